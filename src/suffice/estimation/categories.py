@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,48 +24,34 @@ if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class Indicators:
-    """Features of the Gaussian like any other; where features are independent, factors."""
-
-    storage = None  # that of numbers alone
-
-    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
-        """Return the Gaussian of numbers and indicators, or naive Bayes."""
-        encoded, encoding = encoded_moments(moments)
-        blocks = LevelBlocks.of(encoding)
-        if encoding.n_features and not recipe.structure.is_diagonal:
-            groups = recipe.group_of(moments.classes)
-            if not recipe.learning.plugs_in and groups.any():
-                encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
-                encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
-            return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
-        none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
-        levels = _forest(encoded, blocks, none, recipe.smoothing)
-        return _mixed(recipe, encoded, encoding, levels, None, quiet=quiet)
+def as_indicators(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+    """Return the Gaussian of numbers and indicators; of independent features, naive Bayes."""
+    encoded, encoding = encoded_moments(moments)
+    blocks = LevelBlocks.of(encoding)
+    if encoding.n_features and not recipe.structure.is_diagonal:
+        groups = recipe.group_of(moments.classes)
+        if not recipe.learning.plugs_in and groups.any():
+            encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
+            encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
+        return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
+    none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
+    levels = _forest(encoded, blocks, none, recipe.smoothing)
+    return _mixed(recipe, encoded, encoding, levels, None, quiet=quiet)
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A Chow–Liu tree of the categories of each class, and numbers regressed on them."""
-
-    storage = "per-class"  # every class has its own tree
-
-    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
-        encoded, encoding = encoded_moments(moments)
-        # missing numbers are expected given all numbers and levels, whatever is left independent
-        gaussian = replace(recipe, structure=FullStructure())
-        encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
-        blocks = LevelBlocks.of(encoding)
-        every = range(moments.n_classes)
-        pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in every)
-        parents = [spanning_tree(mutual_information(each, blocks)) for each in pairs]
-        levels = _forest(encoded, blocks, np.array(parents, np.intp), recipe.smoothing)
-        slopes = regressions(recipe, encoded, blocks.n_numbers) if blocks.n_numbers else None
-        return _mixed(recipe, encoded, encoding, levels, slopes, quiet=quiet)
-
-
-Reading: TypeAlias = Indicators | Tree  # ways to read the categories of moments
+def as_tree(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+    """Return a Chow–Liu tree of the categories of each class, and numbers regressed on them."""
+    encoded, encoding = encoded_moments(moments)
+    # missing numbers are expected given all numbers and levels, whatever is left independent
+    gaussian = replace(recipe, structure=FullStructure())
+    encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
+    blocks = LevelBlocks.of(encoding)
+    every = range(moments.n_classes)
+    pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in every)
+    parents = [spanning_tree(mutual_information(each, blocks)) for each in pairs]
+    levels = _forest(encoded, blocks, np.array(parents, np.intp), recipe.smoothing)
+    slopes = regressions(recipe, encoded, blocks.n_numbers) if blocks.n_numbers else None
+    return _mixed(recipe, encoded, encoding, levels, slopes, quiet=quiet)
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:

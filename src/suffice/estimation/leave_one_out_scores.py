@@ -1,8 +1,6 @@
 """Leave-one-out: log densities of each row under the model without it, by rank-one downdates.
 
-NaN marks rows for which no closed form holds: a class that would be left empty, a covariance
-that would be left singular or nearly so, or a recipe whose covariance is not linear in the
-scatters.
+NaN marks rows for which no closed form holds, such as a class that would be left empty.
 """
 
 from dataclasses import dataclass
@@ -46,7 +44,6 @@ class _Removal:
     w: Floats  # its weight  (n,)
 
     def members(self, g: int) -> Codes:
-        """Return the classes of group g."""
         return np.flatnonzero(self.group_of == g)
 
     def change(self, rows: slice) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from suffice.linalg import EPS, resolved, unit_scale
 from suffice.model.gaussian import GaussianModel
 from suffice.moments import Moments
 from suffice.moments.collect import two_sum
-from suffice.moments.missing_e_step import Expected, e_step
+from suffice.moments.missing_e_step import e_step
 from suffice.moments.patterns import with_patterns
 from suffice.moments.scatter_storage import Scatter
 from suffice.text.lists import noun, plural, quoted
@@ -29,6 +29,7 @@ TOLERANCE = 1e-7  # largest change of a mean or covariance, in standard deviatio
 MOST_STEPS = 500
 UNFINISHED = 1e-4  # change at the last step that is worth a warning
 _NAMED = 4
+MStep: TypeAlias = Callable[[Moments], GaussianModel]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,12 +43,7 @@ class Completion:
 
 
 def completed(
-    moments: Moments,
-    m_step: Callable[[Moments], GaussianModel],
-    group_of: Codes,
-    *,
-    diagonal: bool,
-    quiet: bool = False,
+    moments: Moments, m_step: MStep, group_of: Codes, *, diagonal: bool, quiet: bool = False
 ) -> Moments:
     """Return the sums of complete rows that rows with holes are expected to be part of."""
     patterns = moments.patterns
@@ -71,7 +67,7 @@ def completed(
 
 def em(
     moments: Moments,
-    m_step: Callable[[Moments], GaussianModel],
+    m_step: MStep,
     group_of: Codes,
     *,
     prior_rows: float = PRIOR_ROWS,
@@ -80,7 +76,7 @@ def em(
     accelerated: bool = True,
 ) -> Completion:
     """Return the sums of complete rows at the fixed point of EM."""
-    problem = _Problem.of(moments, m_step, group_of, prior_rows)
+    problem = _Problem(moments, m_step, group_of, prior_rows)
     state, objectives, steps = problem.start(), list[float](), 0
     moved: Floats = np.full(moments.n_features, np.inf)
     while steps < most_steps and moved.max(initial=0.0) > tolerance:
@@ -100,59 +96,37 @@ def em(
     return Completion(whole, tuple(objectives), steps, moved)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
     """EM on states (K + …, d): means about the centre, then covariances, in ``unit``."""
 
-    moments: Moments
-    m_step: Callable[[Moments], GaussianModel]
-    group_of: Codes  # of classes  (K,)
-    of_part: Codes  # group of each covariance that is kept  (B,)
-    expected: Callable[[GaussianModel], Expected]
-    centre: Floats  # (d,)
-    unit: Floats  # standard deviation within classes, 1 where there is none  (d,)
-    scale: Floats  # of the scatters: weight, times units  (B, d, d) or (B, d)
-    moves: Floats  # 1 where a class has values of a column, which vary, else 0  (K, d)
-    varies: Floats  # 1 where a group of classes varies in a column, else 0  (G, d)
-    prior: Floats  # 1 where the prior of a group has variance, that of all classes  (G, d)
-    weights: Floats  # of groups  (G,)
-    prior_rows: float  # κ; 0 where no products are kept
-
-    @classmethod
-    def of(
-        cls,
-        moments: Moments,
-        m_step: Callable[[Moments], GaussianModel],
-        group_of: Codes,
-        prior_rows: float,
-    ) -> _Problem:
-        patterns, centre, pooled = moments.patterns, moments.grand_mean, moments.storage == "pooled"
+    def __init__(self, moments: Moments, m_step: MStep, group_of: Codes, prior_rows: float) -> None:
+        patterns, pooled = moments.patterns, moments.storage == "pooled"
         assert patterns is not None
         totals, columns = moments.total_variances, patterns.by_column().cells
+        self.moments, self.m_step, self.centre = moments, m_step, moments.grand_mean
+        # group of each covariance that is kept  (B,)
+        self.of_part = np.zeros(1, np.intp) if pooled else group_of
+        self.expected = e_step(moments, group_of, pooled=pooled)
         within = moments.scatter.pooled_diagonal() / moments.total_weight
-        within = resolved(within, centre, totals)
-        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(centre)))
+        within = resolved(within, self.centre, totals)
+        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(within)))
         np.add.at(squares, group_of, columns.scatter.values)
         np.add.at(seen, group_of, columns.weights)
-        varies = (resolved(squares / np.maximum(seen, EPS), centre, totals) > 0).astype(np.float64)
+        # 1 where a group of classes varies in a column, else 0  (G, d)
+        variances = resolved(squares / np.maximum(seen, EPS), self.centre, totals)
+        self.varies: Floats = (variances > 0).astype(np.float64)
+        # 1 where a class has values of a column, which vary, else 0  (K, d)
+        self.moves = (columns.weights > 0) * self.varies[group_of]
+        # standard deviation within classes, 1 where there is none  (d,)
+        self.unit, diagonal = unit_scale(within), moments.storage == "diagonal"
+        units = self.unit**2 if diagonal else self.unit[:, None] * self.unit
         w = np.array([moments.total_weight]) if pooled else moments.weights
-        unit, diagonal = unit_scale(within), moments.storage == "diagonal"
-        units = unit**2 if diagonal else unit[:, None] * unit
-        return cls(
-            moments,
-            m_step,
-            group_of,
-            np.zeros(1, np.intp) if pooled else group_of,
-            e_step(moments, group_of, pooled=pooled),
-            centre,
-            unit,
-            np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units,
-            (columns.weights > 0) * varies[group_of],
-            varies,
-            varies * (within > 0),
-            np.bincount(group_of, moments.weights).astype(np.float64),
-            0.0 if diagonal else prior_rows,
-        )
+        # of the scatters: weight, times units  (B, d, d) or (B, d)
+        self.scale = np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units
+        # 1 where the prior of a group has variance, that of all classes  (G, d)
+        self.prior = self.varies * (within > 0)
+        self.weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)  # (G,)
+        self.prior_rows = 0.0 if diagonal else prior_rows  # κ; 0 where no products are kept
 
     def start(self) -> Floats:
         """Return the sums of available cases, correlations reduced where they are impossible."""

@@ -41,7 +41,6 @@ class Evidence:
         return int(self.group_of.max(initial=0)) + 1
 
     def members(self, g: int) -> Codes:
-        """Return the classes of a group."""
         return np.flatnonzero(self.group_of == g)
 
     def named(self, classes: Codes) -> str:

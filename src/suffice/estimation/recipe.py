@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
-from suffice.estimation.categories import Indicators, Reading, numbers_of
+from suffice.estimation.categories import as_indicators, as_tree, numbers_of
 from suffice.estimation.covariances import (
     Regularisation,
     Structure,
@@ -48,7 +48,7 @@ class Recipe:
     family: str | None = None  # the EDDA code, where the covariances are one of these families
     candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from, by moments
     open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
-    categories: Reading = field(default_factory=Indicators)
+    categories: Callable[..., ClassModel] = as_indicators  # how they are read
     smoothing: float = 1.0  # α, imagined rows of each level of a category
     n_components: int | None = None  # discriminant coordinates that count; None: all
     averaged: bool = False  # whether scatter is made unbiased class by class
@@ -107,7 +107,7 @@ class Recipe:
     @property
     def storage(self) -> str:
         """The storage of moments that suffices for this recipe."""
-        if self.needs_fourth or self.categories.storage:
+        if self.needs_fourth or self.categories is as_tree:  # every class has its own tree
             return "per-class"
         full = "pooled" if self.tied is True and not self.averaged else "per-class"
         return "diagonal" if self.structure.is_diagonal else full
@@ -119,7 +119,7 @@ class Recipe:
     @property
     def reads_numbers(self) -> bool:
         """Whether indicators of categories are features like any other."""
-        gaussian = isinstance(self.categories, Indicators) and not self.structure.is_diagonal
+        gaussian = self.categories is as_indicators and not self.structure.is_diagonal
         return gaussian and (self.learning.plugs_in or self.tied is True)
 
     @property
@@ -179,7 +179,7 @@ class Recipe:
         if self.averaged:
             msg = "divisor='averaged' is for columns of numbers: use 'mle' or 'unbiased'"
             raise InvalidParameterError(msg)
-        return self.categories.model(self, moments, quiet=quiet)
+        return self.categories(self, moments, quiet=quiet)
 
     def learnt(
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None

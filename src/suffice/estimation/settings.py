@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.estimation import bayes
-from suffice.estimation.categories import Indicators, Reading, Tree
+from suffice.estimation.categories import as_indicators, as_tree
 from suffice.estimation.covariances import (
     DiagonalStructure,
     FullStructure,
@@ -187,7 +187,7 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
         )
 
 
-READINGS: Mapping[str, Reading] = {"indicators": Indicators(), "tree": Tree()}
+READINGS = {"indicators": as_indicators, "tree": as_tree}
 
 
 def check_compatible(

@@ -14,9 +14,8 @@ References: Dempster, Laird & Rubin (1977); Little & Rubin (2019), section 11.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ from suffice.typing import Codes, Floats
 _BLOCK = 1 << 20  # numbers of a batch
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expected:
+class Expected(NamedTuple):
     """Sums over the rows as completed, deviations z taken from the means of the model."""
 
     sums: Floats  # Σ w z  (K, d)
@@ -43,7 +41,7 @@ def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> Callable[[Any]
     if isinstance(moments.patterns, ColumnSums):
         return partial(_by_column, moments, group_of)
     assert moments.patterns is not None
-    return _Patterns.of(moments, moments.patterns.units, group_of, pooled=pooled).under
+    return _Patterns(moments, moments.patterns.units, group_of, pooled=pooled).under
 
 
 def observed_log_likelihood(moments: Moments, model: Any) -> float:
@@ -65,8 +63,7 @@ def _by_column(moments: Moments, group_of: Codes, model: Any) -> Expected:
     return Expected(w * delta, filled, -0.5 * float(log_terms.sum()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
+class _Batch(NamedTuple):
     """Units of one group of classes that lack equally many columns, q of them."""
 
     units: Codes  # (n,)
@@ -76,27 +73,18 @@ class _Batch:
     scatters: Codes  # and which one it is  (c,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Patterns:
-    units: Units
-    z: Floats  # means about the centre  (N, d)
-    weights: Floats  # of classes  (K,)
-    centre: Floats
-    group_of: Codes
-    bins: Codes  # where each unit's products go: its class, or 0  (N,)
-    base: Floats  # scatters of the cells, summed  (B, d, d)
-    batches: tuple[tuple[_Batch, ...], ...]  # of each group
-
-    @classmethod
-    def of(cls, moments: Moments, units: Units, group_of: Codes, *, pooled: bool) -> _Patterns:
-        centre = moments.grand_mean
-        z = (units.means - centre) + units.means_low
-        bins = np.zeros_like(units.class_of) if pooled else units.class_of
-        base = np.zeros((1 if pooled else len(group_of), len(centre), len(centre)))
-        np.add.at(base, bins[units.cells], units.scatters)
+    def __init__(self, moments: Moments, units: Units, group_of: Codes, *, pooled: bool) -> None:
+        self.units, self.weights, self.group_of = units, moments.weights, group_of
+        self.centre = centre = moments.grand_mean
+        self.z = (units.means - centre) + units.means_low
+        # where each unit's products go: its class, or 0  (N,)
+        self.bins = np.zeros_like(units.class_of) if pooled else units.class_of
+        # scatters of the cells, summed  (B, d, d)
+        self.base = np.zeros((1 if pooled else len(group_of), len(centre), len(centre)))
+        np.add.at(self.base, self.bins[units.cells], units.scatters)
         groups = range(int(group_of.max(initial=0)) + 1)
-        batches = tuple(tuple(_batches(units, group_of[units.class_of] == g)) for g in groups)
-        return cls(units, z, moments.weights, centre, group_of, bins, base, batches)
+        self.batches = [list(_batches(units, group_of[units.class_of] == g)) for g in groups]
 
     def under(self, model: Any) -> Expected:
         u, w = self.units, self.units.weights

@@ -100,16 +100,14 @@ class Moments:
         Parameters
         ----------
         X : array or frame (n, d)
-            NumPy array of any memory order and number type, or a pandas, polars or pyarrow
-            table, whose column names are kept. A column of text or truth values, or of a
-            library's own categories, becomes an indicator for each of its levels.
+            NumPy array, or a pandas, polars or pyarrow table, whose column names are kept. Text,
+            truth values and a library's own categories become an indicator for each level.
         y : array (n,)
             Labels: integers, floats that are whole numbers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
         storage : {"auto", "per-class", "pooled", "diagonal"}
-            What scatter to keep. ``"auto"`` keeps a matrix per class where K d² numbers are
-            affordable and one pooled matrix otherwise.
+            What scatter to keep; ``"auto"``: a matrix per class where that is affordable.
         fourth : bool, optional
             Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default where
             a matrix per class is affordable.
@@ -117,7 +115,6 @@ class Moments:
             Labels known beforehand; those without rows get weight zero.
         power : None, "yeo-johnson" or PowerTransform, optional
             Sum the rows after a power transform: one fitted to these rows, or a given one.
-            Only moments of one and the same transform can be merged.
         categorical : list of columns, optional
             Columns of numbers that are levels, by name or position.
         names : list of str, optional
@@ -126,8 +123,8 @@ class Moments:
             Empty numbers are kept as such (sums by pattern of observed columns, for EM), filled
             by a mean and marked by an indicator, or refused.
         max_patterns : int, optional
-            Most patterns of empty cells a class that are told apart, for sums of bounded size;
-            rare ones then lose numbers, and ``cells_lost`` counts them. By default all are exact.
+            Most patterns of empty cells a class; rare ones then lose numbers, and ``cells_lost``
+            counts them. By default all are exact.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
