@@ -51,20 +51,12 @@ class Classifier:
 
     @classmethod
     def of(
-        cls,
-        classes: Labels,
-        feature_names: Any,
-        model: FittedModel,
-        *,
-        costs: Any = None,
-        reject_cost: Any = None,
-        reject_label: Any = None,
-        encoding: Encoding | None = None,
+        cls, classes: Labels, names: Any, model: FittedModel, *, encoding: Any = None, **costs: Any
     ) -> Classifier:
-        """Return the classifier that decides by these costs."""
-        names = None if feature_names is None else tuple(map(str, feature_names))
-        decision = parse_costs(costs, classes, reject_cost, reject_label)
-        return cls(classes, names, model, decision, encoding)
+        """Return the classifier that decides by these costs, those of ``with_costs``."""
+        called = None if names is None else tuple(map(str, names))
+        decision = parse_costs(costs.pop("costs", None), classes, **costs)
+        return cls(classes, called, model, decision, encoding)
 
     @property
     def n_features(self) -> int:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import in_order, position, positions
@@ -109,10 +108,7 @@ class Decision:
 
 
 def parse_costs(
-    costs: Mapping[tuple[Any, Any], float] | npt.ArrayLike | None,
-    classes: Labels,
-    reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
-    reject_label: Any = None,
+    costs: Any, classes: Labels, reject_cost: Any = None, reject_label: Any = None
 ) -> Decision:
     """Return the decision by the costs of a setting: a matrix only where costs are given."""
     matrix = None if costs is None else _matrix(costs, classes)

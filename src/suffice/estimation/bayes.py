@@ -21,6 +21,7 @@ from suffice.model.gaussian import GaussianModel
 from suffice.model.student import StudentModel
 from suffice.typing import Floats
 
+WEAK = 0.01  # rows that the default prior of a mean counts as
 NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is rounding
 
 
@@ -78,13 +79,7 @@ class NormalInverseWishart:
 
     @classmethod
     def default(
-        cls,
-        weights: Floats,
-        means: Floats,
-        pooled: Floats,
-        *,
-        mean_strength: float = 0.01,
-        quiet: bool = False,
+        cls, weights: Floats, means: Floats, pooled: Floats, *, quiet: bool = False
     ) -> NormalInverseWishart:
         """Return a weak proper prior that follows the units of the features.
 
@@ -101,7 +96,7 @@ class NormalInverseWishart:
         if len(flat) and not quiet:
             told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
             warn(told, DegenerateDataWarning)
-        return cls(m, mean_strength, np.diag(np.where(scale > 0, scale, 1.0)), d + 2.0)
+        return cls(m, WEAK, np.diag(np.where(scale > 0, scale, 1.0)), d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
@@ -249,15 +244,10 @@ def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
         raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
     with np.errstate(divide="ignore"):
         log_priors = np.log(np.where(known, evidence.priors, 0.0))
-    return StudentModel(
-        log_priors,
-        evidence.moments.grand_mean,
-        np.stack([posterior.mean for posterior in learned]),
-        tuple(scales),
-        evidence.group_of,
-        degrees,
-        np.where(known, [p.predictive_share for p in learned], 0.5),
-    )
+    centre, means = evidence.moments.grand_mean, np.stack([p.mean for p in learned])
+    shares = np.where(known, [p.predictive_share for p in learned], 0.5)
+    about = (evidence.group_of, degrees, shares)
+    return StudentModel(log_priors, centre, means, tuple(scales), *about)
 
 
 def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInverseWishart]:

@@ -35,8 +35,7 @@ def as_indicators(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassMode
             encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
         return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
     none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
-    levels = _forest(encoded, blocks, none, recipe.smoothing)
-    return _mixed(recipe, encoded, encoding, levels, None, quiet=quiet)
+    return _mixed(recipe, encoded, encoding, none, quiet=quiet)
 
 
 def as_tree(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
@@ -46,12 +45,9 @@ def as_tree(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
     gaussian = replace(recipe, structure=FullStructure())
     encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
     blocks = LevelBlocks.of(encoding)
-    every = range(moments.n_classes)
-    pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in every)
+    pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in range(moments.n_classes))
     parents = [spanning_tree(mutual_information(each, blocks)) for each in pairs]
-    levels = _forest(encoded, blocks, np.array(parents, np.intp), recipe.smoothing)
-    slopes = regressions(recipe, encoded, blocks.n_numbers) if blocks.n_numbers else None
-    return _mixed(recipe, encoded, encoding, levels, slopes, quiet=quiet)
+    return _mixed(recipe, encoded, encoding, np.array(parents, np.intp), quiet=quiet)
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
@@ -164,24 +160,20 @@ def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
 
 
 def _mixed(
-    recipe: Recipe,
-    moments: Moments,
-    encoding: Encoding,
-    levels: LevelForest,
-    slopes: Floats | None,
-    *,
-    quiet: bool,
+    recipe: Recipe, moments: Moments, encoding: Encoding, parents: Codes, *, quiet: bool
 ) -> MixedModel:
     """Return the model of levels and of what they leave of the numbers."""
     blocks, filled = LevelBlocks.of(encoding), encoding.schema.filled
     p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
+    levels = _forest(moments, blocks, parents, recipe.smoothing)
+    slopes = regressions(recipe, moments, p) if p and recipe.categories is as_tree else None
     # what stands in empty cells, in the units of the sums
     row = np.zeros((1, encoding.n_features))
     row[0, :p] = [c.fill or 0.0 for c in encoding.schema.numbers]
     fills = (row if moments.power is None else moments.power.apply(row))[0, filled]
     if not p:
         numbers = _no_numbers(recipe, moments)
-        return MixedModel(numbers, levels, blocks, slopes, filled, fills)
+        return MixedModel(numbers, levels, blocks, None, filled, fills)
     left, weights = observed_numbers(moments, p, filled, fills)
     left = left if slopes is None else without_levels(moments, p, slopes, groups)
     left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)

@@ -76,19 +76,15 @@ class Recipe:
         word = settings.parse_covariance("full" if chosen_by_moments else covariance)
         learning = settings.parse_estimate(estimate, prior)
         unbiased, averaged = settings.parse_word(divisor, settings.DIVISORS, "divisor")
-        regularisation = Regularisation(
-            unbiased,
-            settings.parse_share(pooling),
-            settings.parse_shrinkage(shrinkage),
-            settings.parse_word(target, settings.TARGETS, "target"),
-        )
+        lent, gamma = settings.parse_share(pooling), settings.parse_shrinkage(shrinkage)
+        towards = settings.parse_word(target, settings.TARGETS, "target")
         reading = settings.parse_word(categories, settings.READINGS, "categories")
         words = (covariance, tied, estimate, divisor, pooling, shrinkage, categories == "tree")
         settings.check_compatible(*words)
         recipe = cls(
             word.structure,
             settings.parse_tied(tied) if word.tied is None else word.tied,
-            regularisation,
+            Regularisation(unbiased, lent, gamma, towards),
             settings.parse_priors(priors, dirichlet, at_mode=learning.at_mode),
             learning,
             word.code,
@@ -133,11 +129,8 @@ class Recipe:
         parsers: Any = {"pooling": settings.parse_share, "shrinkage": settings.parse_shrinkage}
         values: Any = {name: parsers[name](word) for name, word in words.items()}
         kept = dict.fromkeys(self.open_settings, settings.OPEN)
-        return replace(
-            self,
-            regularisation=replace(self.regularisation, **values),
-            open_settings=_left_open(**(kept | words)),
-        )
+        how, left_open = replace(self.regularisation, **values), _left_open(**(kept | words))
+        return replace(self, regularisation=how, open_settings=left_open)
 
     def _warn_of_relative_weights(self, moments: Moments) -> None:
         n, total, how = int(moments.counts.sum()), moments.total_weight, self.regularisation

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,7 @@ def plan(
 
 V = TypeVar("V")
 Storage = Literal["per-class", "pooled", "diagonal"]
+Power: TypeAlias = PowerTransform | None
 
 SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 _CHUNK_ROWS = 65_536
@@ -66,17 +67,12 @@ class ChunkSums(NamedTuple):
     means_low: Floats  # low part (K, d)
     scatter: Scatter
     fourth: FourthMoments | None
-    power: PowerTransform | None = None
+    power: Power = None
     log_slopes: Floats | None = None  # (K, d)
 
 
 def collect(
-    table: Table,
-    storage: Storage,
-    *,
-    fourth: bool,
-    power: PowerTransform | None = None,
-    filled: bool = False,
+    table: Table, storage: Storage, *, fourth: bool, power: Power = None, filled: bool = False
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros."""
     mixed = table.indicators is not None
