@@ -17,10 +17,7 @@ KERNELS: list[Any] = []  # all that this process may compile
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return what compiles a function by Numba and keeps the code, where that is possible.
-
-    Without a folder to write to that is a temporary one; a damaged file is compiled again.
-    """
+    """Return what compiles a function by Numba and keeps the code; a damaged file is replaced."""
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:

@@ -47,14 +47,9 @@ class Branch(NamedTuple):
         """Return the curves with these exponents, straight from the knee on where e < 0."""
         bent = exponent < 0
         logs = np.log1p(np.where(bent, knee, 0.0))
-        return cls(
-            exponent,
-            np.where(bent, knee, np.inf),
-            np.where(bent, logs, np.inf),
-            np.where(bent, curve(exponent, logs), np.inf),
-            # P′(b) = (1 + b)^(e − 1)
-            np.exp((exponent - 1) * logs),
-        )
+        held: Any = (np.where(bent, each, np.inf) for each in (knee, logs, curve(exponent, logs)))
+        # P′(b) = (1 + b)^(e − 1)
+        return cls(exponent, *held, np.exp((exponent - 1) * logs))
 
     def either(self, other: Branch, here: Flags) -> Branch:
         """Return these curves where ``here`` is true, the others elsewhere."""
@@ -86,9 +81,7 @@ class PowerTransform:
     t(x) = c + s ψ((x − c) / s),  ψ(z) = ((1 + z)^λ − 1) / λ where z ≥ 0, and
     −((1 − z)^(2 − λ) − 1) / (2 − λ) where z < 0
 
-    (a logarithm where the divisor is zero). Exponent 1 changes nothing, a smaller one draws in
-    a long right tail, a larger one a long left tail. Outside [0, 2] the curve would level off,
-    and a Gaussian of the changed feature would be no density of the feature itself; there it
+    (a logarithm where the divisor is zero). Outside [0, 2] the curve would level off; there it
     goes on as a straight line beyond ``low`` or ``high``, and so maps the line onto itself.
 
     Yeo & Johnson (2000), *Biometrika* 87, 954–959.
@@ -136,11 +129,7 @@ class PowerTransform:
     def of(
         cls, X: Any, sample_weight: Any = None, *, n_rows: int = 20_000, seed: int = 0
     ) -> PowerTransform:
-        """Return the transform of greatest likelihood for rows ``X``, whatever their labels.
-
-        Of more than ``n_rows`` rows a seeded sample is looked at. A feature of fewer than three
-        values is left alone.
-        """
+        """Return the transform of greatest likelihood for rows ``X``, or a sample of ``n_rows``."""
         return cls(*_fitted_columns(X, sample_weight, n_rows=n_rows, seed=seed))
 
     @property

@@ -17,9 +17,13 @@ from suffice.errors import InvalidParameterError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Method = TypeVar("Method", bound="Callable[..., Any]")
 
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
+_LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of what is being changed
+_NEW_LOCK = Lock()
 _FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
 
@@ -27,9 +31,6 @@ def usable_cores() -> int:
     """Return the number of cores this process may run on."""
     found = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if found else os.cpu_count() or 1
-
-
-_LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
 
 @contextmanager
@@ -80,11 +81,6 @@ def over_stream(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of what is being changed
-_NEW_LOCK = Lock()
-Method = TypeVar("Method", bound="Callable[..., Any]")
 
 
 def one_at_a_time(method: Method) -> Method:

@@ -22,6 +22,7 @@ from suffice.table.mixed import read
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats, Labels
 
+_ONLY_SCORES = "this model has linear scores and no {}: fit one that has, such as LDA"
 FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
 
 
@@ -175,9 +176,6 @@ class Classifier:
     @property
     def _reader(self) -> FittedModel:
         return self.model.allowing_missing() if self.allow_missing else self.model
-
-
-_ONLY_SCORES = "this model has linear scores and no {}: fit one that has, such as LDA"
 
 
 def classifier_of(fitted: Any) -> Classifier:

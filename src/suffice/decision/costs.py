@@ -12,10 +12,7 @@ from suffice.typing import Codes, Floats, Labels
 
 
 def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
-    """Return the labels of the K classes and of the reject action, (K + 1,).
-
-    A label of the classes' own kind keeps their type; None is NaN beside numbers.
-    """
+    """Return the labels of the classes and of the reject action, (K + 1,); None: NaN, or itself."""
     label = np.asarray(reject_label)
     kinds = {"n" if array.dtype.kind in "iuf" else array.dtype.kind for array in (classes, label)}
     if reject_label is None and "n" in kinds:

@@ -12,17 +12,13 @@ from suffice.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorShift:
-    """Priors re-estimated on unlabelled rows, and how the iteration ended.
-
-    ``gap`` bounds how far the mean log-likelihood of the rows still is from its maximum;
-    ``statistic`` is twice the gain of the log-likelihood of all rows over the old priors.
-    """
+    """Priors re-estimated on unlabelled rows, and how the iteration ended."""
 
     priors: Floats  # π  (K,)
     iterations: int
-    gap: float
+    gap: float  # bound of how far the mean log-likelihood of the rows is from its maximum
     converged: bool
-    statistic: float = np.nan
+    statistic: float = np.nan  # twice the gain of the log-likelihood over the old priors
     df: int = 0  # classes of positive prior, less one
 
     @property

@@ -1,8 +1,4 @@
-"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out.
-
-The prior of mean(s) and covariance is Normal–inverse-Wishart: its posterior, its mode, and the
-degrees of freedom of the predictive density.
-"""
+"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out."""
 
 from __future__ import annotations
 
@@ -106,10 +102,7 @@ class NormalInverseWishart:
     def posteriors(
         self, weights: Floats, means: Floats, pooled: Floats
     ) -> tuple[NormalInverseWishart, ...]:
-        """Return the posterior of each of K classes that share one covariance.
-
-        They need weights (K,), means (K, d) and the pooled scatter Σ_k S_k (d, d).
-        """
+        """Return the posterior of each of K classes of one covariance, from Σ_k S_k (d, d)."""
         w, shifts = weights.tolist(), means - self.mean
         kappas = self.mean_strength + weights
         # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
@@ -137,11 +130,8 @@ class NormalInverseWishart:
 
     @property
     def predictive_degrees(self) -> float:
-        """Return the degrees of freedom f of the predictive density; none is proper if f ≤ 0.
-
-        The next row, (μ, Σ) integrated out, is a Student t at m with shape Ψ (κ + 1) / (κ f).
-        """
-        # f = ν − d + 1
+        """Return f of the predictive density, a Student t at m; none is proper if f ≤ 0."""
+        # f = ν − d + 1,  shape Ψ (κ + 1) / (κ f)
         return self.degrees - len(self.mean) + 1
 
     @property
@@ -217,9 +207,8 @@ def most_probable(belief: Belief, evidence: Evidence) -> GaussianModel:
     sigmas = np.stack([posterior.map_covariance for posterior in firsts])
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
     variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
-    covariances, deficient = factored(sigmas, variances, evidence.moments)
     means = np.stack([posterior.map_mean for posterior in learned])
-    return gaussian_model(evidence, means, covariances, deficient)
+    return gaussian_model(evidence, means, factored(sigmas, variances, evidence.moments))
 
 
 def predictive(belief: Belief, evidence: Evidence) -> StudentModel:

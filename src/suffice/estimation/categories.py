@@ -141,10 +141,7 @@ def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float)
 
 
 def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
-    """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators.
-
-    B_g is drawn towards that of all groups by what α rows of the usual spread of indicators weigh.
-    """
+    """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators."""
     groups = full_groups(moments, recipe.group_of(moments.classes))
     p, whole = n_numbers, groups.pooled
     scatter = whole.scatters[0]
@@ -153,7 +150,7 @@ def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
     ridge = np.diag(np.diagonal(scatter)[p:]) * recipe.smoothing / max(float(whole.weights[0]), 1.0)
     slopes = []
     for own in pooled_groups(groups, recipe.regularisation.pooling).scatters:
-        # B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
+        # drawn towards that of all groups: B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
         gap = own[p:, :p] - own[p:, p:] @ common
         slopes.append((common + solve_semidefinite(own[p:, p:] + ridge, gap)).T)
     return np.stack(slopes)

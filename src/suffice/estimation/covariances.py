@@ -9,7 +9,6 @@ and tied as the average of unbiased ones, Σ = Σ_k w_k / w · S_k / (w_k − 1)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -177,10 +176,7 @@ class ShrinkageTarget:
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the oracle-approximating shrinkage of a scatter (d, d), features divided by a scale.
-
-    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58; as in scikit-learn.
-    """
+    """Return the shrinkage OAS of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
     r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
@@ -220,16 +216,14 @@ class Intensity:
     fixed: float | None = None  # γ, where it is the same for every group
     needs_fourth: bool = False  # Ledoit–Wolf
 
-    def intensities(
-        self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
-    ) -> Floats:
-        """Return γ (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²."""
+    def intensities(self, groups: GroupScatter, scales: Floats, fourths: Floats | None) -> Floats:
+        """Return γ (G,), from sums, the target's units (G, d) and Σ w z_i² z_j², where needed."""
         if self.fixed is not None:
             return np.full(len(groups.weights), self.fixed)
         sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
-        if not self.needs_fourth:
+        if fourths is None:
             return np.array([oas_intensity(*each) for each in sums])
-        quartic = zip(sums, fourths(), strict=True)
+        quartic = zip(sums, fourths, strict=True)
         return np.array([ledoit_wolf_intensity(w, s, q, scale) for (w, s, scale), q in quartic])
 
 
@@ -302,10 +296,9 @@ def _shrunk(
         return sigmas
     scale = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
     variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
-
-    def fourths() -> Floats:
-        return pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
-
+    fourths = None
+    if how.shrinkage.needs_fourth:
+        fourths = pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
     gammas = how.shrinkage.intensities(groups, how.target.scales(variances, scale), fourths)
     gamma, target = gammas.reshape(-1, *[1] * (sigmas.ndim - 1)), how.target
     towards = target.variances(variances, scale)

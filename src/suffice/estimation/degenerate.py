@@ -13,6 +13,7 @@ from suffice.table.schema import Encoding
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes, Floats
 
+_MOST_NAMED = 4
 SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
 
 
@@ -68,9 +69,6 @@ def independent_columns(moments: Moments) -> Codes:
     variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
     varying = np.flatnonzero(variances)
     return np.delete(varying, dependent_columns(sigma[np.ix_(varying, varying)]))
-
-
-_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

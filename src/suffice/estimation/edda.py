@@ -1,8 +1,6 @@
 """The fourteen EDDA families: Σ_k = λ_k D_k A_k D_kᵀ, volume, shape and orientation of each class.
 
-Each part is equal for all classes (E), varying (V) or the identity (I). EII, VII, EVE, VVE, EEV and
-VEV depend on the units of the features. Celeux & Govaert (1995), Pattern Recognition 28; Bensmail &
-Celeux (1996), JASA 91.
+Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
 """
 
 from __future__ import annotations
@@ -257,9 +255,8 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     """Return −2 log-likelihood per unit of weight, variances fitted, as a function of the axes.
 
-    Value, gradient and curvature are for D → D exp(Ω), Ω skew, at Ω = 0; W_k = F_kᵀ F_k has the
-    root F_k. Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; Browne & McNicholas (2014),
-    Adv. Data Anal. Classif. 8; the preconditioner is that of Ablin, Cardoso & Gramfort (2018).
+    Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; the curvature is that of Ablin, Cardoso &
+    Gramfort (2018). W_k = F_kᵀ F_k has the root F_k.
     """
     n, total = problem.weights, problem.weights.sum()
     # M_k = Dᵀ W_k D,  its diagonal w_kj
@@ -381,12 +378,11 @@ class EddaStructure:
             filled, deficient = plain.covariances(moments, group_of, how)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
-        found: list[Covariance] = [
-            DiagonalCovariance(np.sqrt(np.diagonal(s)))
-            if self.is_diagonal
-            else FullCovariance.of(s)
-            for s in sigmas
-        ]
+        found: list[Covariance]
+        if self.is_diagonal:
+            found = [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
+        else:
+            found = [FullCovariance.of(sigma) for sigma in sigmas]
         place = np.zeros(moments.n_classes, np.intp)
         place[seen] = np.arange(len(seen))
         return [found[i] for i in place], deficient

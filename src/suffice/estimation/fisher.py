@@ -63,10 +63,7 @@ class DiscriminantSpace:
 
 
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
-    """Return tied Gaussians whose means lie in the first ``rank`` discriminant coordinates.
-
-    Hastie, Tibshirani & Friedman (2009), section 4.3.3.
-    """
+    """Return tied Gaussians whose means lie in the first ``rank`` coordinates (ESL, 4.3.3)."""
     within = model.shared_covariance
     if within is None:
         raise InvalidParameterError("n_components needs one covariance for all classes: tied=True")

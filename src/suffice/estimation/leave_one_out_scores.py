@@ -1,7 +1,4 @@
-"""Leave-one-out: log densities of each row under the model without it, by rank-one downdates.
-
-NaN marks rows for which no closed form holds, such as a class that would be left empty.
-"""
+"""Leave-one-out: log densities of each row under the model without it, by rank-one downdates."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,6 @@
 """Fitting with missing numbers: EM on the sums of each pattern of observed columns, never on rows.
 
-The M-step is the recipe's own estimate of the sums that complete rows are expected to have.
-References: Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
+Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
 
 from __future__ import annotations
@@ -55,9 +54,10 @@ def completed(
         found = em(moments, m_step, group_of)
     if not quiet and found.changes.max(initial=0.0) >= UNFINISHED:
         worst = int(np.argmax(found.changes))
+        names = moments.feature_names or range(moments.n_features)
         warn(
             f"EM for missing values stopped after {found.steps} steps; column "
-            f"{_names(moments)[worst]!r} still moved by {found.changes[worst]:.1g} standard "
+            f"{names[worst]!r} still moved by {found.changes[worst]:.1g} standard "
             "deviations a step: too few of its values are present; leave it out, set shrinkage, "
             "or use missing='indicator'",
             NotConvergedWarning,
@@ -228,13 +228,9 @@ class _Problem:
         return np.asarray(groups + blank[:, :, None] * np.eye(len(self.unit)))
 
 
-def _names(moments: Moments) -> Any:
-    return moments.feature_names or range(moments.n_features)
-
-
 def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
     """Refuse columns without any value; tell what is learnt from little."""
-    patterns, names = moments.patterns, _names(moments)
+    patterns, names = moments.patterns, moments.feature_names or range(moments.n_features)
     assert patterns is not None
     seen: Any = patterns.by_column().cells.weights > 0
     empty = np.flatnonzero(~seen.any(0))
@@ -246,10 +242,8 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
         return
     lacking = np.argwhere(~seen & (moments.weights > 0)[:, None])
     if len(lacking):
-        told = [
-            f"class {moments.classes[k].item()!r} has no value of column {names[j]!r}"
-            for k, j in lacking[:_NAMED]
-        ]
+        some = [(moments.classes[k].item(), names[j]) for k, j in lacking[:_NAMED]]
+        told = [f"class {label!r} has no value of column {name!r}" for label, name in some]
         told += [f"and {len(lacking) - _NAMED} more"] if len(lacking) > _NAMED else []
         warn(
             f"{'; '.join(told)}. Mean and variance of the other classes are used: leave the "

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.covariances import Regularisation, Structure, full_groups
+from suffice.estimation.covariances import Estimates, Regularisation, Structure, full_groups
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.linalg import scaled_cholesky
 from suffice.model.class_model import ClassModel
@@ -75,17 +75,13 @@ def plug_in_model(evidence: Evidence) -> GaussianModel:
 def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
     """Return the model of means and structured covariances, and which variance was missing."""
     moments, group_of = evidence.moments, evidence.group_of
-    covariances, deficient = evidence.structure.covariances(moments, group_of, evidence.how)
-    return gaussian_model(evidence, moments.centred_means, covariances, deficient), deficient
+    estimates = evidence.structure.covariances(moments, group_of, evidence.how)
+    return gaussian_model(evidence, moments.centred_means, estimates), estimates[1]
 
 
-def gaussian_model(
-    evidence: Evidence,
-    offsets: Floats,
-    covariances: list[Covariance],
-    deficient: list[RankDeficiency],
-) -> GaussianModel:
+def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) -> GaussianModel:
     """Return the model, and say which groups with rows lacked variance."""
+    covariances, deficient = estimates
     present, group_of = evidence.present, evidence.group_of
     told = [each for each in deficient if present[group_of == each.group].any()]
     if evidence.encoding is not None:
@@ -118,11 +114,7 @@ PLUG_IN = Learning(plug_in_model, plugs_in=True)
 
 
 def debiased_model(evidence: Evidence) -> DebiasedModel:
-    """Return plug-in log densities less their bias.
-
-    Moran & Murphy (1979), Applied Statistics 28; Ripley (1996), Pattern Recognition and Neural
-    Networks, section 2.4.
-    """
+    """Return plug-in log densities less their bias: Moran & Murphy (1979), Appl. Statistics 28."""
     moments = evidence.moments
     covariances: list[Covariance] = []
     corrections = np.zeros(moments.n_classes)
@@ -131,7 +123,7 @@ def debiased_model(evidence: Evidence) -> DebiasedModel:
         seen = members[evidence.present[members]]
         covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
         covariances.append(covariance)
-    plain = gaussian_model(evidence, moments.centred_means, covariances, [])
+    plain = gaussian_model(evidence, moments.centred_means, (covariances, []))
     return DebiasedModel(plain, corrections)
 
 

@@ -79,6 +79,7 @@ def parse_tied(tied: Any) -> Tied:
     return tuple(tuple(group) for group in tied)
 
 
+READINGS = {"indicators": as_indicators, "tree": as_tree}
 # one less for each mean, and that class by class: tied classes share the mean by weight
 DIVISORS = {"mle": (False, False), "unbiased": (True, False), "averaged": (False, True)}
 CLOSED_FORMS: Mapping[str, Intensity] = {
@@ -185,9 +186,6 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
             f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
             "estimate='map', or another estimate"
         )
-
-
-READINGS = {"indicators": as_indicators, "tree": as_tree}
 
 
 def check_compatible(

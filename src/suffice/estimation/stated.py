@@ -37,7 +37,7 @@ def stated(
     order = np.argsort(labels, kind="stable")
     scatter = PerClassScatter(pi[order, None, None] * sigmas[order])
     known = (np.ones(k, np.int64), pi[order], mu[order], np.zeros_like(mu), scatter, None)
-    called = None if names is None else tuple(map(str, names))
+    called = names if names is None else tuple(map(str, names))
     return Moments(labels[order], called, *known), _alike(sigmas[order], labels[order])
 
 

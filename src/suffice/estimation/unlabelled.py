@@ -1,7 +1,4 @@
-"""Rows without a label: EM that shares each of them out among the classes by its posterior.
-
-Nigam, McCallum, Thrun & Mitchell (2000), *Machine Learning* 39, whose λ is their weight.
-"""
+"""Rows without a label, shared out by EM among classes: Nigam et al. (2000), Mach. Learning 39."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -33,6 +33,13 @@ from suffice.typing import Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
+SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
+SMALLEST = 1e-300  # a sum of squares or fourth powers that underflow leaves its digits
+_CHUNK_ROWS = 65_536
+_BLOCK_ROWS = 4096
+V = TypeVar("V")
+Storage = Literal["per-class", "pooled", "diagonal"]
+Power: TypeAlias = PowerTransform | None
 
 
 def plan(
@@ -47,16 +54,6 @@ def plan(
     if fourth and kept != "per-class":
         raise InvalidParameterError(f"fourth=True needs storage='per-class', got {kept!r}")
     return kept, fourth if fourth is not None else kept == affordable == "per-class"
-
-
-V = TypeVar("V")
-Storage = Literal["per-class", "pooled", "diagonal"]
-Power: TypeAlias = PowerTransform | None
-
-SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
-_CHUNK_ROWS = 65_536
-SMALLEST = 1e-300  # a sum of squares or fourth powers that underflow leaves its digits
-_BLOCK_ROWS = 4096
 
 
 class ChunkSums(NamedTuple):

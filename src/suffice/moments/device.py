@@ -45,8 +45,7 @@ def device_sums(
 def shared_sums(x: Any, a: Any, weight: Any, means: Any) -> tuple[Any, ...]:
     """Return Σ p, Σ p z and Σ p z zᵀ of components, z = x − μ_r, and the log-likelihood.
 
-    p = w softmax(a) are the shares that components of log joint densities ``a`` (n, R) have in
-    rows ``x`` (n, d), both in double precision; what is returned is on the host.
+    p = w softmax(a) are the shares of components of log joint densities ``a`` (n, R) in rows.
     """
     xp = namespace(x)
     top = xp.max(a, axis=1, keepdims=True)
@@ -213,10 +212,7 @@ def _tiled_sums(
 
 
 def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
-    """Return some rows of x, each less the shift of its tile of so many rows (T, height, d).
-
-    The second value is the sum of each tile (T, d) where the kernel finds it on the way, or None.
-    """
+    """Return rows less the shift of their tile (T, height, d), and sums (T, d) where found."""
     xp, fused, shape = namespace(x), _fused(x), (of.shape[0], height, x.shape[1])
     if fused is not None:
         z, parts = map(xp.from_dlpack, fused.shifted_rows(x, rows, shifts, of, height))

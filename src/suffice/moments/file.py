@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "moments"
 _SUMS = ("classes", "counts", "weights", "means", "means_low")
+_SLACK = 1e-6  # of the digits that adding up and forgetting may cost
 _OPTIONAL = ("log_slopes", "peaks")  # (K, d)
 
 
@@ -163,9 +164,6 @@ def check_names(names: Any, n_features: int) -> None:
     fits = names is None or len(names) == n_features
     if not fits or not all(isinstance(name, str) for name in names or ()):
         raise FileFormatError(f"field 'feature_names' must hold {n_features} names")
-
-
-_SLACK = 1e-6  # of the digits that adding up and forgetting may cost
 
 
 def _check_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:

@@ -299,10 +299,7 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
 
 @njit(nogil=True)
 def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
-    """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ.
-
-    ``levels`` (hi − lo, q) are each row's indicators, −1 for none.
-    """
+    """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ."""
     p, q, n_tables = x.shape[1], levels.shape[1], len(pairs)
     z = np.empty(p)
     for r in range(lo, hi):
@@ -334,8 +331,7 @@ def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs
 def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
     """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means.
 
-    A ``tile`` holds chunks of rows, transposed, (chunks, D, lanes); ``shares`` are (chunks, R,
-    lanes), sums (R, d) and grams (R, D, D).
+    ``tile`` is (chunks, D, lanes), ``shares`` (chunks, R, lanes), sums (R, d), grams (R, D, D).
     """
     n_means, d = means.shape
     z = np.zeros((tile.shape[1], 4 * lanes))

@@ -4,11 +4,8 @@ With Λ = Σ⁻¹, o the columns a row has and m those it lacks, x_m given x_o i
 
     covariance  W = (Λ_mm)⁻¹        mean  μ_m − W Λ_mo (x_o − μ_o)
 
-so that few missing columns cost little whatever d is. With z the completed deviation from μ,
-
-    log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z)
-
-References: Dempster, Laird & Rubin (1977); Little & Rubin (2019), section 11.2.
+and log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z), z the completed deviation from μ.
+Little & Rubin (2019), section 11.2.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,10 @@ import numpy as np
 from suffice import archive
 from suffice.errors import MissingStatisticsError
 from suffice.linalg import resolved
-from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
-from suffice.moments.device import (
-    device_codes,
-    device_counts,
-    device_labels,
-    device_sums,
-    device_weights,
-    is_constant,
-)
+from suffice.moments import device
+from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
-from suffice.moments.forgetting import without
-from suffice.moments.merging import aligned, columns_of, merged
+from suffice.moments.merging import aligned, check_held, columns_of, merged, without, without_gone
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.scatter_storage import FourthMoments, Scatter
 from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
@@ -131,7 +123,7 @@ class Moments:
         if is_foreign(X):
             plain = power is None and categorical is None and not fourth
             if plain and is_on_device(X) and X.shape[0]:
-                labels, codes = device_labels(X, y, classes)
+                labels, codes = device.device_labels(X, y, classes)
                 sums = cls._of_device(X, labels, codes, sample_weight, storage)
                 if sums is not None:
                     return sums
@@ -149,17 +141,21 @@ class Moments:
         cls, x: Any, labels: Labels, codes: Any, weight: Any, storage: str, names: Any = None
     ) -> Moments | None:
         """Return the sums of rows on a device; None where the host is to look at them."""
-        w = device_weights(x, weight)
+        w = device.device_weights(x, weight)
         kept, _ = plan(storage, len(labels), x.shape[1], fourth=False)
-        parts, blank = device_sums(x, codes, w, len(labels), kept), np.zeros(len(labels), np.intp)
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
+        total = cls._total(labels, names, device.device_sums(x, codes, w, len(labels), kept))
         spread = total.scatter.pooled_diagonal()
         finite = np.isfinite(total.means).all() and np.isfinite(spread).all()
-        if not (finite and is_constant(x, np.flatnonzero(spread < SMALLEST))):
+        if not (finite and device.is_constant(x, np.flatnonzero(spread < SMALLEST))):
             return None
-        counts = total.weights if w is None else device_counts(codes, w, len(labels))
+        counts = total.weights if w is None else device.device_counts(codes, w, len(labels))
         return replace(total, counts=counts.astype(np.intp))
+
+    @classmethod
+    def _total(cls, labels: Labels, names: Any, parts: Iterable[ChunkSums]) -> Moments:
+        none = np.zeros(len(labels), np.intp)
+        with np.errstate(invalid="ignore", over="ignore"):  # told afterwards, by row and column
+            return functools.reduce(merged, (cls(labels, names, none, *p) for p in parts))
 
     @classmethod
     def of_table(
@@ -175,7 +171,7 @@ class Moments:
         """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
         if is_foreign(table.x):
             there = is_on_device(table.x) and not fourth and power is None and table.n_rows
-            codes = device_codes(table.x, table.codes, table.n_classes) if there else None
+            codes = device.device_codes(table.x, table.codes, table.n_classes) if there else None
             given = (table.classes, codes, table.weight, storage, table.names)
             found = cls._of_device(table.x, *given) if there else None
             return found or cls.of_table(
@@ -189,9 +185,7 @@ class Moments:
             return cls._incomplete(table, kept, transform, max_patterns)
         parts = collect(table, kept, fourth=with_fourth, power=transform)
         labels, names, w = table.classes, table.names, table.weight
-        blank = np.zeros(len(labels), np.intp)
-        with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
-            total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
+        total = cls._total(labels, names, parts)
         for sums in (total.means, total.scatter.pooled_diagonal()):
             if not np.isfinite(sums).all():
                 if holes and has_missing(table.x):
@@ -343,7 +337,11 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        return without(*aligned(self, other))
+        total, part = aligned(self, other)
+        check_held(total, part)
+        if total.patterns is None and part.patterns is None:
+            return without(total, part)
+        return without_gone(combined(total, part, -1.0))  # each pattern is checked there
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""

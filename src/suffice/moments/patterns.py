@@ -95,17 +95,12 @@ class PatternSums:
         seen = ~np.isnan(self.rows.x)
         class_of = np.concatenate([self.class_of, self.rows.codes])
         order = np.argsort(class_of, kind="stable")
-        low = np.concatenate([self.cells.means_low, np.zeros(seen.shape)])
-        return Units(
-            class_of[order],
-            np.concatenate([self.observed, seen])[order],
-            np.concatenate([self.cells.counts, np.ones(len(seen), np.intp)])[order],
-            np.concatenate([self.cells.weights, self.rows.weights])[order],
-            np.concatenate([self.cells.means, np.where(seen, self.rows.x, 0.0)])[order],
-            low[order],
-            self.cells.scatters,
-            np.argsort(order)[: self.cells.n_classes],
-        )
+        cells, x = self.cells, np.where(seen, self.rows.x, 0.0)
+        above = (self.observed, cells.counts, cells.weights, cells.means, cells.means_low)
+        below = (seen, np.ones(len(seen), np.intp), self.rows.weights, x, np.zeros(seen.shape))
+        both: Any = [np.concatenate(pair)[order] for pair in zip(above, below, strict=True)]
+        which = np.argsort(order)[: cells.n_classes]
+        return Units(*(class_of[order], *both, cells.scatters, which))
 
     def plus(self, other: Incomplete) -> Incomplete:
         if isinstance(other, ColumnSums):
@@ -242,8 +237,7 @@ class ColumnSums:
         return c.weights, c.means, c.means_low, c.scatter.values, c.weights
 
 
-# what moments know of rows with holes
-Incomplete: TypeAlias = PatternSums | ColumnSums
+Incomplete: TypeAlias = PatternSums | ColumnSums  # what moments know of rows with holes
 
 
 def incomplete(m: Moments) -> Incomplete:

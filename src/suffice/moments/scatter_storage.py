@@ -1,8 +1,4 @@
-"""Second and fourth moments about the class means, and how they are kept and merged.
-
-Scatters are kept whole, pooled over classes, or as their diagonals only: each adds the matrices of
-a merge, and answers or refuses what estimation asks.
-"""
+"""Second and fourth moments about the class means: kept whole, pooled, or as diagonals only."""
 
 from __future__ import annotations
 
