@@ -47,9 +47,9 @@ class Branch(NamedTuple):
         """Return the curves with these exponents, straight from the knee on where e < 0."""
         bent = exponent < 0
         logs = np.log1p(np.where(bent, knee, 0.0))
-        held: Any = (np.where(bent, each, np.inf) for each in (knee, logs, curve(exponent, logs)))
+        held: Any = [np.where(bent, each, np.inf) for each in (knee, logs, curve(exponent, logs))]
         # P′(b) = (1 + b)^(e − 1)
-        return cls(exponent, *held, np.exp((exponent - 1) * logs))
+        return cls(*(exponent, *held, np.exp((exponent - 1) * logs)))
 
     def either(self, other: Branch, here: Flags) -> Branch:
         """Return these curves where ``here`` is true, the others elsewhere."""
