@@ -1,9 +1,6 @@
-"""Files of ours: one zip holding ``header.json`` and ``.npy`` arrays, never pickle.
+"""Files of ours: one zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
 
-The header names the kind of content, the format version, and the SHA-256 of every array, so
-that a truncated or altered file is refused before anything is built from it. No size that a file
-claims is believed before the bytes are there.
-"""
+# no size that a file claims is believed before the bytes are there
 
 import errno
 import hashlib
@@ -36,11 +33,8 @@ _WIDEST = 1 << 22  # a side of an array without content
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of ``path`` only when it was written whole.
-
-    The mode and, where the system allows it, the owner of the old file are kept, and a link
-    still leads to the file.
-    """
+    """Open a file that takes the place of ``path`` only when it was written whole."""
+    # the mode and, where the system allows it, the owner of the old file are kept, and links, too
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         msg = f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"

@@ -181,10 +181,8 @@ def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
 
 
 def text_rows(pieces: Iterable[bytes], layout: Layout, label: str) -> Iterator[bytes]:
-    """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
-
-    Raises where a quote that is not closed swallows rows, which no reader tells.
-    """
+    """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row."""
+    # raises where a quote that is not closed swallows rows, which no reader tells
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
     return line_blocks(_without_lines(pieces, layout.n_before), _RowEnds(layout, label))
@@ -231,10 +229,9 @@ def line_blocks(
 
 
 class _RowEnds:
-    """Finds where rows end: lines with an odd number of quotes open and close a cell of several.
+    """Finds where rows end: lines with an odd number of quotes open and close a cell of several."""
 
-    It is refused where that is no cell, but rows that a quote without its partner has swallowed.
-    """
+    # refused where that is no cell, but rows that a quote without its partner has swallowed
 
     def __init__(self, layout: Layout, label: str) -> None:
         self._label, self._comment = label, (layout.comment or "").encode()

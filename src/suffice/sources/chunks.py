@@ -1,8 +1,6 @@
-"""Usable rows of a source: in bounded blocks, or all at once; and what was left out of them.
+"""Usable rows of a source: in bounded blocks, or all at once; and what was left out of them."""
 
-A row that lacks its label or its weight, or holds an infinite number, is left out, and one warning
-says how many there were; so is one that lacks a number, where models are to see complete rows.
-"""
+# rows that lack label or weight, or hold an infinite number, are left out, and a warning says so
 
 from __future__ import annotations
 
@@ -146,10 +144,8 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
 
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
-    """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer.
-
-    So the sums do not depend on how the reader cuts its batches.
-    """
+    """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
+    # so that the sums do not depend on how the reader cuts its batches
     pieces: list[pl.DataFrame] = []
     room = n_rows
     for frame in frames:
@@ -172,10 +168,7 @@ def rows_per_block(n_features: int) -> int:
 def chunks_of(
     source: Source, roles: Roles, progress: Progress | None = None, *, tell: bool
 ) -> Iterator[Chunk]:
-    """Yield the usable rows of a source in blocks; each is overwritten by the next.
-
-    With ``tell``, say at the end which rows were left out.
-    """
+    """Yield usable rows in blocks, each overwritten by the next; ``tell`` what was left out."""
     n_rows, total = rows_per_block(len(roles.features)), RowsRead()
     loader, told = Loader(roles, n_rows), source.telling(progress)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
@@ -189,10 +182,8 @@ def chunks_of(
 
 
 def load_rows(source: Source, roles: Roles, numbered: str = "") -> Chunk:
-    """Return numbers, labels, weights and ids of every usable row, in their order.
-
-    Where rows have no id, ``numbered`` names the column of their numbers, counted from one.
-    """
+    """Return numbers, labels, weights and ids of every usable row, in their order."""
+    # where rows have no id, ``numbered`` names the column of their numbers, counted from one
     frames = list(frames_of(source, roles))
     if numbered and not roles.kept:
         frames = [pl.concat(frames).with_row_index(numbered, 1)]

@@ -1,8 +1,4 @@
-"""What each column of a source holds, and what it is for: decided once, from its first rows.
-
-It holds numbers, dates (which count as days since 1970), a category with its levels, or nothing
-that can be learnt from; it is the target, a feature, the weight, or an id.
-"""
+"""What each column of a source holds, and what it is for: decided once, from its first rows."""
 
 import difflib
 import re
@@ -247,10 +243,8 @@ def _refuse_unclear(source: Source, names: Iterable[str]) -> None:
 
 
 def _odd_cell(column: pl.Series) -> tuple[str, int] | None:
-    """Return the first cell that is no number, and its row, of text that is numbers but for a few.
-
-    Few are a tenth of the cells, or three distinct texts in at most half of them.
-    """
+    """Return the first cell that is no number, and its row, where only a few are none."""
+    # few are a tenth of the cells, or three distinct texts in at most half of them
     known = column.cast(pl.String).str.strip_chars().alias("text").to_frame().with_row_index("row")
     known = known.drop_nulls("text")
     texts = known.get_column("text")
@@ -390,10 +384,8 @@ def _odd(values: pl.Series) -> str:
 
 
 def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
-    """Return why nothing can be learnt from a column, or nothing.
-
-    Where the sample is not the ``whole`` table, one value in all its rows is no constant.
-    """
+    """Return why nothing can be learnt from a column, or nothing."""
+    # where the sample is not the ``whole`` table, one value in all its rows is no constant
     kind, known = kind_of(values.dtype), values.drop_nulls()
     if known.is_empty():
         return "empty" if whole or kind == EMPTY else ""

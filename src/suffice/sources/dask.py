@@ -1,8 +1,6 @@
-"""What a Dask cluster sums: its own collections, delayed values, futures, and files it can read.
+"""What a Dask cluster sums: its own collections, delayed values, futures, and files it can read."""
 
-One task a partition; the sums are merged pair by pair, in an order that the number of parts fixes:
-they have the same bits whichever worker ran what, and however often.
-"""
+# in an order that the number of parts fixes: the same bits whichever worker ran what, how often
 
 from __future__ import annotations
 
@@ -34,10 +32,7 @@ def _distributed() -> Any:
 
 @contextmanager
 def _connected(client: Any) -> Iterator[Any]:
-    """Give the client itself, or one of the scheduler at this address, closed at the end.
-
-    Failures of the cluster, but not those of the rows, become errors with a cure.
-    """
+    """Give a client, or one of the scheduler at this address; failures of the cluster are told."""
     distributed = _distributed()
     try:
         opened = nullcontext(client)
@@ -108,10 +103,8 @@ def _summed(
     noted: Callable[[Summed, Any], None],
     total: Summed,
 ) -> Summed:
-    """Return the sums of groups of tasks, added in turn, all groups being worked on at once.
-
-    Only the roots of the trees are held, so that a worker may drop a part once it is merged.
-    """
+    """Return the sums of groups of tasks, added in turn, all groups being worked on at once."""
+    # only the roots of trees are held, so that a worker may drop a part once it is merged
     with _connected(client) as there:
         roots = deque(merged_pairwise(there, submitted(there, group)) for group in groups)
         for group in groups:
@@ -277,10 +270,7 @@ def summed_files(
     checkpoint: Checkpoint | None = None,
     **options: Any,
 ) -> Summed:
-    """Return the sums of files, by the workers; rows that a checkpoint counts are not read.
-
-    ``client`` is a client, or the address of a scheduler.
-    """
+    """Return the sums of files, by the workers; rows that a checkpoint counts are not read."""
     rest = checkpoint.remaining() if checkpoint else [("", file, 0) for file in source.files]
     pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
     question = roles, roles.columns(source.sample), options

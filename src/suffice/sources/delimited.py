@@ -1,8 +1,4 @@
-"""Tables of separated text: CSV, TSV and their relatives, in files or in blocks of bytes.
-
-How a table is laid out (encoding, separator, the lines before its rows, its names) is found from
-its first bytes; how its columns are spelt, from its first rows.
-"""
+"""Tables of separated text, known by their first bytes (layout) and their first rows (spelling)."""
 
 from __future__ import annotations
 
@@ -160,11 +156,8 @@ _NAMES = "is taken for column names; --no-header says otherwise"
 def _holds_names(
     first: Sequence[str], rows: Sequence[Sequence[str]], missing: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return whether the first line holds names rather than a row, and what to say about it.
-
-    A name stands above numbers; a cell of a row is a decimal, a number above numbers, or recurs
-    in its column. Numbers that count up, such as years, may be names.
-    """
+    """Return whether the first line holds names rather than a row, and what to say about it."""
+    # a name stands above numbers; a cell of a row is a decimal, a number above numbers, or recurs
     numbers = {cell for cell in first if _is_number(cell)}
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return False, _A_ROW

@@ -66,11 +66,8 @@ class TypedTable:
         return replace(scan, batches=partial(_in_pieces, rows, path, *piece)) if piece else scan
 
     def _piece(self, path: Any, width: int) -> tuple[int, int] | None:
-        """Return how many rows and columns to read at a time; None: that is left to the reader.
-
-        It reads ahead without a bound. A piece is some whole row groups, or a part of a large one,
-        which is fetched anew for every part; from another machine it would have to travel again.
-        """
+        """Return how many rows and columns to read at a time; None: that is left to the reader."""
+        # it reads ahead without a bound; a piece is some row groups, or a part of a large one
         n_rows = 0 if is_url(path) else self.n_rows(path) or 0
         if n_rows * width <= _NUMBERS:
             return None

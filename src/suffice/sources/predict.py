@@ -234,10 +234,8 @@ def _scored(source: Source, answers: Answers) -> tuple[Any, Iterator[Any]]:
 def _written(
     source: Source, answers: Answers, write: Callable[[pl.LazyFrame], object], told: Telling
 ) -> tuple[RowsRead, int]:
-    """Write the answers for all rows, in order; return how many were read, and outliers.
-
-    A failure on the way is raised as it is, and not as the sink's.
-    """
+    """Write the answers for all rows, in order; return how many were read, and outliers."""
+    # a failure on the way is raised as it is, and not as the sink's
     schema, parts = _scored(source, answers)
     total, outliers, stopped = RowsRead(), 0, False
     failure: BaseException | None = None

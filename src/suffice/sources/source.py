@@ -130,11 +130,8 @@ _TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears no
 
 
 def interruptibly(work: Callable[[], Result]) -> Result:
-    """Return what ``work`` returns; it runs in a thread of its own, which Ctrl-C abandons.
-
-    A compiled reader or writer that waits does not hear Ctrl-C, and one that does raises it a
-    second time, maybe into the cleaning up. So the calling thread only waits.
-    """
+    """Return what ``work`` returns; it runs in a thread of its own, which Ctrl-C abandons."""
+    # a compiled reader does not hear Ctrl-C, or raises it again into the cleaning up
     return _awaited(_begun(work))
 
 
@@ -203,10 +200,7 @@ def _batches(scan: Scan, skip: int, n_rows: int | None) -> Iterator[pl.DataFrame
 
 
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a lazy table in the reader's own batches, in order.
-
-    Ctrl-C is heard while waiting for the next.
-    """
+    """Yield the rows of a lazy table in the reader's own batches, in order; Ctrl-C is heard."""
     rest = iter(frame.collect_batches(maintain_order=True))
     while (batch := interruptibly(lambda: next(rest, None))) is not None:
         yield batch
@@ -229,10 +223,8 @@ _READERS: set[int] = set()  # this process, once it has read anything, or one it
 
 
 def _refuse_after_fork() -> None:
-    """Raise where the threads of a compiled reader did not survive a fork: they would be awaited.
-
-    A process that is forked remembers the reader that it was forked from.
-    """
+    """Raise where threads of a compiled reader did not survive a fork: they would be awaited."""
+    # a process that is forked remembers the reader that it was forked from
     _READERS.update([] if _READERS else [os.getpid()])
     if os.getpid() not in _READERS:
         cure = 'start workers with multiprocessing.get_context("spawn"), or fork before reading'

@@ -1,7 +1,4 @@
-"""How the cells of a text column spell its values: numbers, dates, truth, or just words.
-
-Decided once, from all sampled cells of a column; the answer reads the sample and every later row.
-"""
+"""How the cells of a text column spell its values, decided once, from all sampled cells."""
 
 import re
 from collections import Counter
@@ -245,10 +242,8 @@ _NINES = r"^-?9{2,}(?:\.0*)?$"
 
 
 def stand_ins(text: pl.DataFrame) -> Iterator[str]:
-    """Yield a remark on each number, such as -999, that may stand for a missing value.
-
-    It is repeated, and farther from all other numbers than they are apart or the only negative.
-    """
+    """Yield a remark on each number, such as -999, that may stand for a missing value."""
+    # it is repeated, and farther from the others than they are apart, or the only negative
     counts = text.select(pl.all().str.contains(_NINES).sum()).row(0)
     for name in (name for name, n in zip(text.columns, counts, strict=True) if n > 1):
         cells = text.get_column(name).alias("cells").drop_nulls()

@@ -60,10 +60,7 @@ def running_sums(
 
 
 def moments_of(table: Table, device: Any = None, **options: Any) -> Moments:
-    """Return the moments of some rows of a source; those of no weight change nothing.
-
-    Numbers alone are summed on a device, where one is named.
-    """
+    """Return the moments of some rows; those of no weight change nothing."""
     if not table.n_rows or (table.weight is not None and not table.weight.any()):
         return Moments.empty()
     x = table.x if device is None or table.schema else on_device(table.x, device)

@@ -1,9 +1,6 @@
-"""What a store holds, its record of changes, which files are new, totals in an order names fix.
+"""What a store holds, its record of changes, which files are new, totals in an order names fix."""
 
-Entries are added up group by group: days of a month, months of a year, by the letters that their
-names begin with. So the total of a set is the same to the last bit whatever came first, and the
-sums of groups, which can be kept, serve any set that holds the group.
-"""
+# added up by the letters that names begin with: the same bits whatever came first
 
 import io
 import json
@@ -152,10 +149,7 @@ class Manifest:
     def new_files(
         self, groups: Mapping[str, Any], *, tell: bool = False
     ) -> dict[str, list[FileStamp]]:
-        """Return the files of partitions that are not counted; raise if another one has them.
-
-        With ``tell``, say which are left out because they were withdrawn.
-        """
+        """Return files that are not counted, or raise; with ``tell``, say which were withdrawn."""
         files = [(entry.file, entry.partition) for entry in self.entries if entry.file]
         by_address = {file.address: (file, where) for file, where in files}
         by_content = {file.content: where for file, where in files}

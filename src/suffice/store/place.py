@@ -1,8 +1,6 @@
-"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole.
+"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole."""
 
-In a folder every put is whole or not at all, so that a change is made when its last put is. In a
-table of a database all puts of a writer are one transaction. Readers never wait for a lock.
-"""
+# in a folder every put is whole, in a database all puts of a writer are; readers never wait
 
 import fcntl
 import os

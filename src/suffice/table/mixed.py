@@ -53,12 +53,8 @@ def read(
     missing: str = "marginal",
     names: Sequence[str] | None = None,
 ) -> MixedRows:
-    """Return the rows of a frame, under its own schema or a given one.
-
-    Columns of an array are called by ``names``, or x0, x1, …. ``categorical`` names columns of
-    numbers that are levels. ``missing="indicator"`` fills the empty cells of a number by its mean,
-    and adds an indicator of them.
-    """
+    """Return the rows of a frame, under its own schema or a given one."""
+    # ``missing='indicator'`` fills the empty cells of a number by its mean, and adds an indicator
     named = names if schema is None else schema.names
     names, columns = _columns(X, named)
     if schema is None:

@@ -16,10 +16,7 @@ def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
-    """Return the numbers of all rows, or of ``n_rows`` drawn at random, ascending.
-
-    At least ten rows of every class are kept, where there are so many.
-    """
+    """Return ``n_rows`` rows drawn at random, ascending, at least ten of every class; or all."""
     if len(codes) <= n_rows:
         return np.arange(len(codes))
     order = np.random.default_rng(seed).permutation(len(codes))
@@ -48,10 +45,8 @@ def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes,
 
 
 def strided_sample(table: Table, n_rows: int) -> Table:
-    """Return about ``n_rows`` rows, evenly from every class, weighted to stand for all.
-
-    Within a class every s-th row is taken: nothing is drawn. A small class is kept whole.
-    """
+    """Return about ``n_rows`` rows, evenly from every class, weighted to stand for all."""
+    # every s-th row of a class: nothing is drawn; a small class is kept whole
     codes, k = table.codes, table.n_classes
     counts = np.bincount(codes, minlength=k)
     stride = np.maximum(1, counts // max(1, n_rows // k))

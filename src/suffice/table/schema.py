@@ -54,10 +54,8 @@ class Category:
         return (*self.levels, *[None] * self.missing, *["(other)"] * self.other)
 
     def merged(self, other: Category) -> Category:
-        """Return the column with the levels of both sides.
-
-        A level that one side may have counted among its others is counted so on both.
-        """
+        """Return the column with the levels of both sides."""
+        # a level that one side may have counted among its others is counted so on both
         sides = (self, other)
         rare = {x for a, b in (sides, sides[::-1]) if a.other for x in {*b.levels} - {*a.levels}}
         levels = tuple(sorted({*self.levels, *other.levels} - rare))
@@ -121,10 +119,8 @@ class Schema:
 
     @cached_property
     def starts(self) -> Codes:
-        """First indicator of each group of indicators, counted from the first of all; and the end.
-
-        Groups are the indicators of empty cells, of one feature each, then the categories.
-        """
+        """First indicator of each group, counted from the first of all; and the end."""
+        # groups are the indicators of empty cells, of one feature each, then the categories
         sizes = [1] * len(self.filled) + [c.n_levels for c in self.categories]
         return np.cumsum([0, *sizes]).astype(np.intp)
 
@@ -282,10 +278,8 @@ class Encoding:
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
 
     def rows(self, x: Any, indicators: Codes) -> Floats:
-        """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q).
-
-        ``indicators`` holds, for each group, the level's number in the group, −1 for none.
-        """
+        """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q)."""
+        # indicators: for each group, the level's number in the group, −1 for none
         n, schema, n_filled = len(x), self.schema, len(self.schema.filled)
         out = np.zeros((n, self.n_features))
         out[:, : schema.n_numbers] = x

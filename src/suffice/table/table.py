@@ -123,10 +123,7 @@ class Table:
         return np.bincount(placed[on], w[on], self.schema.n_indicators).astype(np.float64)
 
     def encoded(self, encoding: Encoding | None = None) -> tuple[Table, Encoding | None]:
-        """Return the table as numbers alone, one reference level of each category left out.
-
-        The second value says how; None where the table held numbers alone already.
-        """
+        """Return the table as numbers alone, and how: None where it held numbers alone already."""
         if self.schema is None or self.indicators is None:
             return self, None
         known = encoding or Encoding.of(self.schema, self.level_weights())

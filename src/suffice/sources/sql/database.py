@@ -105,10 +105,8 @@ class TableSource:
         return [Scan(self.label, types, batches=batches)]
 
     def summed(self, roles: Roles, told: Telling, **options: Any) -> Summed:
-        """Return the sums of every usable row, by the database or from its rows.
-
-        An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
-        """
+        """Return the sums of every usable row, by the database or from its rows."""
+        # an engine adds up complete columns of numbers; all else, such as levels, comes from rows
         of_rows = "fourth moments" if options["fourth"] else _of_rows(roles, self.sample)
         of_rows = "sums on a device" if options.get("device") else of_rows
         if self._stated(roles, of_rows) == "database":

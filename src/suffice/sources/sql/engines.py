@@ -18,12 +18,8 @@ METHODS = ("auto", "database", "stream")
 
 
 def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> tuple[str, str]:
-    """Return "database" or "stream", and why; ``of_rows`` says what only rows can give.
-
-    Inside an engine each of d² / 2 products costs an instruction of its interpreter, while rows
-    that were streamed out are multiplied by compiled kernels; so there is a width from which
-    streaming wins, and it differs between engines.
-    """
+    """Return "database" or "stream", and why; ``of_rows`` says what only rows can give."""
+    # an engine interprets d² / 2 products, our kernels are compiled: beyond some width rows win
     if method not in METHODS:
         msg = f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
         raise InvalidParameterError(msg)
@@ -89,10 +85,8 @@ def _quietly() -> Iterator[None]:
 
 @contextmanager
 def _one_snapshot(backend: Any) -> Iterator[None]:
-    """Let several queries see the same rows of PostgreSQL, and compile none of them.
-
-    Its just-in-time compiler takes longer over a thousand sums than it saves.
-    """
+    """Let several queries see the same rows of PostgreSQL, and compile none of them."""
+    # its just-in-time compiler takes longer over a thousand sums than it saves
     import psycopg
 
     connection = backend.con
@@ -156,10 +150,8 @@ def _meant(column: pl.Series, dtype: Any) -> pl.Series:
 
 
 def _from_any_thread(backend: Any) -> Callable[[], Any]:
-    """Return what gives a connection to the same file in whatever thread it is called.
-
-    A connection of SQLite answers only in the thread that opened it.
-    """
+    """Return what gives a connection to the same file in whatever thread it is called."""
+    # a connection of SQLite answers only in the thread that opened it
     (path,) = [row[2] for row in backend.con.execute("PRAGMA database_list") if row[1] == "main"]
     owner = threading.get_ident()
 
