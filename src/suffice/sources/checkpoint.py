@@ -110,7 +110,6 @@ class Checkpoint:
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
 
     def _resume(self) -> None:
-        """Take up what the file on disk remembers, unless it does not fit."""
         try:
             header, arrays = archive.read(self.path)
             told, moments = header[_FIELD], Moments.of_archive(header, arrays)

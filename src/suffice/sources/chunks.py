@@ -47,7 +47,6 @@ class RowsRead:
         return RowsRead(self.rows + other.rows, self.unusable + other.unusable, both)
 
     def say(self, outcome: str = "left out") -> None:
-        """Warn of rows that could not be used, if there were any."""
         if not self.unusable:
             return
         worst = sorted(self.by_column.items(), key=lambda item: -item[1])[:_MOST_NAMED]
@@ -116,7 +115,6 @@ class Loader:
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
 
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> Floats:
-        """Return the features of consecutive frames (n, d)."""
         edges = list(accumulate((piece.height for piece in pieces), initial=0))
         block = next(self._blocks)[:, : edges[-1]]
         for name, column in zip(self.roles.numbers, block, strict=True):

@@ -198,12 +198,10 @@ def _used(schema: Schema) -> Sequence[str]:
 
 
 def _schema_of(columns: Sequence[Column]) -> Schema | None:
-    """Return the schema of columns that are not all numbers."""
     return Schema(tuple(columns)) if any(isinstance(c, Category) for c in columns) else None
 
 
 def _refuse_nothing(source: Source) -> None:
-    """Raise where there are no rows, or no columns beside one."""
     if source.sample.width == 1:
         cure = "if another mark than , ; | or tab separates it, name that mark as the delimiter"
         msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
@@ -257,7 +255,6 @@ def _odd_cell(column: pl.Series) -> tuple[str, int] | None:
 
 
 def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
-    """Raise unless columns that must hold numbers do."""
     for name in names:
         values = values_of(sample, name).drop_nulls()
         kind = kind_of(values.dtype)
@@ -328,7 +325,6 @@ def _repeats(values: pl.Series) -> bool:
 
 
 def _check_target(column: pl.Series, label: str) -> None:
-    """Raise unless the first values of a target may be class labels."""
     kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
@@ -379,7 +375,6 @@ def _learnt_from(
 
 
 def _odd(values: pl.Series) -> str:
-    """Return why a column holds no numbers, or nothing."""
     return {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
 
 
@@ -401,14 +396,12 @@ def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
 
 
 def _described(values: pl.Series, *, levels: bool) -> Column:
-    """Return what a column of these first values is."""
     if not (levels or kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean):
         return Number(values.name)
     return category_of(values.name, levels_of(values))
 
 
 def _schema_of_named(sample: pl.DataFrame, said: ColumnOptions, label: str) -> Schema | None:
-    """Return what columns that were asked for hold."""
     names = said.features or ()
     columns = (sample.get_column(name) for name in names)
     found = [_described(c, levels=c.name in said.categorical) for c in columns]

@@ -70,7 +70,6 @@ def _awaited(client: Any, future: Any) -> Any:
 
 
 def _done_soon(future: Any) -> bool:
-    """Return whether a future is done within a moment."""
     with suppress(TimeoutError, _distributed().TimeoutError):
         future.exception(timeout=_TICK)
     return bool(future.done())
@@ -194,7 +193,6 @@ def _parts(source: Any) -> _Parts:
 
 
 def _first_rows(client: Any, parts: _Parts) -> Source:
-    """Return the source of the first rows, of as many parts as it takes."""
     heads: list[Any] = []
     n_rows = 0
     for at, part in parts:

@@ -90,7 +90,6 @@ class Layout:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The same in the words of polars."""
         options: dict[str, Any] = {"separator": self.separator, "has_header": False}
         return options | ({"comment_prefix": self.comment} if self.comment else {})
 
@@ -100,7 +99,6 @@ def _is_line(line: str, comment: str | None) -> bool:
 
 
 def _encoding(head: bytes) -> str:
-    """Return the encoding that the first bytes show."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     # Latin letters in UTF-16: every second byte is zero
@@ -194,13 +192,10 @@ def _unique(names: Sequence[str], *, all_named: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTable:
-    """A text table known by its first rows: its layout, its columns and how they are spelt.
+    """A text table known by its first rows: its layout, its columns and how they are spelt."""
 
-    To look for marks of missing values in every cell costs a third of the reading. So they are
-    looked for from the start only where the first rows have some; a mark that turns up later is
-    a failure to parse a number, after which the rest is read with care.
-    """
-
+    # to look for marks of missing values costs a third of the reading: they are looked for where
+    # the first rows have some, or after a number fails to parse
     label: str
     layout: Layout
     sample: pl.DataFrame
@@ -240,7 +235,6 @@ class TextTable:
         return Scan(self.label, quick, slow, check=check)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        """Return the rows of bytes that come piece by piece and can be read once."""
         return self._in_blocks(text_rows(pieces, self.layout, self.label), columns)
 
     def _in_blocks(self, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:

@@ -57,7 +57,6 @@ class File:
 
     @property
     def sample(self) -> pl.DataFrame:
-        """The first rows, and what the folders tell."""
         return self.table.sample.with_columns(self._told(name) for name in self.values.columns)
 
     def scan(self, columns: Mapping[str, Any]) -> Scan:

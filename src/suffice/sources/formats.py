@@ -59,7 +59,6 @@ class TypedTable:
         return cls(label, sample, lambda path, t: pl.scan_ndjson(path, schema=t), counts=False)
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
-        """Return all rows of these columns, lazily."""
         rows = self.scanner(path, self._types(columns)).select(cast(columns))
         scan = Scan(self.label, rows)
         piece = self._piece(path, len(columns)) if self.scanner is _scan_parquet else None
@@ -130,7 +129,6 @@ def _text_table(path: Any, reading: TextStyle, separator: str | None = None, **_
 
 
 def _json_table(path: Any, reading: TextStyle, **_: Any) -> TypedTable:
-    """Return the table of a file that is one array of objects, or holds one a line."""
     with reading_of(str(path)):
         if not head_of(Path(path)).lstrip().startswith(b"["):
             return TypedTable.of_lines(path, reading)

@@ -103,7 +103,6 @@ class Answers:
         return pl.DataFrame([column.alias(name) for name, column in named])
 
     def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
-        """Return the label of each row, null where it is rejected."""
         decision, classes = self.classifier.decision, _as_series(self.classifier.classes)
         codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
         if not decision.can_reject:

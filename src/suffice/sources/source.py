@@ -55,7 +55,6 @@ class TextStyle:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands for a missing value."""
         return (*MISSING, *self.missing)
 
 
@@ -250,7 +249,6 @@ def reading_of(label: str) -> Iterator[None]:
 
 
 def _told(complaint: str, label: str) -> str:
-    """Return the complaint of the reader in our words."""
     for pattern in _ODD_VALUE:
         if found := re.search(pattern, complaint):
             value, column = found["value"].rstrip(ODD), found["column"]

@@ -32,7 +32,6 @@ def spark_source(frame: Any) -> Source:
 
 
 def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list[Scan]:
-    """Return the rows as one table, fetched by the driver partition by partition."""
     rows = frame.toLocalIterator(prefetchPartitions=True)
     schema: Any = sample.schema
     batches = iter(lambda: list(islice(rows, SAMPLE_ROWS)), [])
@@ -43,7 +42,6 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list
 def _summed(
     frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any
 ) -> Summed:
-    """Return the sums of every usable row, merged in the order of partitions."""
     options |= {"n_jobs": 1}
 
     def work(frames: Iterable[pl.DataFrame]) -> list[Summed]:

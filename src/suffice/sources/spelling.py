@@ -229,7 +229,6 @@ def _dated(cells: pl.Series) -> list[Any]:
 
 
 def _parsed(cells: pl.Series, time: str) -> list[Words]:
-    """Return the ways to read all cells as dates with such a time."""
     forms = [partial(_moments, form=f"{day}{time}") for day in _DAYS]
     return [Words(form) for form in forms if not form(cells, strict=False).null_count()]
 

@@ -69,7 +69,6 @@ class Entry:
 
     @property
     def place(self) -> str:
-        """Where its sums are."""
         return f"objects/{self.digest}.moments"
 
     def load(self, place: Place) -> Moments:
@@ -122,7 +121,6 @@ class Manifest:
 
     @property
     def withdrawn(self) -> set[str]:
-        """Contents of files that were once taken out."""
         return {content for record in self.log for content in record["withdrawn"]}
 
     def change(
@@ -271,7 +269,6 @@ def _paths(data: Any) -> list[str]:
 
 @lru_cache(1 << 16)
 def _content(address: str, size: int, changed: int | str) -> str:
-    """Return what identifies the content of a file of this stamp."""
     if is_url(address):
         return f"{size} {changed}"
     with open(address, "rb") as file:

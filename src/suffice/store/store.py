@@ -106,7 +106,6 @@ class MomentStore:
         return counted
 
     def _added(self, name: str, data: Any, why: str, options: Mapping[str, Any]) -> int:
-        """Add what is new to a partition, and return its rows."""
         while parts := self._parts(name, data, options, new=True):
             if self._change("add", name, why, parts, partial(_joined, name, data, parts)):
                 return sum(part.entry.rows for part in parts)
@@ -233,7 +232,6 @@ def _part(entry: Entry, moments: Moments) -> _Part:
 
 
 def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
-    """Return the sums of the file of an entry."""
     address = entry.file.address if entry.file else ""
     part = _part(entry, summarize(address, **options))
     if entry.file and type(entry.file).of(address)[:3] != entry.file[:3]:
@@ -260,7 +258,6 @@ def _joined(
 def _chosen(
     manifest: Manifest, partitions: Sequence[str] | None, except_: Sequence[str] = ()
 ) -> Sequence[Entry]:
-    """Return the entries of partitions by name or pattern, without some."""
     names = {entry.partition for entry in manifest.entries}
     kept = names if partitions is None else _matching(names, partitions)
     kept = kept - _matching(names, except_)

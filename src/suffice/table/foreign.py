@@ -107,7 +107,6 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
 
 
 def _torch(device: Any) -> Any:
-    """Return PyTorch, if it has this device."""
     try:
         import torch
 

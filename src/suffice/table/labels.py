@@ -214,7 +214,6 @@ def in_order(values: Mapping[Any, float], classes: Labels, *, where: str) -> lis
 
 
 def _hint(label: Any, known: Iterable[Any]) -> str:
-    """Return the nearest label, if both are text, and all of them."""
     texts = [name for name in known if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     guess = f": did you mean {near[0]!r}?" if near else "."

@@ -88,7 +88,6 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
 
 
 def _described(name: str, value: Any, missing: str) -> Column:
-    """Return what a column of these values is."""
     if not isinstance(value, Levels):
         known = value[~np.isnan(value)] if missing == "indicator" else value
         return Number(name, float(np.mean(known)) if 0 < len(known) < len(value) else None)
@@ -266,7 +265,6 @@ def _days(name: Any, dates: Any) -> Floats:
 
 
 def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
-    """Return the columns that are levels, given by name or by position."""
     if categorical is None:
         return ()
     chosen = [categorical] if isinstance(categorical, str) else categorical

@@ -239,7 +239,6 @@ class Encoding:
 
     @classmethod
     def from_json(cls, kept: Any) -> Encoding | None:
-        """Return the encoding that a file holds, if any."""
         if kept is None:
             return None
         schema = Schema.from_json(kept["columns"])

@@ -88,7 +88,6 @@ class Table:
 
     @property
     def labels(self) -> Labels:
-        """Label of each row, (n,)."""
         labels: Labels = self.classes[self.codes]
         return labels
 

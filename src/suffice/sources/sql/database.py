@@ -73,7 +73,6 @@ class TableSource:
 
     @classmethod
     def of(cls, table: Any, method: str = "auto") -> TableSource:
-        """Return the source of an Ibis table, after a look at its first rows."""
         try:
             backend = table.get_backend()
         except Exception as error:
@@ -118,7 +117,6 @@ class TableSource:
         return sums_of(frames_of(self.source, roles), roles, told, **options)
 
     def _stated(self, roles: Roles, of_rows: str) -> str:
-        """Return how the table is summed, after saying so."""
         engine, d = engine_of(self.backend), len(roles.features)
         name, reason = method_for(self.method, engine, d, of_rows)
         way = "sums inside the database" if name == "database" else "rows streamed out"
@@ -212,7 +210,6 @@ def is_table(source: Any) -> bool:
 
 
 def _name(table: Any) -> str:
-    """Return what messages call a table."""
     try:
         return f"table {table.op().name!r}"
     except Exception:

@@ -117,7 +117,6 @@ def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
 
 
 def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
-    """Yield lines joined to blocks of bounded size."""
     held: list[bytes] = []
     size = 0
     for line in lines:

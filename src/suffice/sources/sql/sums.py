@@ -151,7 +151,6 @@ class TableSums:
 
     @property
     def _needed(self) -> list[str]:
-        """The columns that every usable row fills."""
         others = (self.roles.target, self.roles.weight)
         return [*self.roles.features, *(name for name in others if name)]
 
@@ -170,7 +169,6 @@ class TableSums:
         return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
 
     def summed(self, storage: str) -> Summed:
-        """Return the sums of every usable row, and what was left out."""
         moments, n_usable = self._moments(storage)
         n_rows = self._count(self.table)
         if n_rows == n_usable:
@@ -238,7 +236,6 @@ class TableSums:
             raise DatabaseError(msg)
 
     def _gaps(self) -> dict[str, int]:
-        """Return how many values each column lacks, where it lacks any."""
         lacking = {name: _not(self._known(name)) for name in self._needed}
         outputs = {f"g{at}": c.cast("int32").sum() for at, c in enumerate(lacking.values())}
         counts: list[Any] = []
@@ -247,7 +244,6 @@ class TableSums:
         return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
 
     def _assembled(self, answer: _Answer) -> Moments:
-        """Return the moments of the rows, after the checks that every source makes."""
         head, w, delta = answer.head, answer.weights, answer.offsets
         odd, counts = int(head.get_column(ODD).sum()), _numbers(head, [SEEN])[:, 0].astype(np.intp)
         if odd:
@@ -280,7 +276,6 @@ class TableSums:
 
 
 def _counted(answer: pl.DataFrame) -> list[Any]:
-    """Return how many rows there are of each class, or in all."""
     names = [name for name in (LABEL, ROWS) if name in answer.columns]
     return answer.select(names).rows()
 
