@@ -66,9 +66,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     kind, name = header["suffice"], header.get("estimator")
     if kind == MOMENTS or (kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)):
         return header, arrays
-    what = kind if kind != MODEL else name
-    msg = f"{path} holds {what!r}, which this version of suffice does not know: upgrade suffice"
-    raise FileFormatError(msg)
+    held = name if kind == MODEL else kind
+    raise FileFormatError(f"{path} holds {held!r}, which this version lacks: upgrade suffice")
 
 
 def unfitted(header: Mapping[str, Any]) -> Any:

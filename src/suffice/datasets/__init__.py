@@ -50,10 +50,8 @@ class Dataset:
 
     def arrays(self) -> tuple[Floats, Labels]:
         """Return the numeric columns (n, d), missing cells NaN, and the labels (n,)."""
-        from polars import selectors as of
-
         table = self.frame()
-        x = table.select(of.numeric() - of.by_name(self.target))
+        x = table.select(self.feature_names)
         return x.cast(float).to_numpy(order="fortran"), table[self.target].to_numpy()
 
     @property

@@ -31,9 +31,7 @@ def open_source(source: Any, reading: TextStyle | None = None, client: Any = Non
     for recognises, opened in _KINDS:
         if recognises(source):
             return opened(source, how, client)
-    cure = (
-        f"give a path, a glob, a URL, '-', a built-in data set ({', '.join(DATASETS)}) or a frame"
-    )
+    cure = f"give a path, a glob, a URL, '-', a data set ({', '.join(DATASETS)}) or a frame"
     raise InvalidInputError(f"cannot read rows from {type(source).__name__}: {cure}")
 
 

@@ -51,9 +51,7 @@ def to_numpy(x: Any) -> Any:
 def like(values: Any, x: Any) -> Any:
     """Return numbers as an array like x, on its device; text, and all else, as it is."""
     numbers = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
-    if not (numbers and is_foreign(x)):
-        return values
-    return placed(values, x)
+    return placed(values, x) if numbers and is_foreign(x) else values
 
 
 def placed(values: Any, x: Any, dtype: Any = None) -> Any:
@@ -64,9 +62,7 @@ def placed(values: Any, x: Any, dtype: Any = None) -> Any:
 
 def beside(constants: Any, x: Any) -> Any:
     """Return constants to compute with x: for another library's array, in its type and place."""
-    if not is_foreign(x):
-        return constants
-    return placed(constants, x, x.dtype)
+    return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 
 def on_device(x: Any, device: Any) -> Any:
@@ -97,9 +93,8 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
             if "OutOfMemory" not in type(error).__name__:
                 raise
             if block <= _SMALLEST:
-                raise MemoryError(
-                    f"the device has no memory left for {block} more rows: free some, or use NumPy"
-                ) from error
+                found = f"the device has no memory left for {block} more rows"
+                raise MemoryError(f"{found}: free some, or use NumPy") from error
             block = max(block // 4, _SMALLEST)
             continue
         yield found
@@ -114,10 +109,8 @@ def _torch(device: Any) -> Any:
     except ImportError as error:
         raise InvalidInputError("sums on a device need PyTorch: pip install torch") from error
     except (RuntimeError, AssertionError) as error:
-        why = str(error).partition("\n")[0]
-        raise InvalidParameterError(
-            f"PyTorch has no device={device!r} here ({why}): name another, or leave it out"
-        ) from error
+        msg = f"PyTorch has no device={device!r} here ({str(error).splitlines()[0]}): name another"
+        raise InvalidParameterError(msg) from error
     return torch
 
 
