@@ -93,8 +93,8 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
             if "OutOfMemory" not in type(error).__name__:
                 raise
             if block <= _SMALLEST:
-                found = f"the device has no memory left for {block} more rows"
-                raise MemoryError(f"{found}: free some, or use NumPy") from error
+                lack = f"the device has no memory left for {block} more rows"
+                raise MemoryError(f"{lack}: free some, or use NumPy") from error
             block = max(block // 4, _SMALLEST)
             continue
         yield found
