@@ -109,13 +109,7 @@ def fit(terminal: Terminal, /, data: Data, **options: Any) -> None:
 
 
 def fit_and_save(
-    terminal: Terminal,
-    data: Data,
-    output: Path,
-    model: str,
-    prior: tuple[str, ...],
-    settings: tuple[str, ...],
-    **said: Any,
+    terminal: Terminal, data: Data, output: Path, model: str, prior: Any, settings: Any, **said: Any
 ) -> None:
     """Fit what the options of a command say, and save it."""
     told = {name: value for name, value in said.items() if value is not None}

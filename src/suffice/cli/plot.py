@@ -47,16 +47,9 @@ KINDS = [line.split()[0] for line in _LISTED.strip().splitlines()]
 @output("The figure to write: .png, .svg or .pdf.", required=True)
 @option("-m", "--model", text="As in fit, or a model file.", default="lda")
 @choice("--theme", of=["light", "dark"], text="Colours of text and ground.", default="light")
-@several("--set", "settings", of="NAME=VALUE", text="Any parameter of the figure, as JSON.")
+@several("--set", "asked", of="NAME=VALUE", text="Any parameter of the figure, as JSON.")
 def plot(
-    terminal: Terminal,
-    /,
-    kind: str,
-    data: Data,
-    output: Path,
-    model: str,
-    theme: str,
-    settings: tuple[str, ...],
+    terminal: Terminal, /, kind: str, data: Data, output: Path, model: str, theme: str, asked: Any
 ) -> None:
     """Draw a figure of labelled rows, or of a model fitted to them.
 
@@ -72,7 +65,7 @@ def plot(
     from suffice.plots.style import DARK
 
     mpl.use("Agg")
-    draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, settings))
+    draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
     known = inspect.signature(draw).parameters
     of = next(iter(known))
     for name in set(said) - set(known):

@@ -36,15 +36,7 @@ _SHOWN = 25  # rows of the table of changes, largest first
     default=0.001,
 )
 def predict(
-    terminal: Terminal,
-    /,
-    model: Path,
-    data: Data,
-    output: Path | str | None,
-    keep: tuple[str, ...],
-    *,
-    keep_all: bool,
-    **options: Any,
+    terminal: Terminal, /, model: Path, data: Data, output: Any, keep: Any, **options: Any
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -64,7 +56,7 @@ def predict(
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
     source, fitted = data.source(), load_classifier(model)
-    kept = list(source.sample.columns) if keep_all else list(keep) or None
+    kept = list(source.sample.columns) if options.pop("keep_all") else list(keep) or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
         done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
