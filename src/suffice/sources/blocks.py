@@ -206,13 +206,11 @@ def _without_lines(pieces: Iterable[bytes], n: int) -> Iterator[bytes]:
             yield piece[at:]
 
 
-def _last_line_end(data: bytes, *, last: bool = False) -> int:
+def _line_end(data: bytes, *, last: bool = False) -> int:
     return len(data) if last else data.rfind(b"\n") + 1
 
 
-def line_blocks(
-    pieces: Iterable[bytes], end_of: Callable[..., int] = _last_line_end
-) -> Iterator[bytes]:
+def line_blocks(pieces: Iterable[bytes], end_of: Callable[..., int] = _line_end) -> Iterator[bytes]:
     """Yield bytes in blocks that end where a line, or what ``end_of`` says is a row, ends."""
     rest = b""
     for piece in pieces:

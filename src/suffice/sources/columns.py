@@ -410,15 +410,13 @@ def _schema_of_named(sample: pl.DataFrame, said: ColumnOptions, label: str) -> S
     return _schema_of(found) if said.categories else None
 
 
-def _by_position(
-    sample: pl.DataFrame, n_features: int, keep: ColumnOptions, label: str
-) -> list[str]:
+def _by_position(sample: pl.DataFrame, d: int, keep: ColumnOptions, label: str) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
     ids = id_columns(sample, skip=set()) if keep.ids is None else keep.ids
     numbers = [name for name, dtype in sample.schema.items() if kind_of(dtype) == NUMBER]
     names = [name for name in numbers if name not in {*ids, *keep.ignore}]
-    if len(names) != n_features:
-        found = f"takes {n_features} numeric columns, but {label} has {len(names)}"
+    if len(names) != d:
+        found = f"takes {d} numeric columns, but {label} has {len(names)}"
         cure = "ignore the others, or fit the model on named columns"
         raise FeatureMismatchError(f"the model knows no column names and {found}: {cure}")
     warn(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")

@@ -222,9 +222,7 @@ def _head(part: Any, at: int) -> Any:
     return _frame(part, at).head(SAMPLE_ROWS)
 
 
-def _worked(
-    part: Any, at: int, work: Any, expected: pl.DataFrame, columns: Mapping[str, Any]
-) -> Any:
+def _worked(part: Any, at: int, work: Any, expected: pl.DataFrame, columns: Any) -> Any:
     """Return what work makes of some columns of a part that is like the others."""
     return work(frames.alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
 

@@ -296,9 +296,7 @@ def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
         pass
 
 
-def scan_of_blocks(
-    blocks: Iterable[bytes], rows_of: Callable[[bytes], pl.LazyFrame], label: str
-) -> Scan:
+def scan_of_blocks(blocks: Iterable[bytes], rows_of: Callable[[bytes], Any], label: str) -> Scan:
     """Return blocks of whole rows as one table that can be read once."""
 
     def frames(*_: Any) -> Iterator[pl.DataFrame]:

@@ -140,9 +140,7 @@ def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame
     return known.select(s.values(exactly(name)).alias(name) for name, s in spelt.items())
 
 
-def _opened(
-    path: Path | str, reading: TextStyle, values: pl.DataFrame, *, first: bool = True
-) -> File:
+def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bool = True) -> File:
     """Return a file after a look at its first rows; of later files the types may be enough."""
     open_table = format_of(path)
     if isinstance(path, Path) and not path.exists():
@@ -150,9 +148,9 @@ def _opened(
     if isinstance(path, Path) and not path.stat().st_size:
         raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
     with reading_of(str(path)):
-        table = open_table(path, reading, types_only=not first)
+        table = open_table(path, how, types_only=not first)
     told = [name for name in values.columns if name not in table.sample.columns]
-    return File(path, table, reading, values.select(map(exactly, told)))
+    return File(path, table, how, values.select(map(exactly, told)))
 
 
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:

@@ -36,7 +36,7 @@ def frame_source(frame: Any, label: str = "") -> Source:
 
 
 def batch_source(
-    frames: Iterable[pl.DataFrame], label: str, categorical: tuple[str, ...] = ()
+    frames: Iterable[pl.DataFrame], label: str, levels: tuple[str, ...] = ()
 ) -> Source:
     """Return the source of frames that can be read once, after a look at the first of them."""
     rest, first, n_rows = iter(frames), [], 0
@@ -49,7 +49,7 @@ def batch_source(
         raise InvalidInputError(f"{label} gives no rows: nothing to learn from")
     sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
     scans = partial(scans_of, chain(first, rest), sample, label)
-    return Source(label, sample, scans, categorical=categorical)
+    return Source(label, sample, scans, categorical=levels)
 
 
 def arrow_source(source: Any) -> Source:

@@ -18,7 +18,7 @@ from suffice.sources.dask import is_dask, opened_collection, summed_files
 from suffice.sources.files import file_source, open_named
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
-from suffice.sources.sql import TableSource, is_database, is_table, table_at
+from suffice.sources.sql.database import TableSource, is_database, is_table, table_at
 from suffice.text.lists import without_passwords
 
 

@@ -27,7 +27,7 @@ _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 def spark_source(frame: Any) -> Source:
     """Return the rows of a Spark frame, on the executors, after a look at the first."""
     sample = pl.DataFrame(_told(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
-    summed, scored = partial(_summed, frame, sample), partial(_scored, frame, sample)
+    summed, scored = partial(_sums, frame, sample), partial(_scored, frame, sample)
     return Source(_LABEL, sample, partial(_scans, frame, sample), summed=summed, scored=scored)
 
 
@@ -39,9 +39,7 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list
     return scans_of(frames, sample, _LABEL, columns)
 
 
-def _summed(
-    frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any
-) -> Summed:
+def _sums(frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any) -> Summed:
     options |= {"n_jobs": 1}
 
     def work(frames: Iterable[pl.DataFrame]) -> list[Summed]:

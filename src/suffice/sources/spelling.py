@@ -190,9 +190,7 @@ def _reopened(plain: Numbers, cells: pl.Series) -> list[Any]:
     return [plain, _exact(grouped, cells)] if grouped.fits(cells) else [plain]
 
 
-def _settled(
-    name: str, cells: pl.Series, clear: set[str], style: TextStyle
-) -> tuple[Spelling, str]:
+def _settled(name: str, cells: pl.Series, clear: set[str], style: TextStyle) -> tuple[Any, str]:
     """Return how a column is spelt that has marks before three digits only, and what to say."""
     comma = bool(cells.str.contains(",").any())
     marked = cells.filter(cells.str.contains(r"[.,]"))[0]

@@ -239,17 +239,15 @@ def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
     return part
 
 
-def _joined(
-    partition: str, data: Any, parts: Sequence[_Part], now: Manifest
-) -> Sequence[Entry] | None:
+def _joined(name: str, data: Any, parts: Sequence[_Part], now: Manifest) -> Sequence[Entry] | None:
     """Return the entries of a partition and new ones, None if another writer was quicker."""
-    there, new = now.of(partition), [part.entry for part in parts]
+    there, new = now.of(name), [part.entry for part in parts]
     if not are_files(data):
         if there and new[0].digest not in [entry.digest for entry in there]:
-            raise errors.InvalidInputError(f"{partition!r} is there, with other sums: replace it")
+            raise errors.InvalidInputError(f"{name!r} is there, with other sums: replace it")
         return None if there else new
     files = [entry.file for entry in new]
-    if now.new_files({partition: data})[partition] != files:
+    if now.new_files({name: data})[name] != files:
         return None
     changed = {file.address for file in files if file}
     return [e for e in there if not (e.file and e.file.address in changed)] + new

@@ -91,12 +91,9 @@ Column: TypeAlias = Number | Category | LeftOut
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table in their order, and the features that sums are taken of.
+    """The columns of a table in their order, and the features that sums are taken of."""
 
-    Features are the numbers first, then an indicator for each number whose empty cells were
-    filled, then an indicator for each level of each category.
-    """
-
+    # the numbers, an indicator for each number that was filled, one for each level of each category
     columns: tuple[Column, ...]
 
     @cached_property
@@ -221,13 +218,10 @@ def _column(fields: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Encoding:
-    """From the columns of a table to the features a model reads, and back.
+    """From the columns of a table to the features a model reads, and back."""
 
-    Of each category one level, the reference, has no feature: where it holds all its
-    indicators are 0. A level that the schema does not know, and an empty cell where that is no
-    level, leave the indicators open: NaN, as an empty cell among the numbers.
-    """
-
+    # one level of each category, the reference, has no feature: where it holds all indicators are
+    # 0; where a level is unknown, or a cell empty and that is no level, they are open: NaN
     schema: Schema
     reference: tuple[int, ...]  # level of each category that has no feature
 

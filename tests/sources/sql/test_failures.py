@@ -14,7 +14,8 @@ from tests.sources.sql.test_summarize import assert_same
 
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.sources.columns import Roles
-from suffice.sources.sql import TableSource, engines
+from suffice.sources.sql import engines
+from suffice.sources.sql.database import TableSource
 from suffice.sources.sql.engines import Engine, engine_of
 from suffice.sources.sql.sums import TableSums
 from suffice.sources.summarize import summarize

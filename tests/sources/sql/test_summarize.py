@@ -14,7 +14,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarn
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.predict import predict_stream
-from suffice.sources.sql import TableSource, is_table
+from suffice.sources.sql.database import TableSource, is_table
 from suffice.sources.sql.engines import Engine, engine_of, method_for
 from suffice.sources.sql.sums import TableSums
 from suffice.sources.summarize import summarize, summarize_source

@@ -73,9 +73,7 @@ class _Answer(NamedTuple):
     scatter: Scatter  # Σ w z zᵀ
 
 
-def _answer_of(
-    head: pl.DataFrame, d: int, storage: Storage, pooled: pl.DataFrame | None = None
-) -> _Answer:
+def _answer_of(head: pl.DataFrame, d: int, storage: Storage, pooled: Any = None) -> _Answer:
     weights = _numbers(head, [WEIGHT])[:, 0]
     squares = _numbers(head, [f"q{j}_{j}" for j in range(d)])
     offsets = ratio(_numbers(head, [f"s{j}" for j in range(d)]), weights[:, None])
