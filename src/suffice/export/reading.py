@@ -195,9 +195,8 @@ class Feature:
 class ColumnReading:
     """From numbers x0, x1 … and codes of levels v0, v1 … to features c0, c1 … and holes h0, h1 ….
 
-    Features are measured from the origin of the scores, in a power of two of their own scale, so
-    that no square over- or underflows, which PostgreSQL takes for an error. A hole stands at the
-    origin; a number that is too far away, or infinite, is NULL and makes all answers so.
+    Features are measured from the origin, in a power of two of their own scale, so that no square
+    over- or underflows: an error in PostgreSQL. A hole stands at the origin; what is far is NULL.
     """
 
     encoding: Encoding
@@ -208,12 +207,11 @@ class ColumnReading:
     def raw(self, columns: Sequence[str], booleans: Collection[str]) -> Stage:
         """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""
         used = (c.name for c in self.encoding.schema.columns if c.kind != "left out")
-        place, words = dict(zip(used, columns, strict=True)), self.dialect
-        numbers, categories = self.encoding.schema.numbers, self.encoding.schema.categories
-        read = {}
-        for j, c in enumerate(numbers):
-            read[f"x{j}"] = words.number_of(name(place[c.name]), truth=place[c.name] in booleans)
-        return read | {f"v{i}": _code(c, name(place[c.name])) for i, c in enumerate(categories)}
+        place, schema = dict(zip(used, columns, strict=True)), self.encoding.schema
+        read = {f"v{i}": _code(c, name(place[c.name])) for i, c in enumerate(schema.categories)}
+        for j, column in enumerate(place[c.name] for c in schema.numbers):
+            read[f"x{j}"] = self.dialect.number_of(name(column), truth=column in booleans)
+        return read
 
     @cached_property
     def features(self) -> list[Feature]:

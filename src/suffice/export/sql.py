@@ -57,12 +57,6 @@ def to_sql(
     booleans : list of str
         Numbers that are truth values, which PostgreSQL does not take for 1 and 0 by itself.
 
-    Notes
-    -----
-    What a row lacks is integrated out where the model does so and the query stays short enough
-    (see docs/export.md); else the row gets NULL. Scores that are quadratic with full covariances
-    are written for up to 30 features, all others for any number.
-
     Examples
     --------
     >>> from suffice import LDA

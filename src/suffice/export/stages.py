@@ -25,10 +25,7 @@ _WIDEST = 1000  # whitened columns of one stage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """The stages from features c0, c1, … measured from the origin to answers.
-
-    Scores are a0, a1, …; until the last of their stages squared distances for a Student t.
-    """
+    """The stages from features c0, c1, … to scores a0, a1, … (of a Student t first Δ²) and answers."""
 
     classifier: Classifier
     formula: Formula  # of features in the units of the reading
@@ -198,8 +195,7 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
 def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
 
-    They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
-    numbers first, then columns of the stage before.
+    They end with r of each class, what holes take off its Δ², and l, log|P_mm|.
     """
     known = q.precision
     pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))

@@ -28,17 +28,11 @@ class ErrorRate(float):
     n_samples: int = 0  # 0 where exact
 
     @classmethod
-    def of(cls, value: float, standard_error: float = 0.0, n: int = 0) -> Self:
-        """Return the error with its account; no samples means exact."""
-        error = cls(value)
-        error.standard_error, error.n_samples = standard_error, n
-        return error
-
-    @classmethod
     def mean(cls, losses: Floats) -> Self:
         """Return the mean of simulated losses (n,), with its standard error."""
-        n = len(losses)
-        return cls.of(float(losses.mean()), float(losses.std() / np.sqrt(n)), n)
+        error, n = cls(losses.mean()), len(losses)
+        error.standard_error, error.n_samples = float(losses.std() / np.sqrt(n)), n
+        return error
 
     @property
     def is_exact(self) -> bool:
@@ -83,7 +77,7 @@ def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
     means = model.offsets @ w + (model.centre @ w + w_0)
     deviations = [np.sqrt(w @ model.covariance_of(k).dense() @ w) for k in range(2)]
     first, second = ndtr(means / deviations * [1, -1])
-    return ErrorRate.of(float(model.priors @ [first, second]))
+    return ErrorRate(model.priors @ [first, second])
 
 
 def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
@@ -99,7 +93,7 @@ def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generato
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
         exact = _two_tied(model, int(present[0]), int(present[1]))
-        return BayesError.of(exact).bounded(lambda: bhattacharyya_bounds(model))
+        return BayesError(exact).bounded(lambda: bhattacharyya_bounds(model))
     return simulated_error(model, n_samples, rng, lambda: bhattacharyya_bounds(model))
 
 

@@ -162,10 +162,7 @@ class WrappedModel(ClassModel):
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel(WrappedModel):
-    """A model that judges every row by what was observed of it; NaN is a hole.
-
-    Where nothing was observed the posterior is the prior, and the log density is 0.
-    """
+    """A model that judges every row by what was observed of it, by the prior if nothing was."""
 
     inner: ClassModel
 

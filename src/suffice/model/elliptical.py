@@ -67,10 +67,7 @@ class IncompleteRows:
 
 
 class EllipticalModel(ClassModel):
-    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)); classes of one group share Ψ.
-
-    So have all marginals, with the parts m_o and Ψ_oo.
-    """
+    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)), marginals the same of m_o and Ψ_oo."""
 
     group_of: Codes  # group of each class  (K,)
     shapes: tuple[Covariance, ...]  # Ψ of each group  (G,)
@@ -95,8 +92,7 @@ class EllipticalModel(ClassModel):
     def impute(self, x: Any) -> Floats:
         """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).
 
-        The posterior is that of ``posterior``, temperature included. Where a Student t has no
-        mean (f + d_o ≤ 1) its centre stands for it.
+        Where a Student t has no mean (f + d_o ≤ 1) its centre stands for it.
         """
         filled = np.array(x, np.float64)
         posterior = self.allowing_missing().posterior(filled)

@@ -27,10 +27,7 @@ from suffice.typing import Array, Codes, Floats
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel(EllipticalModel):
-    """Class k has prior π_k and density N(μ_k, Σ_k); classes of one group share one covariance.
-
-    Means are kept relative to a common centre, so that they lose no digits far from the origin.
-    """
+    """Class k has prior π_k and density N(μ_k, Σ_k); classes of one group share one covariance."""
 
     log_priors: Floats  # log π  (K,)
     centre: Floats  # (d,)
@@ -151,9 +148,8 @@ def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
 class DebiasedModel(WrappedModel):
     """Unbiased estimates of log N(x; μ_k, Σ_k) for every x: the logarithm of no density.
 
-    They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with
-    π_k exp b_k in the place of priors; but nothing can be drawn from them. V⁻¹ estimates Σ⁻¹
-    without bias. Moran & Murphy (1979), *Applied Statistics* 28; Ripley (1996), section 2.4.
+    They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with priors
+    π_k exp b_k. Moran & Murphy (1979), *Applied Statistics* 28; Ripley (1996), section 2.4.
     """
 
     inner: GaussianModel  # N(x̄_k, V_k), with priors π

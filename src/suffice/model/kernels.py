@@ -238,10 +238,7 @@ def _finish(constant: float, out: Floats) -> None:
 
 @compiled
 def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
-    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ, or argmax a, to rows (n, K) or (n, 1).
-
-    β = 1 / T is 1 for densities; of equal classes the first is the greatest.
-    """
+    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a to rows (n, K) or (n, 1)."""
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False
     for c in range(scores.shape[0]):

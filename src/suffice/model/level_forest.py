@@ -1,7 +1,4 @@
-"""Levels of several categories in each class: a forest in which each depends on at most one other.
-
-Without edges the categories are independent given the class: categorical naive Bayes.
-"""
+"""Levels of categories in each class: a forest in which each depends on at most one other."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, eq=False)
 class LevelBlocks:
-    """Where the features of a model stand for levels: level 0, the reference, has none.
-
-    Indicators of empty cells come first, categories of two levels each.
-    """
+    """Where features stand for levels but 0, the reference; empty cells first, of two levels."""
 
     starts: Codes  # first feature of each category, and the end  (q + 1,)
 
@@ -96,10 +90,7 @@ class LevelBlocks:
 
 @dataclass(frozen=True, eq=False)
 class LevelForest:
-    """Levels c of q categories: p(c | k) = Π_j p(c_j | c_parent(j), k).
-
-    Chow & Liu (1968), *IEEE Transactions on Information Theory* 14, 462–467.
-    """
+    """Levels c: p(c | k) = Π_j p(c_j | c_parent(j), k). Chow & Liu (1968), *IEEE Trans. IT* 14."""
 
     parents: Codes  # of each category in each class, −1 for none  (K, q)
     log_tables: tuple[tuple[Floats, ...], ...]  # log p(level | parent's level), by class, category

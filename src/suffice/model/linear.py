@@ -26,10 +26,7 @@ def discriminant(sigma: Covariance, means: Floats, log_priors: Floats) -> tuple[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel(ScoredModel):
-    """Scores wₖᵀ(x − m) + bₖ of K classes, and their softmax where they are log odds.
-
-    The centre m lies among the rows, so that scores lose no digits far from the origin.
-    """
+    """Scores wₖᵀ(x − m) + bₖ of K classes, m amid the rows; softmax where they are log odds."""
 
     weights: Floats  # w  (1, d): the second of two classes against the first; otherwise (K, d)
     intercepts: Floats  # b  (1,) or (K,): scores at the centre

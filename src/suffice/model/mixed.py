@@ -36,10 +36,9 @@ class MixedModel(WrappedModel):
     """Levels c by a forest, numbers z by Gaussians about what the levels say of them.
 
     p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), m(c) the indicators of the levels; without
-    edges and B, Gaussian × categorical naive Bayes. Rows come encoded: numbers, indicators of
-    empty cells (such a number counts for nothing), indicators of levels; NaN is integrated out.
-    Unknown levels that numbers depend on are summed over one by one; beyond 4096 combinations
-    the numbers are taken at the expected indicators instead.
+    edges and B, naive Bayes. Rows come encoded: numbers, indicators of empty cells (such a number
+    counts for nothing), indicators of levels. Unknown levels that numbers depend on are summed over
+    one by one; beyond 4096 combinations numbers are taken at the expected indicators.
     """
 
     inner: GaussianModel  # of z − B m
@@ -171,10 +170,7 @@ class MixedModel(WrappedModel):
         return np.where(np.isnan(rows), filled, rows)
 
     def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw given the rest.
-
-        Unknown levels of more than 4096 combinations are drawn one by one.
-        """
+        """Return the rows, NaN replaced by a draw given the rest; many unknown levels singly."""
         rows, p = self._checked(x), self.blocks.n_numbers
         filled = np.zeros_like(rows)
         for own, z, codes, unknown in self._by_pattern(rows):
@@ -340,10 +336,7 @@ def without_levels(moments: Moments, p: int, slopes: Floats | None, group_of: Co
 
 
 def observed_numbers(sums: Moments, p: int, filled: Codes, fills: Floats) -> tuple[Moments, Floats]:
-    """Return sums of observed cells from sums in which empty ones were filled, and weights (K, p).
-
-    Means and squares of each number are those of its own observed rows, and so are its weights.
-    """
+    """Return sums of observed cells from sums in which empty ones were filled, and weights."""
     numbers = sums.select(np.arange(p))
     weights = np.repeat(sums.weights[:, None], p, axis=1)
     if not len(filled):

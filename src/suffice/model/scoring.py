@@ -216,10 +216,9 @@ class Scorer:
 class Formula:
     """All that another system must compute to score like a model: a_k(t(x)) of every class.
 
-    Where there is a tail, the scorer gives −½ Δ_k² alone. Classes of zero prior have score −∞.
-    Where there are levels, the scorer reads the numbers alone, and each category after them adds
-    the term of its level, the reference first; an unknown level adds nothing. Where scores are
-    linear for a covariance that all classes share, holes in x need that covariance, too.
+    Where there is a tail, the scorer gives −½ Δ_k² alone. Where there are levels, it reads the
+    numbers alone, and each category after them adds the term of its level, the reference first.
+    Where scores are linear, holes in x need the shared covariance, too.
     """
 
     scorer: Scorer
@@ -241,10 +240,7 @@ class Formula:
 
 
 def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bool:
-    """Write what is read out of all rows; return whether some row has no finite score.
-
-    Threads take the next block until none is left; how many they are changes no bit.
-    """
+    """Write what is read out of all rows; return whether some row has no finite score."""
     (n, d), k = x.shape, scorer.n_classes
     stages, origin = list(scorer._stages()), np.array(scorer.origin, np.float64)
     # chunks of a block: as many as keep its tiles in cache

@@ -60,10 +60,8 @@ class Tailed(Readout):
 class StudentModel(EllipticalModel):
     """Class k has prior π_k and a Student t density with f_k degrees.
 
-    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)
-
-    Ψ and κ, s = κ / (κ + 1), are those of the Normal–inverse-Wishart posterior; classes of one
-    group share Ψ. Geisser (1964), *JRSS B* 26, 69–76.
+    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k), with Ψ and
+    κ, s = κ / (κ + 1), are of the Normal–inverse-Wishart posterior. Geisser (1964), *JRSS B* 26.
     """
 
     log_priors: Floats  # log π  (K,)
@@ -90,10 +88,7 @@ class StudentModel(EllipticalModel):
         return dense * factor[:, None, None]
 
     def marginal(self, observed: Codes) -> StudentModel:
-        """Return the Student t of some features alone, with as many degrees of freedom.
-
-        Kotz & Nadarajah (2004), *Multivariate t Distributions and Their Applications*, 1.10.
-        """
+        # as many degrees of freedom: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
         centre, offsets, shapes = self._marginals(observed)
         return replace(self, centre=centre, offsets=offsets, shapes=shapes)
 

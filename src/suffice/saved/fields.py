@@ -97,8 +97,7 @@ _NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in f
 def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
     """Return header and arrays of any format as this version writes them.
 
-    In format 1 the temperature was a factor of the scores, ``power`` was called ``transform``,
-    Fourier features were called waves, and an average was a kind of its own.
+    In format 1 the temperature was a factor of the scores, and an average a kind of its own.
     """
     if header["format"] > 1 or header["suffice"] == "moments":
         return header, arrays

@@ -21,10 +21,7 @@ SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are o
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
-    """Return the real roots of a t² + b t + c, ascending; none if it is a constant.
-
-    Two roots that only rounding made complex are one: ``noise`` is that of the coefficients.
-    """
+    """Return the real roots of a t² + b t + c, ascending; two complex by ``noise`` alone are one."""
     size = max(abs(a), abs(b), abs(c))
     if size == 0:
         return np.empty(0)
@@ -104,8 +101,11 @@ class Sheets:
 
     def arcs(self, n: int) -> Iterator[Floats]:
         """Yield each smooth piece of the conic in the square, (n, 2)."""
-        turns = real_roots(*self.D)
-        knots = self._knots(turns)
+        turns, vertex = real_roots(*self.D), real_roots(0.0, 2 * self.D[0], self.D[1])
+        # every s at which an arc may begin or end
+        s = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
+        s = np.unique(s[np.abs(s) <= REACH])
+        knots = s[np.append(True, np.diff(s) > 8 * EPS)]
         # s = s₀ + (s₁ − s₀) ½ (1 − cos θ): dense at the ends, where a root may turn back
         share = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
         for low, high in pairwise(knots):
@@ -113,13 +113,6 @@ class Sheets:
                 if self._is_inside(0.5 * (low + high), far=far):
                     s = np.append(low + (high - low) * share[:-1], high)
                     yield np.clip(self._points(s, turns, far=far), -1.0, 1.0)
-
-    def _knots(self, turns: Floats) -> Floats:
-        """Return every s at which an arc may begin or end, ascending."""
-        vertex = real_roots(0.0, 2 * self.D[0], self.D[1])
-        s = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
-        s = np.unique(s[np.abs(s) <= REACH])
-        return np.asarray(s[np.append(True, np.diff(s) > 8 * EPS)])
 
     def _exits(self) -> Floats:
         """Return the s of the points on the four sides of the square."""

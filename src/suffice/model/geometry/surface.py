@@ -160,8 +160,11 @@ class Surface(ABC):
         line = re.sub(tens, lambda m: rf"\times 10^{{{m[1].translate(_LEVEL)}}}", line)
         line = line.replace("²", "^{2}").replace("·", r"\,").replace("−", "-")
         for i, sign in enumerate(signs):
-            plain = "x" if d == 1 else f"x_{{{i + 1}}}"
-            line = line.replace(sign, plain if names is None else _upright(names[i]))
+            name = "x" if d == 1 else f"x_{{{i + 1}}}"
+            if names is not None:
+                plain = re.sub(r"([#$%&_{}])", r"\\\1", names[i].replace("\\", "/"))
+                name = rf"\mathrm{{{plain}}}".replace(" ", r"\ ")
+            line = line.replace(sign, name)
         return line
 
     def _repr_html_(self) -> str:
@@ -227,11 +230,6 @@ def _number(value: float, digits: int) -> str:
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}×10{str(int(exponent)).translate(_RAISED)}"
-
-
-def _upright(name: str) -> str:
-    escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
-    return rf"\mathrm{{{escaped}}}".replace(" ", r"\ ")
 
 
 def signed(y: Floats, distance: Floats) -> Floats:
