@@ -25,7 +25,7 @@ _WIDEST = 1000  # whitened columns of one stage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """The stages from features c0, c1, … to scores a0, a1, … (of a Student t first Δ²) and answers."""
+    """The stages from features c0, c1, … to scores a0, a1, …, a Student t by Δ², and to answers."""
 
     classifier: Classifier
     formula: Formula  # of features in the units of the reading

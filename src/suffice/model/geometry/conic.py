@@ -21,7 +21,7 @@ SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are o
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
-    """Return the real roots of a t² + b t + c, ascending; two complex by ``noise`` alone are one."""
+    """Return the real roots of a t² + b t + c, ascending; complex by ``noise`` alone are one."""
     size = max(abs(a), abs(b), abs(c))
     if size == 0:
         return np.empty(0)
