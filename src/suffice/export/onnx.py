@@ -122,14 +122,10 @@ def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
     n, unknown = len(category.levels), category.n_levels
     codes = {"": n if category.missing else unknown}
     codes |= {level: at for at, level in enumerate(category.levels)}
-    code = graph.node(
-        "LabelEncoder",
-        Deferred(graph, category.name),
-        domain=ML,
-        keys_strings=list(codes),
-        values_int64s=list(codes.values()),
-        default_int64=unknown - 1 if category.other else unknown,
-    )
+    words: Any = {"keys_strings": list(codes), "values_int64s": list(codes.values())}
+    other = unknown - 1 if category.other else unknown
+    column = Deferred(graph, category.name)
+    code = graph.node("LabelEncoder", column, domain=ML, default_int64=other, **words)
     table = np.vstack([np.eye(unknown), np.full(unknown, np.nan)])
     return graph.array(np.delete(table, reference, axis=1))[code]
 
@@ -456,18 +452,9 @@ def _expm1(x: Any) -> Any:
 
 
 # what ONNX calls NumPy's functions, where that is not the same word
-_KINDS = {
-    "subtract": "Sub",
-    "multiply": "Mul",
-    "divide": "Div",
-    "matmul": "MatMul",
-    "minimum": "Min",
-    "maximum": "Max",
-    "isnan": "IsNaN",
-    "negative": "Neg",
-    "absolute": "Abs",
-    "greater_equal": "GreaterOrEqual",
-}
+_KINDS = {"matmul": "MatMul", "isnan": "IsNaN", "greater_equal": "GreaterOrEqual"}
+_CUT = ("subtract", "multiply", "divide", "minimum", "maximum", "negative", "absolute")
+_KINDS |= {name: name[:3].capitalize() for name in _CUT}
 _COMPOSED: dict[Any, Callable[..., Any]] = {
     np.square: lambda x: x * x,
     np.log1p: lambda x: np.log(1 + x),

@@ -238,13 +238,6 @@ def to_ibis(
     if keep is None:
         taken = set(column_names(classifier_of(estimator), columns))
         keep = [column for column in table.columns if column not in taken]
-    query = to_sql(
-        estimator,
-        _ROWS,
-        dialect,
-        columns=columns,
-        keep=keep,
-        prefix=prefix,
-        booleans=[column for column, kind in table.schema().items() if kind.is_boolean()],
-    )
-    return table.alias(_ROWS).sql(query)
+    truths = [column for column, kind in table.schema().items() if kind.is_boolean()]
+    known: Any = {"columns": columns, "keep": keep, "prefix": prefix, "booleans": truths}
+    return table.alias(_ROWS).sql(to_sql(estimator, _ROWS, dialect, **known))

@@ -287,14 +287,11 @@ def carried(stages: Sequence[Stage], final: Collection[str]) -> list[Stage]:
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
     """Return the formula of features in other units."""
-    parts = [
-        replace(part, weights=part.weights * units)
-        if isinstance(part, LinearScores)
-        else replace(part, means=part.means / units, scale=part.scale / units)
-        if isinstance(part, Scaled)
-        else replace(part, means=part.means / units, whitening=part.whitening * units)
-        for part in formula.scorer.parts
-    ]
+    by = {"weights": units, "means": 1 / units, "scale": 1 / units, "whitening": units}
+    parts = []
+    for part in formula.scorer.parts:
+        own = {name: getattr(part, name) * by[name] for name in by if hasattr(part, name)}
+        parts.append(replace(part, **own))
     return replace(formula, scorer=replace(formula.scorer, parts=tuple(parts)))
 
 

@@ -37,12 +37,7 @@ class LinearModel(ScoredModel):
 
     @classmethod
     def of(
-        cls,
-        weights: Any,
-        intercepts: Any,
-        *,
-        has_posterior: bool = True,
-        centre: Floats | None = None,
+        cls, weights: Any, intercepts: Any, *, has_posterior: bool = True, centre: Any = None
     ) -> LinearModel:
         """Return the model of coefficients (1, d) or (K, d), about the origin if about nothing."""
         w, b = np.atleast_2d(weights), np.atleast_1d(intercepts)

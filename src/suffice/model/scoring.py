@@ -138,11 +138,9 @@ ScorePart: TypeAlias = Whitened | Scaled | LinearScores
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
     """Return the classes, constants and padded means of all groups, one after the other."""
-    return (
-        np.concatenate([group.classes for group in groups]),
-        np.concatenate([group.constants for group in groups]),
-        padded(np.concatenate([group.means for group in groups])),
-    )
+    names = ("classes", "constants", "means")
+    codes, c, mu = (np.concatenate([getattr(each, name) for each in groups]) for name in names)
+    return codes, c, padded(mu)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

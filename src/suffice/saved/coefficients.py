@@ -22,13 +22,8 @@ _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
     *("gradient_norm_", "log_likelihood_", "l2_"),
 )
-_ARRAYS = {
-    "classes": "classes_",
-    "coef": "coef_",
-    "intercept": "intercept_",
-    "centre": "_centre",
-    "at_centre": "_at_centre",
-}
+_ARRAYS = {name: f"{name}_" for name in ("classes", "coef", "intercept")}
+_ARRAYS |= {name: f"_{name}" for name in ("centre", "at_centre")}
 _NUMBERS = ("degrees_of_freedom", "log_likelihood", "null_log_likelihood", "weight", "l2")
 
 
@@ -81,11 +76,8 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
 def logistic_state(stream: Stream, inference: Inference, separation: Separation | None) -> State:
     """Return where a stream of batches stands, and what standard errors need."""
     sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
-    header: dict[str, Any] = {
-        "stream": {"n_steps": stream.n_steps, **header_of(stream.moments)},
-        "inference": None,
-        "separation": None,
-    }
+    header: dict[str, Any] = {"inference": None, "separation": None}
+    header["stream"] = {"n_steps": stream.n_steps, **header_of(stream.moments)}
     arrays = over("stream_", sums)
     if inference is not None:
         header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}

@@ -201,12 +201,12 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
     best = recipe.model(best_moments(header, arrays)).with_temperature(top["temperature"])
     known = arrays["varying"], float(header["doubt"]), arrays["frequencies"], best
     encoding = Encoding.from_json(header.get("encoding"))
-    found = Classifier.of(
-        checked_classes(arrays["classes"]),
+    names, model = (
         encoding.feature_names if encoding else names,
         AveragedModel(tuple(shares), *known),
-        encoding=encoding,
-    ).allowing_missing()
+    )
+    classes = checked_classes(arrays["classes"])
+    found = Classifier.of(classes, names, model, encoding=encoding).allowing_missing()
     refuse_misfits(found)
     return found
 

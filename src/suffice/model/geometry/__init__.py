@@ -146,6 +146,8 @@ class Quadric(Surface):
 
 
 Boundary: TypeAlias = Hyperplane | Quadric
+Names: TypeAlias = tuple[str, ...] | None  # of features
+Sides: TypeAlias = tuple[Any, Any] | None  # labels of the positive and the negative side
 
 
 def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Floats:
@@ -196,12 +198,7 @@ def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:
 
 
 def boundary_between(
-    model: GaussianModel,
-    a: int,
-    b: int,
-    *,
-    feature_names: tuple[str, ...] | None = None,
-    labels: tuple[Any, Any] | None = None,
+    model: GaussianModel, a: int, b: int, *, feature_names: Names = None, labels: Sides = None
 ) -> Boundary:
     """Return where two Gaussian classes are equally probable, positive on the side of a.
 
