@@ -220,11 +220,8 @@ class ColumnReading:
         found += [Feature(f"x{j} IS NULL", f"x{j} IS NULL", is_hole=False) for j in schema.filled]
         pairs = zip(schema.categories, self.encoding.reference, strict=True)
         for i, (c, reference) in enumerate(pairs):
-            found += [
-                Feature(f"v{i} IS NULL", f"v{i} = {level}", None, not (c.missing and c.other))
-                for level in range(c.n_levels)
-                if level != reference
-            ]
+            hole, levels = not (c.missing and c.other), set(range(c.n_levels)) - {reference}
+            found += [Feature(f"v{i} IS NULL", f"v{i} = {at}", None, hole) for at in sorted(levels)]
         return found
 
     @cached_property

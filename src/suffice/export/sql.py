@@ -141,10 +141,8 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
     model: Any = share.model
     inner: Any = model.inner if isinstance(model, TemperedModel) else model
     if isinstance(inner, Trees):
-        raise InvalidParameterError(
-            "the member extra trees has no query: use to_onnx(), fit AutoGaussian, which has no "
-            "trees, or export best_estimator_"
-        )
+        msg = "the member extra trees has no query: use to_onnx(), AutoGaussian or best_estimator_"
+        raise InvalidParameterError(msg)
     alone = Stages.of(Classifier.of(classifier.classes, None, inner), dialect, 0)
     try:
         yield from alone.from_numbers()

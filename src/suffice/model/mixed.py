@@ -115,9 +115,9 @@ class MixedModel(WrappedModel):
         levels = self.levels.log_likelihood(moments, self.blocks)
         if len(self.filled):
             return levels + self._of_observed(moments)
-        return levels + self.inner._log_likelihood(
-            without_levels(moments, self.blocks.n_numbers, self.coefficients, self.inner.group_of)
-        )
+        slopes, p = self.coefficients, self.blocks.n_numbers
+        numbers = without_levels(moments, p, slopes, self.inner.group_of)
+        return levels + self.inner._log_likelihood(numbers)
 
     def _of_observed(self, moments: Moments) -> float:
         """Return Σ w (log p(z | y) + log π_y), z the numbers of cells that are not empty."""
@@ -133,10 +133,8 @@ class MixedModel(WrappedModel):
     @property
     def formula(self) -> Formula:
         if self.coefficients is not None or (self.levels.parents >= 0).any():
-            raise InvalidParameterError(
-                "a tree of categories has no scores that are exported: export the model with "
-                "categories='indicators'"
-            )
+            msg = "a tree of categories has no scores to export: use categories='indicators'"
+            raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
         # the number of an empty cell counts for nothing: what its fill scores is taken back

@@ -201,11 +201,8 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
     best = recipe.model(best_moments(header, arrays)).with_temperature(top["temperature"])
     known = arrays["varying"], float(header["doubt"]), arrays["frequencies"], best
     encoding = Encoding.from_json(header.get("encoding"))
-    names, model = (
-        encoding.feature_names if encoding else names,
-        AveragedModel(tuple(shares), *known),
-    )
-    classes = checked_classes(arrays["classes"])
+    names = encoding.feature_names if encoding else names
+    classes, model = checked_classes(arrays["classes"]), AveragedModel(tuple(shares), *known)
     found = Classifier.of(classes, names, model, encoding=encoding).allowing_missing()
     refuse_misfits(found)
     return found
