@@ -34,7 +34,6 @@ class Progress:
         return self
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Take note that ``done`` of ``total`` are done."""
         self._total = total
         self.reach(done)
 

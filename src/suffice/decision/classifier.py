@@ -159,8 +159,7 @@ class Classifier:
         self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
     ) -> Classifier:
         """Return the same posteriors, decided by other costs."""
-        decision = parse_costs(costs, self.classes, reject_cost, reject_label)
-        return replace(self, decision=decision)
+        return replace(self, decision=parse_costs(costs, self.classes, reject_cost, reject_label))
 
     def _probabilistic(self) -> FittedModel:
         if not self.has_posterior:

@@ -66,7 +66,6 @@ class GroupScatter(NamedTuple):
 
     @property
     def pooled(self) -> GroupScatter:
-        """All groups as one."""
         return GroupScatter(*(each.sum(0, keepdims=True) for each in self))
 
 

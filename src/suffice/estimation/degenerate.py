@@ -85,7 +85,6 @@ class RankDeficiency:
 
     @property
     def dependent(self) -> Codes:
-        """Columns that are combinations of the others."""
         if self.sigma is None:
             return np.zeros(0, np.intp)
         varying = np.flatnonzero(self.variances > 0)

@@ -253,11 +253,7 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
-    """Return −2 log-likelihood per unit of weight, variances fitted, as a function of the axes.
-
-    Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; the curvature is that of Ablin, Cardoso &
-    Gramfort (2018). W_k = F_kᵀ F_k has the root F_k.
-    """
+    """Return −2 log-likelihood per unit of weight by the axes (Flury & Gautschi 1986); W = FᵀF."""
     n, total = problem.weights, problem.weights.sum()
     # M_k = Dᵀ W_k D,  its diagonal w_kj
     y = roots @ axes
@@ -271,7 +267,7 @@ def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     p = (q * np.exp(-u) / total)[:, None] / w
     # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
     mp = np.einsum("kij,kj->ij", m, p)
-    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal
+    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal (Ablin et al. 2018)
     wp = w.T @ p
     own = np.diag(wp)
     return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))

@@ -1,8 +1,4 @@
-"""Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie.
-
-Tiles of rows of one class are gathered, shifted by the first row of their class and multiplied; on
-CUDA, where features are few, a fused kernel does so without writing tiles back.
-"""
+"""Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,8 +1,4 @@
-"""Compiled accumulation: one pass over a chunk of rows, without copying it.
-
-Up to ``LANES`` rows of one class are gathered, minus a shift near the class mean, into a transposed
-float64 tile (feature, lane), whose product with itself is added to the class's scatter.
-"""
+"""Compiled accumulation: one pass over a chunk of rows, gathered by class in transposed tiles."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
@@ -329,10 +325,8 @@ def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs
 
 @njit(nogil=True, fastmath=_FAST)
 def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
-    """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means.
-
-    ``tile`` is (chunks, D, lanes), ``shares`` (chunks, R, lanes), sums (R, d), grams (R, D, D).
-    """
+    """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means."""
+    # a tile is (chunks, D, lanes), shares are (chunks, R, lanes), sums (R, d), grams (R, D, D)
     n_means, d = means.shape
     z = np.zeros((tile.shape[1], 4 * lanes))
     weighted = np.zeros_like(z)

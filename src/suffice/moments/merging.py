@@ -1,7 +1,4 @@
-"""How moments combine: alignment of classes, Chan's merge, and its inverse, checked by its result.
-
-Subtraction loses digits: the greatest sums of squares ever held, ``peaks``, say how many.
-"""
+"""How moments combine: alignment of classes, Chan's merge, its inverse and the digits it leaves."""
 
 from __future__ import annotations
 

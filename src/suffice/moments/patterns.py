@@ -1,8 +1,7 @@
 """Sums of rows with missing numbers: by pattern of observed columns, or by column.
 
 Each class and set of observed columns is a *cell*, whose holes are zeros: moments with a text key
-in the place of the class. A cell of fewer rows than columns stays rows. Where products of columns
-are not kept, each column of a class has its own weight, that of the rows which have it.
+in the place of the class. A cell of fewer rows than columns stays rows.
 """
 
 from __future__ import annotations

@@ -132,10 +132,7 @@ def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
 
 
 class FourthMoments(NamedTuple):
-    """Sums over z = x − μ_k for Ledoit & Wolf's (2004) Σ ‖z‖⁴, whatever the units of features.
-
-    That needs Σ z_i² z_j² for every pair; the third moments let it be merged.
-    """
+    """Sums over z = x − μ_k for Ledoit & Wolf's (2004) Σ ‖z‖⁴; the thirds let it be merged."""
 
     thirds: Floats  # Σ w z_i² z_j   (K, d, d)
     fourths: Floats  # Σ w z_i² z_j²  (K, d, d)
