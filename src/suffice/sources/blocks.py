@@ -258,7 +258,6 @@ class _RowEnds:
         return end
 
     def _is_row(self, lines: bytes) -> bool:
-        """Return whether lines are one row with a cell of several lines, and not several rows."""
         text, mark = lines.decode("utf-8", "replace"), self._separator
         try:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))

@@ -65,7 +65,6 @@ class Checkpoint:
         return begun + [(p, f, 0) for p, f in rest if p not in self.counted]
 
     def frames(self, columns: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
-        """Yield the rows of every file that remains, without those counted before."""
         for path, file, skip in self.remaining():
             self._rows[path] = skip
             for frame in frames_of_scan(file.scan(columns), skip):
@@ -135,7 +134,6 @@ class Checkpoint:
 
 
 def _by_path(source: Source) -> dict[str, File]:
-    """Return the files of a source by where they really are; each may stand there once."""
     if not source.files:
         msg = f"checkpoint needs a source of files, and {source.label} is none: leave it out"
         raise InvalidParameterError(msg)

@@ -317,7 +317,6 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
 
 
 def _repeats(values: pl.Series) -> bool:
-    """Return whether values may be labels by how few of them are distinct."""
     if kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean:
         return values.n_unique() < len(values)
     few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
@@ -347,7 +346,6 @@ def _check_target(column: pl.Series, label: str) -> None:
 def _learnt_from(
     source: Source, names: Sequence[str], ids: Sequence[str], said: ColumnOptions
 ) -> Sequence[Column]:
-    """Return the columns to learn from; say which others are left out."""
     sample, columns, left_out = source.sample, list[Column](), dict[str, list[str]]()
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
     whole = small and len(source.files) <= 1  # all rows that there are

@@ -118,7 +118,6 @@ _Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
 
 
 def _source(parts: _Parts, client: Any, first: Source) -> Source:
-    """Return partitions on a cluster: delayed values or futures of frames or of (X, y)."""
     expected = first.sample.clear()
 
     def summed(roles: Roles, told: Telling, **options: Any) -> Summed:
@@ -207,7 +206,6 @@ def _first_rows(client: Any, parts: _Parts) -> Source:
 
 
 def _applied(client: Any, function: Any, parts: _Parts, *question: Any) -> Any:
-    """Return the futures of a function of each part, which stays where it is, and its number."""
     from dask.delayed import delayed
 
     if hasattr(parts[0][1], "compute"):

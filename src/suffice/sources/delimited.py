@@ -179,7 +179,6 @@ def _is_number(cell: str) -> bool:
 
 
 def _unique(names: Sequence[str], *, all_named: bool) -> tuple[str, ...]:
-    """Return names, one for each column; of those without a name the first may stay so."""
     blank = len(names) if all_named else next((j for j, name in enumerate(names) if not name), 0)
     taken, unique = set(names), []
     for j, name in enumerate(names):
@@ -253,7 +252,6 @@ class TextTable:
         return rows.select(table._expression(*column) for column in columns.items())
 
     def _type(self, name: str, dtype: Any) -> Any:
-        """Return the type to parse as; text where a value must be respelt first."""
         native = self.spellings[name].native and name not in self.padded
         return dtype if native and dtype is not None else pl.String
 
@@ -307,5 +305,4 @@ def scan_of_blocks(blocks: Iterable[bytes], rows_of: Callable[[bytes], Any], lab
 
 
 def _without_marks(column: Any, missing: Sequence[str]) -> Any:
-    """Return the expression of a text column with null where a mark of missing stands."""
     return pl.when(~column.is_in(list(missing))).then(column).name.keep()

@@ -72,7 +72,6 @@ class File:
         return Scan(scan.label, scan.frame.select(names), batches=batches)
 
     def _told(self, name: str, dtype: Any = None) -> Any:
-        """Return the value of a folder as a column."""
         value = self.values.get_column(name.lstrip("\0"))
         return pl.repeat(value[0], pl.len(), dtype=dtype or value.dtype).alias(name)
 
@@ -141,7 +140,6 @@ def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame
 
 
 def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bool = True) -> File:
-    """Return a file after a look at its first rows; of later files the types may be enough."""
     open_table = format_of(path)
     if isinstance(path, Path) and not path.exists():
         raise InvalidInputError(f"there is no file {str(path)!r}: check the path")

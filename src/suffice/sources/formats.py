@@ -52,7 +52,6 @@ class TypedTable:
 
     @classmethod
     def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> TypedTable:
-        """Return the table of JSON objects, one a line, typed by its first rows."""
         label, n = label or str(path), SAMPLE_ROWS
         with reading_of(label):
             sample = pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect()
@@ -76,8 +75,6 @@ class TypedTable:
         return size, _NUMBERS // group
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        """Return the rows of bytes that come piece by piece and can be read once."""
-
         def rows(block: bytes) -> pl.LazyFrame:
             source = self.scanner(block, self._types(columns)) if block else self.sample.lazy()
             return source.select(cast(columns))

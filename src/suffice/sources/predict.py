@@ -129,7 +129,6 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
 
 
 def _as_rows(drawn: Any) -> Any:
-    """Return drawn rows as a classifier reads them: columns of several kinds as a frame."""
     if not isinstance(drawn, dict):
         return drawn
     return pl.DataFrame({name: column.tolist() for name, column in drawn.items()})

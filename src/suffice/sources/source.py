@@ -48,7 +48,6 @@ class TextStyle:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What was said, by its name, as JSON keeps it."""
         plain = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
         told = ((name, value) for name, value, usual in plain if value != usual)
         return {n: list(v) if isinstance(v, tuple) else v for n, v in told}
@@ -135,7 +134,6 @@ def interruptibly(work: Callable[[], Result]) -> Result:
 
 
 def _begun(work: Callable[[], Result]) -> Future[Result]:
-    """Return what will be the outcome of work that a thread of its own does."""
     outcome: Future[Result] = Future()
 
     def run() -> None:

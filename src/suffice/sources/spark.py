@@ -58,7 +58,6 @@ def is_spark(source: Any) -> bool:
 
 
 def _scored(frame: Any, sample: pl.DataFrame, scorer: Any, roles: Roles) -> Iterator[Any]:
-    """Yield what a scorer makes of batches of rows on the executors, in the order of partitions."""
     mapped = _mapped(frame, sample, roles, partial(map, scorer))
     rows = _told(lambda: mapped.toLocalIterator(prefetchPartitions=True))
     while (row := _told(lambda: next(rows, None))) is not None:
@@ -66,7 +65,6 @@ def _scored(frame: Any, sample: pl.DataFrame, scorer: Any, roles: Roles) -> Iter
 
 
 def _mapped(frame: Any, sample: pl.DataFrame, roles: Roles, work: Callable[..., Any]) -> Any:
-    """Return the Spark frame of the values that work makes of the frames of each partition."""
     columns = roles.columns(sample)
     names = list(dict.fromkeys(name.lstrip("\0") for name in columns))
     # by position, since Spark reads dots and backticks in names as syntax

@@ -149,7 +149,6 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
 
 
 def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
-    """Return the ways a column may be spelt: one, or numbers with a point and with a comma."""
     truth = {"true": True, "false": False}
     if cells.str.to_lowercase().is_in(list(truth)).all():
         return [Words(lambda text: text.str.to_lowercase().replace_strict(truth))]
@@ -157,7 +156,6 @@ def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
 
 
 def _formatted(cells: pl.Series, style: TextStyle) -> list[Any]:
-    """Return the formats that every cell has, one for each decimal mark that may be meant."""
     currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls().unique()
     currency = re.escape(currencies[0]) if len(currencies) else ""
     percent = bool(cells.str.contains("%").all())
@@ -170,7 +168,6 @@ def _formatted(cells: pl.Series, style: TextStyle) -> list[Any]:
 
 
 def _exact(format: Numbers, cells: pl.Series) -> Numbers:
-    """Return the format, with the note that all its numbers are whole, if they are."""
     numbers = cells.to_frame().select(format.values(pl.first())).to_series()
     whole = ((numbers == numbers.round()) & (numbers.abs() < 2**53)).all()
     return replace(format, whole=bool(whole) and not format.percent)

@@ -72,7 +72,6 @@ class Entry:
         return f"objects/{self.digest}.moments"
 
     def load(self, place: Place) -> Moments:
-        """Return its sums, if they are those that were put there."""
         name, content = f"{self.place} of the store {place.label}", place.get(self.place)
         if content is None or sha256(content).hexdigest() != self.digest:
             cure = f"restore it from a backup, or replace the partition {self.partition!r}"
@@ -218,7 +217,6 @@ def _name_of(entries: Sequence[Entry]) -> str:
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:
-    """Return the names of the sums of all groups that are worth keeping."""
     if len(entries) < _MANY:
         return []
     return [_name_of(entries), *(name for group in _groups(entries) for name in _names(group))]

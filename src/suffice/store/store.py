@@ -155,7 +155,6 @@ class MomentStore:
     def _summed(
         self, partitions: Sequence[str] | None, except_: Sequence[str]
     ) -> tuple[Moments, dict[str, Moments], Manifest]:
-        """Return a total, the sums of groups that were added up for it, and of what."""
         with self._place.reading() as place:
             while True:
                 manifest, made = Manifest.read(place), dict[str, Moments]()
@@ -214,7 +213,6 @@ class MomentStore:
 
 
 def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
-    """Return the options of ``summarize`` that the rows of an entry were counted with."""
     schema = sums.schema
     return {
         "target": entry.target,
@@ -273,7 +271,6 @@ def _matching(names: set[str], patterns: Sequence[str]) -> set[str]:
 
 
 def _require(name: str, names: set[str]) -> set[str]:
-    """Return a name that is there, or raise the error that suggests the nearest."""
     if name not in names:
         near = get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"

@@ -80,7 +80,6 @@ def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
 
 
 def _refuse(a: Labels, b: Labels, how: str) -> NoReturn:
-    """Raise because labels of two sides are of kinds that do not go together."""
     known = [x.tolist() for x in (a, b) if len(x)]
     shown = (x[0] if isinstance(x[0], str) else max(x, key=abs) for x in known)
     msg = f"labels are {how} ({' and '.join(map(repr, shown))}): convert one of them"
@@ -136,7 +135,6 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 
 def _unboxed(y: Labels) -> Labels:
-    """Return an object array as text or numbers, if its values are all of one kind."""
     values = y.tolist()
     missing = [row for row, v in enumerate(values) if v is None or v != v]
     if missing:

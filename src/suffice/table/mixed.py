@@ -125,7 +125,6 @@ def category_of(name: str, value: Levels) -> Category:
 
 
 def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
-    """Return the names and the columns of a frame, or of an array whose columns are given names."""
     if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
         array = np.asarray(X)
         fits = names is not None and len(names) == array.shape[1]
@@ -278,7 +277,6 @@ def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
 
 
 def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]:
-    """Return the columns of a schema, found by name; unnamed ones by position."""
     place = {name: at for at, name in enumerate(names)}
     lacking = [c.name for c in schema.columns if c.name not in place and not isinstance(c, LeftOut)]
     if lacking:

@@ -27,7 +27,6 @@ def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
 
 
 def _places(codes: Codes, order: Codes) -> Codes:
-    """Return the place of each row among the rows of its class, taken in an order, (n,)."""
     order = order[np.argsort(codes[order], kind="stable")]
     starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
     places = np.empty(len(codes), np.intp)

@@ -45,7 +45,6 @@ class Category:
 
     @property
     def level_names(self) -> tuple[str, ...]:
-        """What the indicator columns stand for."""
         return tuple("(missing)" if value is None else value for value in self.values)
 
     @property
@@ -265,7 +264,6 @@ class Encoding:
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
-        """Features of the model that stand for each category."""
         sizes = [c.n_levels - 1 for c in self.schema.categories]
         edges = self.schema.first_level + np.cumsum([0, *sizes])
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))

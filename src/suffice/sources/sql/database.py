@@ -156,7 +156,6 @@ class TableSource:
         return rows_of(self.backend, query)
 
     def _typed(self, columns: Mapping[str, Any]) -> Any:
-        """Return the query of these columns; one that is also copied as it is comes as it is."""
         named = {name.lstrip("\0"): dtype for name, dtype in columns.items()}
         found = {}
         for name, said in named.items():

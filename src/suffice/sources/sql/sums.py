@@ -96,7 +96,6 @@ def _keeps_digits(answer: _Answer) -> bool:
 
 
 def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
-    """Return symmetric matrices of the pairs q_i_j and these diagonals, (K, d, d)."""
     d = squares.shape[1]
     i, j = np.triu_indices(d, 1)
     matrices = np.zeros((len(squares), d, d))
@@ -207,7 +206,6 @@ class TableSums:
         return _answer_of(head, d, kept, pooled)
 
     def _kept(self, storage: str) -> Storage:
-        """Return what to sum: "auto" depends on the number of classes, which is asked for."""
         n_classes = 1
         if storage == "auto":
             labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
