@@ -55,7 +55,7 @@ def labelled(
 
 def refuse_batch() -> NoReturn:
     """Raise because a batch is a mixed table, which other batches may code otherwise."""
-    msg = "partial_fit takes complete rows of numbers: encode all by one TableEncoder().fit(rows)"
+    msg = "partial_fit takes complete rows of numbers only: encode all by one TableEncoder"
     raise InvalidInputError(msg)
 
 
