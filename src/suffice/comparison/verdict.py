@@ -288,8 +288,7 @@ def _misses(found: Sequence[Found]) -> str:
     also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
     rank = f", the class it misses most of {len(found)}" * (len(found) > 2 and not also)
     some = f"{'only ' * (more >= 0)}{worst.found:,} of" if worst.found else "none of the"
-    least = f"{some} {plural(worst.of, 'row')}"
-    return f"It finds {least} of class {worst.label}{also or rank}."
+    return f"It finds {some} {plural(worst.of, 'row')} of class {worst.label}{also or rank}."
 
 
 def _few(found: Sequence[Found]) -> list[str]:

@@ -96,9 +96,8 @@ def signed(value: Any) -> str:
 
 def points(difference: Any) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    value = 100 * difference
-    near = 0.005 <= abs(value) < 0.05  # an interval that excludes zero does not end in 0.0
-    return f"{value:+.2f}".replace("-", "−") if near else signed(value)
+    value = 100 * difference  # an interval that excludes zero does not end in 0.0
+    return f"{value:+.2f}".replace("-", "−") if 0.005 <= abs(value) < 0.05 else signed(value)
 
 
 STYLES: Mapping[str, Callable[[Any], str]] = {
