@@ -12,6 +12,7 @@ import suffice as sf
 from suffice.decision import Classifier
 from suffice.decision.costs import parse_costs
 from suffice.errors import InvalidParameterError
+from suffice.export import sql
 from suffice.export.sql import to_sql
 from suffice.model.averaged import AveragedModel, ForeignModel, Share, TemperedModel, Trees
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
@@ -21,9 +22,10 @@ from suffice.table import Table
 rng = np.random.default_rng(0)
 Y = np.arange(90) % 3
 X = rng.normal(size=(90, 3)) + rng.normal(size=(3, 3))[Y]
+X[:, 2] = np.float32(X[:, 2])  # numbers that trees see exactly
 POWER = PowerTransformed(PowerTransform.of(np.exp(X)))
 PRIORS = np.array([0.5, 0.3, 0.2])
-TREES = Trees.grown(Table.of(np.exp(X), Y), 5, 1, 90, 0)
+TREES = Trees.grown(Table.of(np.exp(X), Y), 5, 1, 90, 0)  # deeper than a stage
 VIEWS = {
     "plain": Plain(),
     "transformed": POWER,
@@ -47,11 +49,15 @@ def shares():
         kind = sf.LDA(shrinkage=0.1) if view.lifted else sf.QDA(temperature=1.5 + at)
         yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_, 0.1)
     linear = sf.LogisticRegression().fit(np.exp(X), Y).classifier_.model
-    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05, PRIORS), 0.3)
+    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05, PRIORS), 0.2)
+    yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05, PRIORS), 0.1)
 
 
-def test_a_query_of_every_view_and_member_answers_like_the_average(database, filled):
+def test_a_query_of_every_view_and_member_answers_like_the_average(database, filled, monkeypatch):
+    monkeypatch.setattr(sql, "_LEVELS", 2)
     rows = np.exp(np.vstack([X, 3 * X]))
+    at = np.arange(len(TREES.threshold)) != TREES.left  # where the sides of a split part
+    rows = np.vstack([rows, np.repeat(TREES.threshold[at].astype(float), 3).reshape(-1, 3)])
     filled(as_frame(rows, "uvw"))
     known = averaged(shares())
     for classifier in (known, replace(known, decision=parse_costs(None, known.classes, 0.3))):
@@ -62,21 +68,24 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(database, fil
         assert answer["label"].to_list() == [x or None for x in classifier.predict(rows)]
 
 
-@pytest.mark.parametrize("member", ["transformed", "waves", "bent"])
+@pytest.mark.parametrize("member", ["transformed", "waves", "bent", "trees"])
 def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(database, filled, member):
-    model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_
-    known = averaged([Share(VIEWS[member], model, 1.0)])
+    model: object = TemperedModel(TREES, 1.0, 0.1, PRIORS)
+    if member != "trees":
+        model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_
+    known = averaged([Share(VIEWS.get(member, Plain()), model, 1.0)])
     frame = as_frame(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1e300, 1.0]]), "uvw")
     filled(frame.with_columns(pl.all().fill_nan(None)))
     answer = run(database, to_sql(known, "rows", database.name, columns="uvw", keep=["id"]))
     assert answer["label"][0] is not None
     assert answer.row(1)[1:] == (None,) * 4
-    assert member == "bent" or answer.row(2)[1:] == (None,) * 4
+    assert member in ("bent", "trees") or answer.row(2)[1:] == (None,) * 4
 
 
-def test_an_automatic_classifier_of_a_mixed_table_with_gaps(duckdb):
+@pytest.mark.parametrize("kind", [sf.AutoGaussian, sf.AutoClassifier])
+def test_automatic_classifiers_of_a_mixed_table_with_gaps(duckdb, kind):
     rows, y = table(n=150)
-    model = sf.AutoGaussian().fit(rows, y)
+    model = kind().fit(rows, y)
     duckdb.create_table("rows", pl.from_pandas(rows.assign(id=range(150))).to_arrow())
     answer = run(duckdb, model.to_sql("rows", keep=["id"]))
     got = answer.select("p_a", "p_b", "p_c").to_numpy()
@@ -84,7 +93,7 @@ def test_an_automatic_classifier_of_a_mixed_table_with_gaps(duckdb):
     assert answer["label"].to_list() == model.predict(rows).tolist()
 
 
-def test_members_that_have_no_query_are_named():
+def test_members_that_have_no_query_are_named(monkeypatch):
     foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1, PRIORS)
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns="uvw")
@@ -92,6 +101,7 @@ def test_members_that_have_no_query_are_named():
     wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_
     with pytest.raises(InvalidParameterError, match=r"member over features bent.*99 features is"):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns="uvw")
+    monkeypatch.setattr(sql, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1, PRIORS)
-    with pytest.raises(InvalidParameterError, match=r"extra trees has no query.*best_estimator_"):
+    with pytest.raises(InvalidParameterError, match=r"extra trees has \d+ nodes.*best_estimator_"):
         to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns="uvw")

@@ -25,8 +25,11 @@ from suffice.export.stages import Stages, carried, decided, numbers_read, produc
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
 from suffice.model.scoring import Formula, Scorer
+from suffice.typing import Floats
 
 MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
+MOST_NODES = 60_000  # of trees
+_LEVELS = 8  # of a tree in one stage: parsers limit how deep a formula may nest
 _FAR = 1e30  # units of an average beyond which a row has no answer, lest a power overflows
 _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for the stage itself
 
@@ -141,13 +144,13 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
     model: Any = share.model
     inner: Any = model.inner if isinstance(model, TemperedModel) else model
     if isinstance(inner, Trees):
-        msg = "the member extra trees has no query: use to_onnx(), AutoGaussian or best_estimator_"
-        raise InvalidParameterError(msg)
-    alone = Stages.of(Classifier.of(classifier.classes, None, inner), dialect, 0)
-    try:
-        yield from alone.from_numbers()
-    except InvalidParameterError as error:
-        raise InvalidParameterError(f"the member over {share.view.name}: {error}") from None
+        yield from _leaves(inner)
+    else:
+        alone = Stages.of(Classifier.of(classifier.classes, None, inner), dialect, 0)
+        try:
+            yield from alone.from_numbers()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"the member over {share.view.name}: {error}") from None
     if isinstance(model, TemperedModel):
         k = len(model.priors)
         # softmax(log v / T),  v = (1 − ε) p + ε / K
@@ -192,6 +195,57 @@ def _piece(x: str, left: float, length: float) -> str:
     start, end = number(left), number(left + length)
     inside = f"({x} - {start}) / {number(length)}"
     return f"CASE WHEN {x} <= {start} THEN 0e0 WHEN {x} >= {end} THEN 1e0 ELSE {inside} END"
+
+
+def _leaves(trees: Trees) -> Iterator[Stage]:
+    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves.
+
+    Where a tree has come to a leaf, its column holds −1, −2, … for the shares of that leaf.
+    """
+    if len(trees.left) > MOST_NODES:
+        raise InvalidParameterError(
+            f"the member extra trees has {len(trees.left)} nodes, and SQL takes {MOST_NODES}: use "
+            "to_onnx(), fit AutoGaussian, which has no trees, or export best_estimator_"
+        )
+    code, bounds = np.arange(len(trees.left)), _bounds(trees.threshold)
+    is_leaf = trees.left == code
+    shares, kind = np.unique(trees.shares[is_leaf], axis=0, return_inverse=True)
+    code[is_leaf] = -1 - kind.ravel()
+
+    def below(node: int, levels: int) -> tuple[str, list[int]]:
+        """Return where a node leads, and the nodes there that are no leaves."""
+        if is_leaf[node] or not levels:
+            return str(code[node]), [] if is_leaf[node] else [node]
+        both = (below(way[node], levels - 1) for way in (trees.left, trees.right))
+        (left, some), (right, more) = both
+        here = f"x{trees.feature[node]} <= {number(bounds[node])}"
+        return f"CASE WHEN {here} THEN {left} ELSE {right} END", some + more
+
+    inside = {f"l{t}": [root] for t, root in enumerate(trees.roots)}
+    yield {at: str(root) for at, (root,) in inside.items()}
+    while walking := {at: here for at, here in inside.items() if here}:
+        walk = {}
+        for at, here in walking.items():
+            found = {node: below(node, _LEVELS) for node in here}
+            cases = " ".join(f"WHEN {node} THEN {way}" for node, (way, _) in found.items())
+            walk[at] = f"CASE {at} {cases} ELSE {at} END"
+            inside[at] = [node for _, ends in found.values() for node in ends]
+        yield walk
+    means = {}
+    for k, of_class in enumerate(shares.T / len(inside)):
+        some = [f"WHEN {-1 - at} THEN {number(p)}" for at, p in enumerate(of_class) if p]
+        each = [f"CASE {at} {' '.join(some)} ELSE 0e0 END" for at in inside]
+        means[f"p{k}"] = total(each) if some else "0e0"
+    yield means
+
+
+def _bounds(threshold: Floats) -> Floats:
+    """Return the largest numbers that are rounded to single precision below each threshold."""
+    low = threshold.astype(np.float32)
+    # halfway to the next number: the even one of the two has it
+    middle = (low.astype(float) + np.nextafter(low, np.float32(np.inf)).astype(float)) / 2
+    below = np.nextafter(middle, -np.inf)
+    return np.asarray(np.where(middle.astype(np.float32) <= low, middle, below))
 
 
 def _answers(classifier: Classifier, prefix: str) -> Stage:
