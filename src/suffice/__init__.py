@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from suffice.estimators.mixture import MixtureClassifier as MixtureClassifier
     from suffice.estimators.perceptron import Perceptron as Perceptron
     from suffice.files import load as load
-    from suffice.model.geometry import Hyperplane as Hyperplane
-    from suffice.model.geometry import Quadric as Quadric
+    from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane as Hyperplane
+    from suffice.model.geometry.hyperplanes_and_quadrics import Quadric as Quadric
     from suffice.moments import Moments as Moments
     from suffice.power_transform import PowerTransform as PowerTransform
     from suffice.reporting.build import Report as Report
@@ -71,7 +71,7 @@ _HOMES = {
         "estimators.mixture": "MixtureClassifier",
         "estimators.perceptron": "Perceptron",
         "files": "load",
-        "model.geometry": "Hyperplane Quadric",
+        "model.geometry.hyperplanes_and_quadrics": "Hyperplane Quadric",
         "moments": "Moments",
         "power_transform": "PowerTransform",
         "reporting": "Report report",

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from suffice.errors import InvalidParameterError
 from suffice.model import GaussianModel
-from suffice.model.geometry import Hyperplane, Quadric, boundary_between
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane, Quadric, boundary_between
 
 
 @dataclass(frozen=True, eq=False)

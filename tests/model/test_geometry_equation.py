@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from suffice.errors import InvalidParameterError
-from suffice.model.geometry import Hyperplane, Quadric
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane, Quadric
 
 
 def test_signs_zeros_and_units_are_written_as_by_hand():

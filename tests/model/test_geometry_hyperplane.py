@@ -10,7 +10,7 @@ from suffice.errors import (
     InvalidParameterError,
     SufficeError,
 )
-from suffice.model.geometry import Hyperplane
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane
 
 D = 3
 numbers = st.floats(-100, 100).map(lambda v: round(v, 3))

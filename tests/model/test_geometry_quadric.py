@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.model.geometry import Hyperplane, Quadric
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane, Quadric
 
 numbers = st.floats(-10, 10).map(lambda v: round(v, 2))
 

@@ -27,7 +27,7 @@ from suffice.estimators import predictor
 from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
-from suffice.model.geometry import Boundary, boundary_between
+from suffice.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
 from suffice.model.linear import discriminant
 from suffice.moments import Moments
 from suffice.power_transform import PowerTransform, check_power

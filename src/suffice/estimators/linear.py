@@ -17,7 +17,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, NotConverge
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.settings import parse_word
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
-from suffice.model.geometry import Hyperplane
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of

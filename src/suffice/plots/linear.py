@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
-from suffice.model.geometry import Hyperplane
+from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, figure, many_axes, write_legend
 from suffice.plots.inputs import Fitted

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 
 from suffice import errors
 from suffice.estimators.gaussian import LDA
-from suffice.model.geometry import Boundary, Hyperplane, Quadric
+from suffice.model.geometry.hyperplanes_and_quadrics import Boundary, Hyperplane, Quadric
 from suffice.plots.inputs import Fitted
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
