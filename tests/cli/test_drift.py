@@ -38,3 +38,7 @@ def test_a_model_without_moments_is_refused(model, ok, refused):
 def test_a_file_without_rows_is_refused(model, refused):
     Path("none.csv").write_text("a,c\n")
     assert "weight 0 is too little" in refused("drift", model, "none.csv")
+
+
+def test_a_picture_of_no_known_format_is_refused_before_any_work(refused, model):
+    assert "a figure is written to .pdf, .png, .svg" in refused("drift", model, "no.csv", "-o", "d.x")

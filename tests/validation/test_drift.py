@@ -7,6 +7,7 @@ from scipy import stats
 
 import suffice as sf
 from suffice.errors import InvalidInputError
+from suffice.validation.drift import drift
 
 
 @pytest.fixture
@@ -100,3 +101,11 @@ def test_rows_with_holes_are_compared_by_what_they_have(rows):
     assert same["x1", "mean"].before == pytest.approx(np.nanmean(holes[:, 1]))
     assert same["x1", "mean"].after == pytest.approx(np.nanmean(holes[:, 1]))
     assert same["x1", "spread"].before == pytest.approx(np.nanstd(holes[:, 1]))
+
+
+def test_sums_of_transformed_rows_are_compared_whatever_their_classes():
+    x = np.random.default_rng(3).normal(size=(90, 2))
+    y = np.repeat(["a", "b", "c"], 30)
+    before = sf.LDA(power="yeo-johnson").fit(x, y).moments_
+    after = sf.Moments.of(x[:60], y[:60], power=before.power)
+    assert 0 < drift(before, after).p_value <= 1

@@ -9,7 +9,7 @@ import click
 from suffice.cli.command import choice, learning_data, option, output, several, subcommand
 from suffice.cli.data import Data, load_model
 from suffice.cli.fit import MODELS, estimator_of, setting
-from suffice.cli.terminal import FIGURES, Terminal, write_figure
+from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 # figures of labelled rows alone, and what they show; a test keeps the words those of the figures
@@ -55,8 +55,7 @@ def plot(
 
     Errors are of rows held out in 10 folds; those of a model file, of all rows of DATA.
     """
-    if output.suffix not in FIGURES:
-        raise InvalidParameterError(f"{output}: a figure is written to {', '.join(FIGURES)}")
+    check_figure(output)
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
     import matplotlib as mpl

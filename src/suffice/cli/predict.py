@@ -10,7 +10,7 @@ import click
 
 from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
 from suffice.cli.data import Data
-from suffice.cli.terminal import Terminal, write_to_standard_output
+from suffice.cli.terminal import Terminal, check_figure, write_figure, write_to_standard_output
 from suffice.errors import InvalidInputError
 from suffice.text.lists import plural
 
@@ -81,6 +81,7 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     """
     import matplotlib as mpl
 
+    check_figure(output)
     mpl.use("Agg")
     found = _found(terminal, model, data)
     rows = found.rows()
@@ -90,7 +91,7 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     if not terminal.json:
         terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
     if output is not None:
-        found.plot().figure.savefig(output, dpi=150, bbox_inches="tight")
+        write_figure(found.plot().figure, output)
         terminal.note(f"{output}: picture of the drift")
 
 

@@ -13,7 +13,7 @@ import click
 
 from suffice.cli.command import choice, folds, learning_data, output, seed, several, subcommand
 from suffice.cli.data import Data
-from suffice.cli.terminal import FIGURES, Terminal, write_figure
+from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.errors import InvalidParameterError
 from suffice.text.lists import printable, without_passwords
 
@@ -163,8 +163,7 @@ def compare(
     terminal: Terminal, /, data: Data, models: Any, added: Any, plot: Any, output: Any, **how: Any
 ) -> None:
     """Compare classifiers by cross-validation."""
-    if plot is not None and plot.suffix not in FIGURES:
-        raise InvalidParameterError(f"--plot {plot}: a figure is written to {', '.join(FIGURES)}")
+    check_figure(plot, "--plot ")
     from suffice import comparison
 
     rows, seed = data.rows(), how["seed"]

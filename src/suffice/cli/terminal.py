@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.errors import InvalidParameterError
 from suffice.text.lists import CONTROL, printable
 from suffice.text.tables import jsonable
 
@@ -105,6 +106,13 @@ class Terminal:
 
 
 FIGURES = (".pdf", ".png", ".svg")
+
+
+def check_figure(path: Path | None, option: str = "") -> None:
+    """Refuse a name that has no format of figures, before any work is done."""
+    if path is not None and path.suffix not in FIGURES:
+        msg = f"{option}{path}: a figure is written to {', '.join(FIGURES)}"
+        raise InvalidParameterError(msg)
 
 
 def write_figure(figure: Any, path: Path, ground: str = "white") -> None:

@@ -14,6 +14,7 @@ from suffice.model.kernels import exp_negative
 from suffice.moments.kernels import LANES, STRIDE, add_gram
 
 _FAST = {"contract", "reassoc", "nsz"}
+_FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
 
 
 @njit(nogil=True)
@@ -56,11 +57,8 @@ def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any, top: Any, total
         for r in range(n):
             p[k, r] = exp_negative(a[k, r] - top[r])
             total[r] += p[k, r]
-    loss = 0.0
+    loss: float = lost(a, codes, w, n, top, total)
     for r in range(n):
-        own = a[codes[r] - 1, r] if codes[r] else 0.0
-        # −log p_y = log Σ_k exp(a_k − top) + top − a_y
-        loss += w[r] * (math.log(total[r]) + top[r] - own)
         total[r] = 1.0 / total[r]
     for k in range(len(a)):
         for r in range(n):
@@ -69,6 +67,26 @@ def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any, top: Any, total
     for r in range(n):
         if codes[r]:
             a[codes[r] - 1, r] = w[r] * (p[codes[r] - 1, r] - 1.0)
+    return loss
+
+
+@njit(nogil=True, fastmath={"contract"})
+def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
+    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
+    loss = 0.0
+    for first in range(0, n, _FACTORS):
+        last, product, equal = min(first + _FACTORS, n), 1.0, True
+        for r in range(first, last):
+            own = a[codes[r] - 1, r] if codes[r] else 0.0
+            loss += w[r] * (top[r] - own)
+            product *= total[r]
+            equal &= w[r] == w[first]
+        if equal:
+            # Σ log t = log Π t, every t between 1 and K
+            loss += w[first] * math.log(product)
+        else:
+            for r in range(first, last):
+                loss += w[r] * math.log(total[r])
     return loss
 
 

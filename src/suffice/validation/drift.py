@@ -97,7 +97,8 @@ def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
         both = before.schema.merged(after.schema).columns
         schema = Schema(tuple(known.get(c.name, c) for c in both))
         before, after = under_schema(before, schema), under_schema(after, schema)
-    return aligned(before, replace(after, power=before.power, log_slopes=before.log_slopes))
+    before = replace(before, log_slopes=None)
+    return aligned(before, replace(after, power=before.power, log_slopes=None))
 
 
 def drift(before: Moments, after: Moments) -> Drift:
