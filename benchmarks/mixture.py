@@ -12,7 +12,7 @@ from scipy.linalg.blas import dsyrk
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
-from suffice.estimation.mixture import Data, MixtureRecipe, Problem
+from suffice.estimation.mixture_em import Data, MixtureRecipe, Problem
 from suffice.model.gaussian import GaussianModel
 from suffice.table.table import Table
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from suffice.diagnostics.calibration import calibration as calibration
     from suffice.diagnostics.normality import normality as normality
     from suffice.discriminative.descent import descend as descend
-    from suffice.estimation.bayes import NormalInverseWishart as NormalInverseWishart
+    from suffice.estimation.normal_inverse_wishart import (
+        NormalInverseWishart as NormalInverseWishart,
+    )
     from suffice.estimators.auto import AutoClassifier as AutoClassifier
     from suffice.estimators.auto import AutoGaussian as AutoGaussian
     from suffice.estimators.encoder import TableEncoder as TableEncoder
@@ -62,7 +64,7 @@ _HOMES = {
         "comparison.learning_curve": "learning_curve",
         "diagnostics": "box_m calibration class_separation normality predictive_check",
         "discriminative.descent": "descend",
-        "estimation.bayes": "NormalInverseWishart",
+        "estimation.normal_inverse_wishart": "NormalInverseWishart",
         "estimators.auto": "AutoClassifier AutoGaussian",
         "estimators.encoder": "TableEncoder",
         "estimators.gaussian": "GaussianClassifier LDA QDA RDA GaussianNB",

@@ -41,4 +41,6 @@ def test_a_file_without_rows_is_refused(model, refused):
 
 
 def test_a_picture_of_no_known_format_is_refused_before_any_work(refused, model):
-    assert "a figure is written to .pdf, .png, .svg" in refused("drift", model, "no.csv", "-o", "d.x")
+    assert "a figure is written to .pdf, .png, .svg" in refused(
+        "drift", model, "no.csv", "-o", "d.x"
+    )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from suffice.discriminative import separation as module
-from suffice.discriminative.gradient import GradientDescent
+from suffice.discriminative.gradient_descent import GradientDescent
 from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic, lda_start
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import find_separation

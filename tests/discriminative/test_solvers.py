@@ -5,7 +5,7 @@ import pytest
 
 from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
-from suffice.discriminative.gradient import AveragedDescent, GradientDescent, safe_rate
+from suffice.discriminative.gradient_descent import AveragedDescent, GradientDescent, safe_rate
 from suffice.discriminative.logistic_fit import lda_start, random_start, suitable_solver, zero_start
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative.gradient import AveragedDescent, Stream
+from suffice.discriminative.gradient_descent import AveragedDescent, Stream
 from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.newton import Newton
 from suffice.table.table import Table

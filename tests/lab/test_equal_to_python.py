@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.estimation.mixture import MixtureProblem, MixtureRecipe, MixtureRows
+from suffice.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
 from suffice.model.mixture import MixtureModel
 from suffice.reporting.explaining import contributions
 from suffice.table import Table

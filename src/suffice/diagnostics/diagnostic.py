@@ -9,7 +9,7 @@ import numpy as np
 from suffice.drawing import draw
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.estimation.degenerate import independent_columns
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.linalg import resolved
 from suffice.moments import Moments
 from suffice.table.matrix import refuse_unusable

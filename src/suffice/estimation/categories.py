@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.covariances import FullStructure, full_groups, pooled_groups
+from suffice.estimation.covariance_estimates import FullStructure, full_groups, pooled_groups
 from suffice.estimation.degenerate import ReferenceCovariance
 from suffice.linalg import solve_semidefinite
 from suffice.model.class_model import ClassModel
@@ -16,7 +16,7 @@ from suffice.model.gaussian import GaussianModel
 from suffice.model.level_forest import LevelBlocks, LevelForest
 from suffice.model.mixed import MixedModel, observed_numbers, without_levels
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats
 

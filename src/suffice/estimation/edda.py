@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
-from suffice.estimation.covariances import (
+from suffice.estimation.covariance_estimates import (
     DiagonalStructure,
     Estimates,
     FullStructure,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.covariances import (
+from suffice.estimation.covariance_estimates import (
     DiagonalStructure,
     FullStructure,
     GroupScatter,

@@ -12,7 +12,7 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import as_indicators, as_tree, numbers_of
-from suffice.estimation.covariances import (
+from suffice.estimation.covariance_estimates import (
     Regularisation,
     Structure,
     Tied,
@@ -22,8 +22,14 @@ from suffice.estimation.covariances import (
 from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
-from suffice.estimation.missing import completed
-from suffice.estimation.plug_in import PLUG_IN, Evidence, Learning, plug_in, require_two_classes
+from suffice.estimation.missing_em import completed
+from suffice.estimation.plug_in_and_debiased import (
+    PLUG_IN,
+    Evidence,
+    Learning,
+    plug_in,
+    require_two_classes,
+)
 from suffice.estimation.priors import PriorRule
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation import bayes
+from suffice.estimation import normal_inverse_wishart as bayes
 from suffice.estimation.categories import as_indicators, as_tree
-from suffice.estimation.covariances import (
+from suffice.estimation.covariance_estimates import (
     DiagonalStructure,
     FullStructure,
     Intensity,
@@ -18,7 +18,7 @@ from suffice.estimation.covariances import (
     Tied,
 )
 from suffice.estimation.edda import FAMILIES, EddaStructure
-from suffice.estimation.plug_in import PLUG_IN, Learning, debiased_model
+from suffice.estimation.plug_in_and_debiased import PLUG_IN, Learning, debiased_model
 from suffice.estimation.priors import PriorRule
 
 OPEN = "auto"  # left open, to be chosen from the data

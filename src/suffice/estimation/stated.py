@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.covariances import Tied
+from suffice.estimation.covariance_estimates import Tied
 from suffice.estimation.settings import parse_priors
 from suffice.linalg import scaled_cholesky
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import PerClassScatter
+from suffice.moments.scatter import PerClassScatter
 from suffice.table.labels import as_labels
 from suffice.typing import Floats, Labels
 

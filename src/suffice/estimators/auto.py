@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.recipe import recipe_of
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier

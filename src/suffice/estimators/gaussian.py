@@ -18,7 +18,7 @@ from suffice import errors
 from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.decision.prior_shift import PriorShift, shifted_priors
 from suffice.estimation.fisher import DiscriminantSpace
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimation.stated import stated

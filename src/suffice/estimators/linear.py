@@ -14,7 +14,7 @@ from suffice.decision import Classifier
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
 from suffice.discriminative.logistic_loss import all_scores
 from suffice.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.settings import parse_word
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane

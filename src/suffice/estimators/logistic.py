@@ -12,14 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
-from suffice.discriminative import gradient, logistic_fit
+from suffice.discriminative import gradient_descent as gradient
+from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solver
 from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.summary import LogisticSummary
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.settings import is_open, parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, checked_table, keep

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.estimation.mixture import MixtureRecipe
+from suffice.estimation.mixture_em import MixtureRecipe
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive

@@ -12,7 +12,7 @@ from suffice.discriminative import perceptron as passes
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
 from suffice.errors import InvalidParameterError
-from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.settings import parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep

@@ -23,7 +23,7 @@ from suffice.model.level_forest import LevelBlocks, LevelForest
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, refuse_unread
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side
 from suffice.typing import Array, Codes, Floats
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.moments.scatter_storage import (
+from suffice.moments.scatter import (
     DiagonalScatter,
     FourthMoments,
     PerClassScatter,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
-from suffice.moments.scatter_storage import SCATTERS, scatter_shape
+from suffice.moments.scatter import SCATTERS, scatter_shape
 from suffice.table.foreign import (
     device_of,
     in_blocks,

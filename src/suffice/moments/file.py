@@ -10,7 +10,7 @@ import numpy as np
 from suffice.errors import FileFormatError
 from suffice.moments.merging import by_class
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
-from suffice.moments.scatter_storage import SCATTERS, FourthMoments, scatter_shape
+from suffice.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.table.schema import Schema

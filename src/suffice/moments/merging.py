@@ -12,7 +12,7 @@ import numpy as np
 from suffice.errors import FeatureMismatchError, ForgetError, warn
 from suffice.linalg import EPS
 from suffice.moments.collect import ratio, two_sum
-from suffice.moments.scatter_storage import FourthMoments, by_column
+from suffice.moments.scatter import FourthMoments, by_column
 from suffice.power_transform import PowerTransform
 from suffice.table.labels import union
 from suffice.table.matrix import column_name

@@ -19,7 +19,7 @@ import numpy as np
 from suffice.linalg import LOG_2PI
 from suffice.moments.moments import Moments
 from suffice.moments.patterns import ColumnSums, Units
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.typing import Codes, Floats
 
 _BLOCK = 1 << 20  # numbers of a batch

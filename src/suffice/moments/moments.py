@@ -18,7 +18,7 @@ from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_v
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
 from suffice.moments.merging import aligned, check_held, columns_of, merged, without, without_gone
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
-from suffice.moments.scatter_storage import FourthMoments, Scatter
+from suffice.moments.scatter import FourthMoments, Scatter
 from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, is_on_device, to_numpy

@@ -24,7 +24,7 @@ from suffice.moments.collect import (
     two_sum,
 )
 from suffice.moments.merging import aligned, by_class, mapped, merged, placed, taken, without_gone
-from suffice.moments.scatter_storage import SCATTERS, DiagonalScatter, PerClassScatter
+from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.typing import Codes, Flags, Floats, Labels

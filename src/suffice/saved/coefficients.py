@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.decision import Classifier
-from suffice.discriminative.gradient import Stream
+from suffice.discriminative.gradient_descent import Stream
 from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
-from suffice.estimation.bayes import NormalInverseWishart
+from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.moments.file import check_field
 from suffice.power_transform import PowerTransform
 

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.estimation.degenerate import SEPARATING_SHARE
 from suffice.linalg import EPS, unit_scale
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import PerClassScatter, PooledScatter
+from suffice.moments.scatter import PerClassScatter, PooledScatter
 from suffice.table import Table
 from suffice.typing import Codes, Floats
 

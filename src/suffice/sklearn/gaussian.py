@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.design import coded_moments
-from suffice.estimation.covariances import ledoit_wolf_intensity
+from suffice.estimation.covariance_estimates import ledoit_wolf_intensity
 from suffice.linalg import LOG_2PI, principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import DiagonalCovariance, FullCovariance
 from suffice.model.posterior import Joint

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.covariances import (
+from suffice.estimation.covariance_estimates import (
     FullStructure,
     Regularisation,
     divided,

@@ -15,7 +15,7 @@ import polars as pl
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import Storage, plan, ratio, two_sum
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import NUMBER, Roles, kind_of
 from suffice.sources.sql.engines import Engine

@@ -12,8 +12,8 @@ from sklearn.mixture import GaussianMixture
 
 import suffice as sf
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning
-from suffice.estimation import mixture
-from suffice.estimation.mixture import MixtureProblem, MixtureRecipe, MixtureRows, k_means
+from suffice.estimation import mixture_em as mixture
+from suffice.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows, k_means
 from suffice.model.mixture import MixtureModel
 from suffice.table import Table
 from suffice.table.sampling import ranks_within

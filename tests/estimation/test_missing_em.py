@@ -16,8 +16,8 @@ from suffice.errors import (
     MissingStatisticsError,
     NotConvergedWarning,
 )
-from suffice.estimation import missing
-from suffice.estimation.missing import em
+from suffice.estimation import missing_em
+from suffice.estimation.missing_em import em
 from suffice.estimation.recipe import Recipe
 from suffice.moments.missing_e_step import observed_log_likelihood
 
@@ -305,7 +305,7 @@ def test_what_cannot_be_learnt_is_refused_or_told(monkeypatch):
     assert np.linalg.eigvalsh(model.covariance_matrices).min() > 0
     with pytest.raises(MissingStatisticsError, match="ledoit-wolf"):
         Recipe.parse(shrinkage="ledoit-wolf").estimate(Moments.of(x, y))
-    monkeypatch.setattr(missing, "UNFINISHED", 0.0)
+    monkeypatch.setattr(missing_em, "UNFINISHED", 0.0)
     with pytest.warns(NotConvergedWarning, match="EM .* column .* missing='indicator'"):
         Recipe.parse().estimate(Moments.of(x, y))
 

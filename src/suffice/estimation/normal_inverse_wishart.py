@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError, warn
-from suffice.estimation.covariances import factored, full_groups, resolved_variances
-from suffice.estimation.plug_in import Evidence, gaussian_model
+from suffice.estimation.covariance_estimates import factored, full_groups, resolved_variances
+from suffice.estimation.plug_in_and_debiased import Evidence, gaussian_model
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel

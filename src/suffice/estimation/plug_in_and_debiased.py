@@ -7,7 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.covariances import Estimates, Regularisation, Structure, full_groups
+from suffice.estimation.covariance_estimates import (
+    Estimates,
+    Regularisation,
+    Structure,
+    full_groups,
+)
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.linalg import scaled_cholesky
 from suffice.model.class_model import ClassModel

@@ -11,7 +11,7 @@ from suffice.discriminative.design import Design, Problem, coded_moments
 from suffice.discriminative.logistic_loss import Objective, steepest
 from suffice.errors import InvalidParameterError
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import DiagonalScatter
+from suffice.moments.scatter import DiagonalScatter
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 

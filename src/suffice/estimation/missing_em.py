@@ -18,7 +18,7 @@ from suffice.moments import Moments
 from suffice.moments.collect import two_sum
 from suffice.moments.missing_e_step import e_step
 from suffice.moments.patterns import with_patterns
-from suffice.moments.scatter_storage import Scatter
+from suffice.moments.scatter import Scatter
 from suffice.text.lists import noun, plural, quoted
 from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
