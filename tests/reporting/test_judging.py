@@ -67,8 +67,10 @@ def test_of_many_rows_others_than_the_compared_ones_test_the_choice(mixed, monke
     X["c"] = rng.permutation(X["c"])
     if mixed:
         X["c"] = np.where(X["c"] == 1, "u", "v")
-    result = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True)
+    result = sf.report(X, y, models=["LDA", "tree"])
     sample = stratified_sample(y, 120, 0)
+    # others test the choice, so that three folds suffice to make it; the rest is not kept
+    assert (result.comparison.n_folds, result.judgement.data.table.n_rows) == (3, 120)
     others = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(300), sample))[:120]
     assert result.comparison.reference == "LDA"
     learnt = sf.LDA().fit(X.iloc[sample], y[sample])

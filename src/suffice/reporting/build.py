@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from importlib.metadata import version
@@ -172,4 +172,5 @@ def report_of(
                 sections += [section] if (section := stage(f)) is not None else []
                 steps.step()
     told = (data.name, summary(data), f.verdict.headline, tuple(sections))
-    return Report(*told, f.estimator, f.comparison, version("suffice"), f)
+    kept = replace(f, data=sample)  # a page does not hold a million rows
+    return Report(*told, f.estimator, f.comparison, version("suffice"), kept)

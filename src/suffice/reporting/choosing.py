@@ -154,7 +154,8 @@ def judge(
     with overheard():  # first, since it needs memory for all rows, and models keep theirs
         checks = data_checks(data.table if data.source is None else data.source, data.table.labels)
     table = sample.table
-    cv = 3 if settings.fast and settings.cv is None else settings.cv
+    # other rows, if any, test the choice: three folds suffice to make it
+    cv = 3 if (settings.fast or others) and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
     size = size_of(folds)
     members, left_out = settings.members(len(folds.splits), size)
