@@ -147,3 +147,10 @@ def test_integers_and_frames_are_rows_too():
     X, y = rng.integers(0, 50, (40, 2)), np.repeat(["a", "b"], 20)
     a, b = normality(X, y), normality(pd.DataFrame(X, columns=["u", "v"]), pd.Series(y))
     assert a.statistics.tolist() == b.statistics.tolist()
+
+
+def test_classes_that_vary_in_different_numbers_of_directions_are_not_told_one_number():
+    X, y = np.random.default_rng(7).standard_normal((90, 4)), np.repeat(["a", "b", "c"], 30)
+    X[y == "b", 3] = 1.0
+    X[y == "c", 2:] = 1.0
+    assert "; only 2 to 3 of 4 directions vary in 'b', 'c'" in str(normality(X, y))

@@ -33,6 +33,8 @@ CELLS = ("td", "th", "dt", "dd", "small", "span", "output")
 CONSTANTS = (
     "95 % interval of the error",
     "95 % intervals",
+    "with its 95 % interval.",
+    "Log posteriors below −20.0 count as that.",
     "| 95 % interval |",
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
@@ -175,11 +177,11 @@ def _classes(report):
         hits = f"{count(counts[c, c])} of {count(counts[c].sum())}"
         yield f"| {name} | {hits} |"
         if recalls[c] == min(recalls):
-            yield f"It finds {hits} rows of class {name}, the class it misses most of {k}"
+            yield f"It finds {hits} rows of class {name}, of {k} classes the one it misses most"
             yield from (f"It finds {o}{hits} rows of class {name}" for o in ("", "only "))
             if not counts[c, c]:
                 yield f"It finds none of the {count(counts[c].sum())} rows of class {name}"
-    yield "The 8 classes it misses most."
+    yield "The 8 classes of which it finds least."
     yield f"Shown: 10 of {k} classes."
     for a, b in permutations(range(k), 2):
         wrong, of = counts[a, b], counts[a].sum()

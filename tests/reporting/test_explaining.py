@@ -102,3 +102,24 @@ def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
     (plot,) = _effects(found)
     curve = plot.series[0]
     assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_columns_beside_confused_rows_are_those_that_say_most_of_them():
+    rng, y = np.random.default_rng(1), np.arange(200) % 2
+    X = rng.normal(size=(200, 8)) + 0.1 * y[:, None] * np.arange(8)
+    found = sf.report(X, y, estimator=sf.LDA(), models=["NB"], fast=True)
+    blocks = [b for section in found.sections for b in section.blocks]
+    table = next(b for b in blocks if getattr(b, "caption", "") == "Most confused rows")
+    *_, first, second, third, fourth, fifth, others, total = table.columns
+    assert (others, total) == ("all others", "log odds")
+    body = [row[4:] for row in table.rows]
+    np.testing.assert_allclose([sum(row[:-1]) for row in body], [row[-1] for row in body])
+    # log odds of LDA are additive: each column adds wⱼ (xⱼ − tⱼ), t the typical row
+    model, held_out = sf.LDA().fit(X, y), found.judgement.held_out
+    at = np.argsort(held_out.log_posteriors[np.arange(len(y)), held_out.truth], kind="stable")[:10]
+    z = (X - X.mean(0)) / X.std(0)
+    near = [np.square(z - z[y == k].mean(0)).sum(1) + 1e9 * (y != k) for k in (0, 1)]
+    typical = X[[near[k].argmin() for k in y[at]]]
+    parts = np.abs(model.coef_[0] * (X[at] - typical)).mean(0)
+    names = found.judgement.sample.columns
+    assert [first, second, third, fourth, fifth] == [names[j] for j in np.argsort(-parts)[:5]]

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from scipy.stats import chi
 
 import suffice as sf
+from suffice.reporting.answer import _next
 from suffice.reporting.blocks import Axis, DataTable, Facts, Intervals, Matrix, Plot, Thresholds
 from suffice.text.numbers import cell
 
@@ -258,12 +260,12 @@ def levels(n=240, seed=0):
 def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
     X, y = levels()
     page = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True).write()
-    assert "two features that separate the classes most" not in page
+    assert "two numbers that separate the classes most" not in page
     assert "in discriminant coordinates, learnt" not in page  # class v lies infinitely far away
     graded = X.assign(d=np.random.default_rng(1).normal(size=len(X)), a=0.5 * X["a"])
     graded["a"] += np.random.default_rng(2).normal(size=len(X))
     page = sf.report(graded, y, models=["LDA", "tree"], cv=3, fast=True).write()
-    assert "two features that separate the classes most" in page
+    assert "two numbers that separate the classes most" in page
     assert "in discriminant coordinates, learnt" in page
 
 
@@ -310,3 +312,22 @@ def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report
         broken = [text for _, text in told if re.search(r"\bp [=<≤≥]|[=<≤≥] \d|\d [%s]\b", text)]
         assert broken == []
         assert sum("p\N{NO-BREAK SPACE}" in text for _, text in told) > 4
+
+
+@pytest.mark.parametrize(
+    ("helps", "advice"),
+    [
+        ("would help", "collect more rows of class c"),
+        ("would hardly help", "look for columns that tell class c from the others"),
+    ],
+)
+def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice):
+    found = [SimpleNamespace(label=k, found=n, of=50) for k, n in (("a", 50), ("b", 49), ("c", 20))]
+    verdict = SimpleNamespace(threshold=None, usable="with care", found=found)
+    f = SimpleNamespace(
+        verdict=verdict,
+        growth=SimpleNamespace(helps=helps),
+        checks=SimpleNamespace(suspects=(), caveats=()),
+        outcome=SimpleNamespace(n_rows=150),
+    )
+    assert _next(f) == f"{advice} before anything depends on it"

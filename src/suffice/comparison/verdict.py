@@ -286,7 +286,7 @@ def _misses(found: Sequence[Found]) -> str:
     if all(each.found == each.of for each in found):
         return "It finds all rows of every class."
     also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
-    rank = f", the class it misses most of {len(found)}" * (len(found) > 2 and not also)
+    rank = f", of {len(found)} classes the one it misses most" * (len(found) > 2 and not also)
     some = f"{'only ' * (more >= 0)}{worst.found:,} of" if worst.found else "none of the"
     return f"It finds {some} {plural(worst.of, 'row')} of class {worst.label}{also or rank}."
 

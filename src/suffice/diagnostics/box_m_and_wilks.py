@@ -266,7 +266,7 @@ def _comparable(moments: Moments, present: Codes) -> Codes:
     left_out = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:
         raise InvalidInputError(
-            "2 classes must have a covariance of full rank; singular are those of "
+            "at least two classes must have a covariance of full rank; singular are those of "
             f"{left_out}: drop columns (moments.select) or collect more rows than the "
             f"{moments.n_features} features; weights are taken as counts"
         )

@@ -129,7 +129,9 @@ class Normality(Diagnostic):
         remarks = f"; a sample of {max(used)} rows of larger classes" if len(used) else ""
         flat = self.directions < self.n_features
         if flat.any():
-            remarks += f"; only {self.directions.min()} of {self.n_features} directions vary in "
+            spread = np.ptp(self.directions[flat]) > 0
+            few = " to ".join(map(str, np.unique(self.directions[flat])[[0, -1]][: 1 + spread]))
+            remarks += f"; only {few} of {self.n_features} directions vary in "
             remarks += quoted(self.classes[flat])
         if len(self.left_out):
             remarks += f"; too few rows to test {quoted(self.left_out)}"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from suffice.comparison.models import CONSTANT
-from suffice.comparison.verdict import FEW_ROWS
+from suffice.comparison.verdict import FEW_OF_A_CLASS, FEW_ROWS
 from suffice.reporting import blocks as page
 from suffice.reporting.choosing import Findings
 from suffice.text.lists import listed
@@ -32,7 +32,7 @@ def answer(f: Findings) -> page.Section:
         page.Interval(str(c.label), c.found / c.of, f"{count(c.found)} of {count(c.of)}")
         for c in verdict.found[:MOST_FOUND]
     )
-    few = f"The {MOST_FOUND} classes it misses most." * (len(verdict.found) > MOST_FOUND)
+    few = f"The {MOST_FOUND} classes of which it finds least." * (len(verdict.found) > MOST_FOUND)
     blocks: list[page.Block] = [
         page.Paragraph(verdict.headline, verdict.usable),
         *(page.Paragraph(caveat, "caution") for caveat in verdict.caveats),
@@ -60,7 +60,10 @@ def _next(f: Findings) -> str:
     if verdict.usable == "with care":
         who = min(verdict.found, key=lambda each: (each.found >= each.of / 2, each.of))
         which = "" if f.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
-        what = "see to what is said above" if checks.caveats else f"collect more rows{which}"
+        more = f"collect more rows{which}"
+        if which and who.of >= FEW_OF_A_CLASS and curve and curve.helps == "would hardly help":
+            more = f"look for columns that tell class {who.label} from the others"
+        what = "see to what is said above" if checks.caveats else more
         return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
         return "use it as shown under How to use it, and collect more rows, since they would help"
@@ -183,7 +186,7 @@ def more_data(f: Findings) -> page.Section | None:
     )
     caption = (
         "Error on held-out rows by the number of rows learnt from, and what to expect of more, "
-        "with 95 % intervals."
+        "with its 95 % interval."
     )
     across = page.Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
     up = page.Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))

@@ -90,7 +90,7 @@ def plane(f: Findings) -> tuple[page.Block, ...]:
     drawn = drawn[place % every[table.codes[drawn]] == 0]
     graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][:2]
     x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
-    said = "Held-out answers over the two features that separate the classes most"
+    said = "Held-out answers of some rows over the two numbers that separate the classes most"
     two = len(graded) == 2 and not f.many
     found = [_scatter(f, "features", said, names, x, drawn)] if two else []
     try:

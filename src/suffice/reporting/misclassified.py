@@ -11,13 +11,14 @@ from suffice.reporting import blocks as page
 from suffice.reporting.charts import class_distances, posteriors
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
-from suffice.reporting.explaining import contributions
+from suffice.reporting.explaining import LEAST, contributions
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
-from suffice.text.numbers import count, number, percent
+from suffice.text.numbers import count, number, percent, signed
 from suffice.typing import Codes, Floats
 
 MOST, MOST_PARTS = 10, 5  # rows or pairs shown, and columns
+MOST_COLUMNS = 300  # whose parts are found one by one
 _BLOCK = 65_536
 
 
@@ -179,7 +180,8 @@ def _worst(f: Findings) -> page.DataTable:
         " On the right, why: log odds of the most probable wrong class against the true one, by "
         f"the model fitted to {f.learnt_from}, these too. They start from a typical row "
         "of the true class, the one nearest to its mean; each column adds its part, and the last "
-        "one is their sum."
+        "one is their sum, rounded: below zero where that model, which has seen the row, is right. "
+        f"Log posteriors below {signed(LEAST)} count as that."
     )
     return page.DataTable(
         "Most confused rows",
@@ -195,20 +197,23 @@ def _worst(f: Findings) -> page.DataTable:
 
 def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
     """Return the log odds of the rival class part by part, with their sum, and what parts are."""
-    names, table = list(f.sample.columns), f.sample.table
-    ranked = [i.feature for i in f.importance if i.feature in names] or names
-    shown = [names.index(name) for name in ranked[:MOST_PARTS]]
-    rest = np.setdiff1d(np.arange(len(names)), shown)
-    groups = [np.array([j]) for j in shown] + ([rest] if len(rest) else [])
-    truth = table.codes[at]
+    names, table, truth = f.sample.columns, f.sample.table, f.sample.table.codes[at]
     z = (table.x - table.x.mean(0)) / np.maximum(table.x.std(0), 1e-300)
     typical = np.zeros(table.n_classes, np.intp)  # the row of each class nearest to its mean
     for k in np.unique(truth):
         own = np.flatnonzero(table.codes == k)
         typical[k] = own[np.square(z[own] - z[own].mean(0)).sum(1).argmin()]
     who, pairs = np.stack([at, typical[truth]], axis=1), np.stack([rival, truth], axis=1)
+    every = np.arange(len(names))
+    tried = (f.ranked_features if table.n_features == len(names) else every)[:MOST_COLUMNS]
+    rest = np.setdiff1d(every, tried)
+    groups = [np.array([j]) for j in tried] + ([rest] if len(rest) else [])
     found = contributions(*f.asked(), who, pairs, groups)
     if found is None:
         return np.zeros((len(at), 0)), ()
-    parts = (*(names[j] for j in shown), *(["all others"] if len(rest) else []))
-    return np.c_[found, found.sum(1)], ("typical row", *parts, "log odds")
+    # the columns that say most of these rows, and the sum of what is left
+    largest = np.argsort(-np.abs(found[:, 1 : 1 + len(tried)]).mean(0), kind="stable")[:MOST_PARTS]
+    told, shown = found[:, [0, *(1 + largest)]], [names[tried[i]] for i in largest]
+    if len(names) > len(shown):
+        told, shown = np.c_[told, found.sum(1) - told.sum(1)], [*shown, "all others"]
+    return np.c_[told, found.sum(1)], ("typical row", *shown, "log odds")

@@ -41,10 +41,10 @@ def usage(f: Findings, made: Provenance) -> Section:
     blocks.append(Code("In Python: the same model again", "python", _fitting(f)))
     if made.command is not None:
         blocks.append(Code("This page again", "sh", made.command))
-    blocks += [*_predictions(f), *(_model(f) if keepable else ())]
+    blocks += [*_predictions(f), *(_model(f, made.model) if keepable else ())]
     versions = [("Python", platform.python_version()), *((n, version(n)) for n in MADE_WITH)]
     body = (("seed", str(made.seed)), *versions)
-    blocks.append(DataTable("Made with", ("", "version"), ("text", "text"), body))
+    blocks.append(DataTable("Made with", ("", "value"), ("text", "text"), body))
     return Section("use", "How to use it", tuple(blocks))
 
 
@@ -137,12 +137,12 @@ def _predictions(f: Findings) -> tuple[Download, ...]:
     return _carried("predictions.csv", what, pl.DataFrame(table).write_csv().encode())
 
 
-def _model(f: Findings) -> tuple[Download, ...]:
+def _model(f: Findings, name: str | None) -> tuple[Download, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
         f.estimator.save(path)
         what = f"{f.name}, fitted to {f.learnt_from}: sf.load reads it"
-        return _carried("model.suffice", what, path.read_bytes())
+        return _carried(Path(name or path).name, what, path.read_bytes())
 
 
 def _carried(name: str, what: str, content: bytes) -> tuple[Download, ...]:

@@ -43,6 +43,9 @@ def _importance(f: Findings) -> tuple[page.Block, ...]:
     what, axis, style = LOSSES[found[0].loss]
     caption = f"What it goes by: rise of the {what} when a column is shuffled"
     names = [i.feature for i in found if i.low > 0]
+    if len(found) < len(f.sample.columns):
+        note += f" The {len(found)} largest of {len(f.sample.columns)}."
+        names = names[:MOST_NAMES]
     first = f"It goes by {listed(names, MOST_NAMES)}." if names else "No single column matters."
     return page.Paragraph(first, "lead"), page.Intervals(caption, axis, style, items, note)
 
@@ -244,7 +247,8 @@ def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     means = [(f"mean of {f.data.names[j]}", *model.means_[:, j].tolist()) for j in order]
     of = "" if model.moments_.power is None else " (of transformed features)"
     n = f.data.table.n_features
-    few = f"{len(order)} of {n:,} features, the most important first." if n > len(order) else ""
+    first = "those that move a score" if weights is not None else "those that separate the classes"
+    few = f"{len(order)} of {n:,} features, {first} most first." if n > len(order) else ""
     body = (("prior", *model.priors_.tolist()), *means)
     head = ("", *names)
     tables = [
