@@ -52,7 +52,7 @@ def _where(f: Findings, made: Provenance, *, keepable: bool) -> str:
     if not keepable:
         return (
             f"{f.name} cannot be saved as a .suffice file for this table: fit it with the "
-            "code below, and keep it as its own library does."
+            "code below, and keep it with joblib.dump."
         )
     if made.model is None:
         return (
