@@ -14,8 +14,8 @@ from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.model import elliptical
-from suffice.model.elliptical import IncompleteRows
+from suffice.model import elliptical_and_missing as elliptical
+from suffice.model.elliptical_and_missing import IncompleteRows
 
 D, K = 4, 3
 MODELS = {

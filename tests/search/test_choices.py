@@ -12,7 +12,7 @@ from suffice.model.views import Plain
 from suffice.power_transform import PowerTransform
 from suffice.search import plan
 from suffice.search.candidates import at_best_temperature
-from suffice.search.judging import TEMPERATURES
+from suffice.search.losses_and_temperatures import TEMPERATURES
 from suffice.search.plan import POOLINGS, SHRINKAGES
 from suffice.table.sampling import stratified_folds
 

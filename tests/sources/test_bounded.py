@@ -34,7 +34,7 @@ class Counted(io.RawIOBase):
 def stream(monkeypatch):
     """Return a long standard input that is read in small blocks."""
     monkeypatch.setattr("suffice.sources.files._HEAD", 50_000)
-    monkeypatch.setattr("suffice.sources.blocks.BLOCK", 50_000)
+    monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 50_000)
     counted = Counted()
 
     class Stdin:

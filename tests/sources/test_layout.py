@@ -165,7 +165,7 @@ def test_line_breaks_inside_quotes_are_part_of_a_cell(file, standard_input):
 
 
 def test_a_quote_in_a_comment_opens_no_cell(file, standard_input, monkeypatch):
-    monkeypatch.setattr("suffice.sources.blocks.BLOCK", 40)
+    monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 40)
     text = "a,note,t\n" + '# 5" wide\n1,"x\ny",u\n2,z,v\n' * 30
     options = {"target": "t", "features": ["a"], "comment": "#"}
     assert summarize(file(text), **options).counts.tolist() == [30, 30]

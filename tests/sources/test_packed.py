@@ -28,7 +28,7 @@ PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress, 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.sources.blocks.BLOCK", 20_000)
+    monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 20_000)
 
 
 @pytest.mark.parametrize("ending", PACKERS)

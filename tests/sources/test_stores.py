@@ -64,7 +64,7 @@ def test_a_checkpoint_counts_new_objects_and_refuses_replaced_ones(bucket, tmp_p
 
 def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypatch):
     url = put(rows(0), "a.parquet")
-    monkeypatch.setattr("suffice.sources.blocks._s3_stamp", lambda _: (0, ""))
+    monkeypatch.setattr("suffice.sources.file_bytes._s3_stamp", lambda _: (0, ""))
     with pytest.raises(
         InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
     ):

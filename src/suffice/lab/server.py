@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from suffice import errors
-from suffice.curves.importance import separation
+from suffice.curves.separation import separation
 from suffice.estimators.gaussian import LDA
 from suffice.lab import page
 from suffice.moments import Moments

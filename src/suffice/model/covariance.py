@@ -17,7 +17,7 @@ from suffice.model.scoring import Scaled, Whitened
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.model.elliptical import IncompleteRows
+    from suffice.model.elliptical_and_missing import IncompleteRows
 
     Rare = Callable[[], IncompleteRows]  # rows of patterns of holes that few rows have
 

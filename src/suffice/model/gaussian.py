@@ -16,7 +16,7 @@ from suffice.model.bayes_error import BayesError, gaussian_error
 from suffice.model.class_model import WrappedModel
 from suffice.model.covariance import Covariance
 from suffice.model.device import scored
-from suffice.model.elliptical import EllipticalModel
+from suffice.model.elliptical_and_missing import EllipticalModel
 from suffice.model.linear import discriminant
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, Scorer

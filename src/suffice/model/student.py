@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.model.class_model import forwarded
 from suffice.model.covariance import Covariance
-from suffice.model.elliptical import EllipticalModel
+from suffice.model.elliptical_and_missing import EllipticalModel
 from suffice.model.posterior import Joint, Readout
 from suffice.model.scoring import Formula, Scorer
 from suffice.moments import Moments

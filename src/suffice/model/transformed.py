@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.class_model import ClassModel, WrappedModel
-from suffice.model.elliptical import EllipticalModel
+from suffice.model.elliptical_and_missing import EllipticalModel
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula
 from suffice.moments import Moments

@@ -179,11 +179,12 @@ def more_data(f: Findings) -> page.Section | None:
         tuple(f"{count(a)} rows: {percent(e)}" for a, e in zip(*pair, strict=True))
         for pair in ((n, error), later[:2])
     )
-    last = float(n[-1]), float(error[-1])  # whence the expected curve goes on
+    # the expected curve goes on from the observed one
+    further, rate = np.r_[n[-1], later[0]], np.r_[error[-1], later[1]]
     series = (
         page.Series("", "band", later[0], later[2], 1, upper=later[3]),
         page.Series("observed", "line", n, error, 0, seen),
-        page.Series("expected", "line", *np.c_[last, later[:2]], 1, (seen[-1], *coming)),
+        page.Series("expected", "line", further, rate, 1, (seen[-1], *coming)),
     )
     caption = (
         "Error on held-out rows by the number of rows learnt from, and what to expect of more, "

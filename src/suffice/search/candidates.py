@@ -20,7 +20,7 @@ from suffice.model.averaged import ForeignModel, Outsider, TemperedModel, Trees,
 from suffice.model.linear import LinearModel
 from suffice.model.views import Plain, Softened, View
 from suffice.moments import Moments
-from suffice.search.judging import Verdicts, best_temperature, judged_scores
+from suffice.search.losses_and_temperatures import Verdicts, best_temperature, judged_scores
 from suffice.search.training import Cells, HeldOut
 from suffice.table import Table
 from suffice.threads import side_by_side

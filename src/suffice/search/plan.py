@@ -29,7 +29,7 @@ from suffice.search.candidates import (
     judged_member,
     search,
 )
-from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
+from suffice.search.losses_and_temperatures import TEMPERATURES, Verdicts, judged_grid
 from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample

@@ -13,9 +13,9 @@ from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
-from suffice.sources.blocks import is_url, stamp_of
 from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
+from suffice.sources.file_bytes import is_url, stamp_of
 from suffice.sources.files import File
 from suffice.sources.source import Source, Telling, fetched_ahead, frames_of_scan
 from suffice.sources.summed import Summed, running_sums

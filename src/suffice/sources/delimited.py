@@ -17,7 +17,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
-from suffice.sources.blocks import decoder_of, is_packed, pieces_in, text_rows
+from suffice.sources.file_bytes import decoder_of, is_packed, pieces_in, text_rows
 from suffice.sources.source import (
     SAMPLE_CELLS,
     SAMPLE_ROWS,

@@ -16,7 +16,7 @@ import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
-from suffice.sources import blocks
+from suffice.sources import file_bytes
 from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
@@ -50,9 +50,9 @@ class File:
     @property
     def expected_rows(self) -> int | None:
         """Number of rows, of lines on this machine guessed from the size of the file."""
-        if self.n_rows is not None or isinstance(self.path, str) or blocks.is_packed(self.path):
+        if self.n_rows is not None or isinstance(self.path, str) or file_bytes.is_packed(self.path):
             return self.n_rows
-        head = blocks.head_of(self.path)
+        head = file_bytes.head_of(self.path)
         return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
     @property
@@ -153,10 +153,10 @@ def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bo
 
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
-    head = blocks.read_fully(stream, _HEAD)
+    head = file_bytes.read_fully(stream, _HEAD)
     with reading_of(label):
         table: FileTable = (
-            TypedTable.of_lines(io.BytesIO(next(blocks.line_blocks([head]))), reading, label)
+            TypedTable.of_lines(io.BytesIO(next(file_bytes.line_blocks([head]))), reading, label)
             if head.lstrip().startswith(b"{")
             else TextTable.of(head, None, reading, label, None)
         )
@@ -164,7 +164,7 @@ def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
         warn(remark)
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
-        return [table.scan_stream(blocks.pieces_of(stream, head), columns)]
+        return [table.scan_stream(file_bytes.pieces_of(stream, head), columns)]
 
     return Source(label, table.sample, scans, doubts=table.doubts)
 
@@ -183,5 +183,5 @@ def open_named(name: str, reading: TextStyle) -> Source:
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
         raise InvalidInputError(msg)
     place = name.removeprefix("file://")
-    root = None if has_magic(name) else place if blocks.is_url(place) else str(Path(place))
-    return file_source(blocks.paths_of(name), reading, without_passwords(name), root=root)
+    root = None if has_magic(name) else place if file_bytes.is_url(place) else str(Path(place))
+    return file_source(file_bytes.paths_of(name), reading, without_passwords(name), root=root)

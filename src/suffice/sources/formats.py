@@ -16,8 +16,8 @@ import polars as pl
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.blocks import PACKED, head_of, is_url, line_blocks, stamp_of
 from suffice.sources.delimited import TextTable, scan_of_blocks
+from suffice.sources.file_bytes import PACKED, head_of, is_url, line_blocks, stamp_of
 from suffice.sources.source import (
     SAMPLE_ROWS,
     Scan,

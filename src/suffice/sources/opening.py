@@ -13,8 +13,8 @@ import polars as pl
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
-from suffice.sources.blocks import paths_of
 from suffice.sources.dask import is_dask, opened_collection, summed_files
+from suffice.sources.file_bytes import paths_of
 from suffice.sources.files import file_source, open_named
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source

@@ -22,8 +22,8 @@ from suffice import archive
 from suffice.errors import FileFormatError, InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
-from suffice.sources import blocks
-from suffice.sources.blocks import PACKED, is_url, paths_of
+from suffice.sources import file_bytes
+from suffice.sources.file_bytes import PACKED, is_url, paths_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.database import is_database
 from suffice.store.place import Place
@@ -48,7 +48,7 @@ class FileStamp(NamedTuple):
         if not is_url(path) and not Path(path).is_file():
             raise InvalidInputError(f"there is no file {path!r}: check the path")
         address = path if is_url(path) else str(Path(path).resolve())
-        return cls(address, *blocks.stamp_of(address))
+        return cls(address, *file_bytes.stamp_of(address))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import suffice as sf
 from suffice.estimation.recipe import Recipe
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power_transform import PowerTransform
-from suffice.search.judging import TEMPERATURES, judged_grid
+from suffice.search.losses_and_temperatures import TEMPERATURES, judged_grid
 from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, n_distinct, survivors
 from suffice.search.training import Cells, Training
 from suffice.table import Table
