@@ -48,7 +48,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with part.open("xb") as file:
             if target.exists():
                 old = target.stat()
-                with suppress(PermissionError):  # only root may give a file away
+                with suppress(PermissionError, AttributeError):  # only root may, and not everywhere
                     os.chown(part, old.st_uid, old.st_gid)
                 part.chmod(stat.S_IMODE(old.st_mode))
             yield file

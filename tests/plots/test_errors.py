@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import suffice as sf
 from suffice.curves.thresholds import cost_curve
@@ -259,3 +259,11 @@ def test_the_legend_of_costs_shows_their_own_line_beside_yours(nb):
     cost_against_threshold(est, X, y, label=est.classes_[0], ax=ax)
     assert legend(ax)[0] == "both errors"
     assert ax.get_legend().legend_handles[0].get_color() != "magenta"
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_coefficients_of_pairs_of_classes_are_not_drawn_as_those_of_classes(n_classes):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    machine = SVC(kernel="linear").fit(X, np.arange(80) % n_classes)
+    with pytest.raises(InvalidInputError, match="SVC has coefficients of pairs of classes"):
+        coefficient_importance(machine, X)

@@ -71,6 +71,9 @@ def _standardised(fitted: Fitted) -> Floats:
             f"{type(fitted.estimator).__name__} has no coefficients (coef_): importance is drawn "
             "for linear classifiers, such as sf.LDA or logistic regression"
         )
+    if hasattr(fitted.estimator, "dual_coef_") and len(fitted.estimator.classes_) > 2:
+        msg = f"{type(fitted.estimator).__name__} has coefficients of pairs of classes, not of each"
+        raise InvalidInputError(f"{msg}: draw those of LinearSVC or logistic regression")
     if moments is not None:
         return standardised_coefficients(coefficients, np.sqrt(moments.total_variances))
     if len(fitted.rows):
