@@ -1,6 +1,8 @@
 """Databases by their addresses, wherever rows are taken; a password is never repeated."""
 
+import gc
 import json
+import threading
 import traceback
 
 import ibis
@@ -13,6 +15,8 @@ from tests.sources.sql.conftest import copied_in, labelled_frame
 import suffice as sf
 from suffice.cli.group import suffice as main
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.source import TextStyle
+from suffice.sources.sql.database import table_at
 
 ROWS = labelled_frame(n=300).drop("gaps", "flag", "weight").drop_nulls()
 
@@ -52,6 +56,20 @@ def test_every_row_of_a_table_or_a_query_is_summed_and_answered(address, tmp_pat
     model = sf.LDA().fit_moments(theirs)
     done = sf.predict_stream(model, address, tmp_path / "out.csv", table="rows")
     assert done.rows == pl.read_csv(tmp_path / "out.csv").height == ROWS.height
+
+
+def test_a_connection_is_closed_by_whichever_thread_lets_go_of_it(address, monkeypatch):
+    # a collection of garbage runs in any thread
+    complaints = []
+    monkeypatch.setattr("sys.unraisablehook", complaints.append)
+    held = [table_at(address, TextStyle(table="rows"))]
+    connection = held[0].get_backend().con
+    other = threading.Thread(target=lambda: (held.clear(), gc.collect()))
+    other.start()
+    other.join()
+    assert not complaints
+    with pytest.raises(Exception, match=r"(?i)closed"):
+        connection.cursor().execute("SELECT 1")
 
 
 def test_the_command_line_takes_a_table_or_a_query(address, tmp_path):

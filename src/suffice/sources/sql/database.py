@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -254,7 +255,9 @@ def _connected(address: str, shown: str) -> Any:
         raise InvalidInputError(f"there is no file {str(file)!r}: check the address")
     try:
         if kind == "sqlite":
-            backend = ibis.sqlite.connect(file)
+            # whichever thread collects the garbage closes it
+            connection = sqlite3.connect(file, check_same_thread=False)
+            backend = ibis.sqlite.from_connection(connection)
         elif kind == "duckdb":
             backend = ibis.duckdb.connect(file, read_only=True)
         else:
