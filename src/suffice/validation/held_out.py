@@ -146,7 +146,8 @@ def _filled_scores(
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
     whole = (factored & variances.all(1))[..., None]
-    e = np.where(whole, a, filled)[:, group_of]  # (Γ, K, d)
+    # a factor may be found where rounding leaves an eigenvalue of no sign
+    e = np.where(whole & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
     turns = (reference.inverse.T @ v)[:, group_of] / np.sqrt(e)[..., None, :]
     log_dets, offsets = np.log(e).sum(-1)[..., None], train.centred_means
 
