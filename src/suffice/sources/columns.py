@@ -154,6 +154,10 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
     _check_target(sample.get_column(target), source.label)
+    for name in [name for name in wanted if name in (target, *said.ignore)][:1]:
+        also = "the target" if name == target else "one to leave out"
+        msg = f"{source.label}: column {name!r} is named as a feature, and as {also}: name it once"
+        raise InvalidInputError(msg)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)
@@ -328,11 +332,14 @@ def _check_target(column: pl.Series, label: str) -> None:
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
     parts = written and (values != values.round()).any()
+    large = written and (values.abs() > 2**53).any()
     found = ""
     if kind == EMPTY or values.is_empty():
         found = "is empty: name another column"
     elif kind == OTHER:
         found = f"holds {column.dtype}: labels must be text, whole numbers or true and false"
+    elif large and not parts:
+        found = "holds numbers beyond 2⁵³, not all of which differ: put a letter before each"
     elif kind == NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
         cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
         found = f"holds {distinct:,} distinct numbers, which looks like regression: cut it into a "
