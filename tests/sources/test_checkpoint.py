@@ -261,3 +261,12 @@ def test_a_file_is_counted_once_whatever_its_path_is_called(tmp_path):
     path.write_text("a,t\n1,x\n2,y\n9,x\n")
     with pytest.raises(CheckpointError, match=r"rows\.csv has changed"):
         sf.summarize(link, "t", checkpoint=tmp_path / "c")
+
+
+def test_other_categories_are_another_question(tmp_path):
+    rows = "".join(f"{i % 3},{i % 5},{'uv'[i % 2]}\n" for i in range(30))
+    (tmp_path / "rows.csv").write_text(f"code,x,t\n{rows}")
+    scan = tmp_path / "rows.csv", "t"
+    sf.summarize(*scan, checkpoint=tmp_path / "ck")
+    with pytest.raises(CheckpointError, match=r"categorical \[\], now it is \['code'\]"):
+        sf.summarize(*scan, categorical=["code"], checkpoint=tmp_path / "ck")

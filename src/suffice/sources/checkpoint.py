@@ -19,6 +19,7 @@ from suffice.sources.file_bytes import is_url, stamp_of
 from suffice.sources.files import File
 from suffice.sources.source import Source, Telling, fetched_ahead, frames_of_scan
 from suffice.sources.summed import Summed, running_sums
+from suffice.table.schema import Schema
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _REQUESTS = 16  # at a time, for the stamps of files
@@ -50,6 +51,7 @@ class Checkpoint:
             "weight": roles.weight,
             "storage": options.get("storage", "auto"),
             "fourth": bool(options.get("fourth")),
+            "categorical": _categories(roles.schema),
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
         self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
@@ -115,8 +117,9 @@ class Checkpoint:
         except (SufficeError, KeyError, OSError) as error:
             msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
             raise CheckpointError(msg) from error
-        for name in {**self._question, **told["question"]}:
-            before, now = told["question"].get(name), self._question.get(name)
+        asked = {**told["question"], "categorical": _categories(moments.schema)}
+        for name in {**self._question, **asked}:
+            before, now = asked.get(name), self._question.get(name)
             if before != now:
                 found = f"{self.path} was made with {name} {before!r}, now it is {now!r}"
                 msg = f"the checkpoint {found}: ask the same, or remove it to start again"
@@ -131,6 +134,10 @@ class Checkpoint:
                 raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
         self.summed = Summed(moments, RowsRead(**told["left_out"]))
         self._saved = self.counted.copy()
+
+
+def _categories(schema: Schema | None) -> list[str]:
+    return [column.name for column in schema.categories] if schema else []
 
 
 def _by_path(source: Source) -> dict[str, File]:
