@@ -158,7 +158,8 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
     outputs = [path for p, path in said if isinstance(p.type, OutputFile) and path is not None]
     read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
     for path, found in product(outputs, (found for value in read for found in _files(value))):
-        if os.path.isfile(path) and os.path.samefile(path, found):
+        inside = Path(found).resolve() in Path(path).resolve().parents
+        if os.path.isfile(path) and (inside or os.path.samefile(path, found)):
             msg = f"{path} would replace the input {found}: name another output"
             raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):
@@ -166,8 +167,9 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
 
 
 def _files(value: Any) -> Iterator[str]:
-    """Yield the files that are there of a path, a glob, or several of them."""
-    for text in map(str, value if isinstance(value, tuple) else (value,)):
+    """Yield the files and folders that are there of a path, a glob, or several of them."""
+    for each in value if isinstance(value, tuple) else (value,):
+        text = str(each).removeprefix("file://")
         yield from [text] if os.path.exists(text) else glob(text, recursive=True)
 
 
