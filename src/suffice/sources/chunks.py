@@ -201,7 +201,7 @@ def load_rows(source: Source, roles: Roles, numbered: str = "") -> Chunk:
 def require_rows(n_rows: int, label: str) -> None:
     """Raise unless a source has rows that can be used."""
     if not n_rows:
-        msg = f"{label} has no row that can be used: each lacks its label or a number"
+        msg = f"{label} has no row that can be used: each lacks its label, a number or a weight"
         raise InvalidInputError(msg)
 
 

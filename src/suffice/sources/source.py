@@ -117,9 +117,16 @@ def copy_of(name: str) -> str:
 def cast(columns: Mapping[str, Any]) -> list[Any]:
     """Return the expressions that select columns and give them their types."""
     return [
-        exactly(name.lstrip("\0")).alias(name) if dtype is None else exactly(name).cast(dtype)
+        exactly(name.lstrip("\0")).alias(name) if dtype is None else _cast(exactly(name), dtype)
         for name, dtype in columns.items()
     ]
+
+
+def _cast(column: Any, dtype: Any) -> Any:
+    if not dtype.is_integer():
+        return column.cast(dtype)
+    fraction = column.cast(pl.Float64) % 1 != 0  # of another part: no label, rather than another
+    return pl.when(~fraction).then(column.cast(dtype))
 
 
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
@@ -212,6 +219,8 @@ _ODD_VALUE = (
 _KNOWN = {
     "invalid utf-8": "is not UTF-8 text: name it, such as --encoding latin-1 (encoding= in Python)",
     "found more fields": "has a line with more fields than the first: check delimiter and quotes",
+    "n_extra =": "has a line with more fields than the first: check delimiter and quotes",
+    "n_missing =": "has a line with fewer fields than the first: check delimiter and quotes",
     "empty CSV": "is empty: it needs a line of column names and rows",
 }
 
