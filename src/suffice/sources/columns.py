@@ -116,6 +116,7 @@ class Roles:
     kept: tuple[str, ...] = ()  # copied to the output, as they are written
     schema: Schema | None = None  # of the features, where not all are numbers
     holes: bool = False  # whether rows that lack a number count
+    words: frozenset[str] = frozenset()  # categories to read as text, whatever it looks like
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -136,12 +137,13 @@ class Roles:
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         found = self.schema.columns if self.schema else [Number(name) for name in self.features]
-        return columns | {c.name: _type_of(c, types[c.name]) for c in found}
+        read = {c.name: _type_of(c, types[c.name]) for c in found}
+        return columns | read | dict.fromkeys(self.words, pl.String)
 
 
 def _type_of(column: Column, dtype: Any) -> Any:
     if isinstance(column, Category):
-        return pl.String if kind_of(dtype) == TEXT or is_date(dtype) else dtype
+        return pl.String if kind_of(dtype) in (TEXT, EMPTY) or is_date(dtype) else dtype
     return DAYS if is_date(dtype) else pl.Float64
 
 
@@ -172,7 +174,8 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     else:
         features, schema = said.features, _schema_of_named(sample, said, source.label)
     kept = tuple(name for name in ids if name not in features)
-    return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
+    words = _words(source, said.schema)
+    return Roles(tuple(features), target, said.weight, kept, schema, said.holes, words)
 
 
 def roles_for_predicting(
@@ -194,7 +197,23 @@ def roles_for_predicting(
     _check_numeric(sample, numbers, source.label)
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
-    return Roles(tuple(features), kept=tuple(kept), schema=schema, holes=keep.holes)
+    words = _words(source, schema)
+    return Roles(tuple(features), None, None, tuple(kept), schema, keep.holes, words)
+
+
+def _words(source: Source, schema: Schema | None) -> frozenset[str]:
+    """Return the categories of text that happens to look like numbers, or truth, in a source."""
+    known = schema.categories if schema and source.written else ()
+    return frozenset(c.name for c in known if _is_text(c.levels, source.sample.schema[c.name]))
+
+
+def _is_text(levels: Sequence[str], dtype: Any) -> bool:
+    """Return whether levels are not those that values of a type are known by."""
+    if kind_of(dtype) != NUMBER:
+        return False
+    numbers = pl.Series(levels, dtype=pl.String).cast(pl.Float64, strict=False)
+    called = {"True", "False"} if dtype == pl.Boolean else {*levels_of(numbers).levels}
+    return not called.issuperset(levels)
 
 
 def _used(schema: Schema) -> Sequence[str]:
