@@ -19,6 +19,7 @@ from suffice.cli.command import (
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.terminal import Terminal
+from suffice.errors import InvalidParameterError
 from suffice.text.lists import plural, quoted
 
 _place, _partition = click.argument("store"), click.argument("partition")
@@ -52,6 +53,8 @@ def _opened(store: str) -> Any:
 
 def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
     """Return the sums of the partitions that options name."""
+    if only and last:
+        raise InvalidParameterError("--only and --last do not go together: give one of them")
     opened = _opened(store)
     with terminal.working("adding up partitions"):
         return opened.total(opened.partitions[-last:] if last else only or None, except_)
