@@ -55,6 +55,10 @@ class Checkpoint:
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
         self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
+        self._n_done, self._begun = (
+            0,
+            dict[str, int](),
+        )  # before: rows of whole files, and of others
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
         if self.path.exists():
             self._resume()
@@ -78,8 +82,8 @@ class Checkpoint:
         """Return rows and doneness of each file read, as far as its rows are in the sums."""
         # another thread reads on: what is finished first, so that its rows are all there
         done, read = self._finished.copy(), self._rows.copy()
-        before = (c.rows for path, c in self.counted.items() if path not in read)
-        counted, left = {}, summed.n_rows - sum(before)
+        before = (rows for path, rows in self._begun.items() if path not in read)
+        counted, left = {}, summed.n_rows - self._n_done - sum(before)
         for path, n_rows in read.items():
             rows = min(n_rows, left)
             left -= rows
@@ -134,6 +138,9 @@ class Checkpoint:
                 raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
         self.summed = Summed(moments, RowsRead(**told["left_out"]))
         self._saved = self.counted.copy()
+        # a cluster does not learn how many rows a whole file has: what others leave is of those
+        self._begun = {path: c.rows for path, c in self.counted.items() if not c.done}
+        self._n_done = self.summed.n_rows - sum(self._begun.values())
 
 
 def _categories(schema: Schema | None) -> list[str]:
