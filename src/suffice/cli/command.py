@@ -180,11 +180,6 @@ _SHARED = (
 )
 
 
-def with_examples(*examples: str) -> str:
-    """Return the end of the help of a command: examples, each on a line of its own."""
-    return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
-
-
 class Command(click.Command):
     """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
 
@@ -225,7 +220,8 @@ def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Co
 
     def made(function: Callable[..., Any]) -> Command:
         name = function.__name__.strip("_").replace("_", "-")
-        options: dict[str, Any] = {"epilog": with_examples(*examples), **said}
+        epilog = "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
+        options: dict[str, Any] = {"epilog": epilog, **said}
         return click.command(name, cls=Command, **options)(click.pass_obj(function))
 
     return made

@@ -17,7 +17,7 @@ from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.file_bytes import is_url, stamp_of
 from suffice.sources.files import File
-from suffice.sources.source import Source, Telling, fetched_ahead, frames_of_scan
+from suffice.sources.source import Source, Telling, frames_of_scan, read_ahead
 from suffice.sources.summed import Summed, running_sums
 from suffice.table.schema import Schema
 
@@ -171,7 +171,7 @@ def summed_with_checkpoint(
     source: Source, roles: Roles, told: Telling, checkpoint: Checkpoint, **options: Any
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    frames = fetched_ahead(checkpoint.frames(roles.columns(source.sample)))
+    frames = read_ahead(checkpoint.frames(roles.columns(source.sample)))
     totals = running_sums(frames, roles, checkpoint.summed, **options)
     try:
         for total in totals:

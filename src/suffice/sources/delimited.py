@@ -228,16 +228,14 @@ class TextTable:
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         if self.layout.translate or is_packed(path):
-            return self._in_blocks(text_rows(pieces_in(path), self.layout, self.label), columns)
+            return self.scan_stream(pieces_in(path), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
         check = partial(refuse_open_quotes, path, self.layout, self.label)
         return Scan(self.label, quick, slow, check=check)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        return self._in_blocks(text_rows(pieces, self.layout, self.label), columns)
-
-    def _in_blocks(self, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
+        blocks = text_rows(pieces, self.layout, self.label)
         return scan_of_blocks(blocks, lambda b: self._rows(io.BytesIO(b), columns), self.label)
 
     def _rows(

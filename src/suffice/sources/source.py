@@ -160,7 +160,7 @@ def _awaited(outcome: Future[Result]) -> Result:
     return outcome.result()
 
 
-def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
+def read_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
     rest = iter(items)
 
