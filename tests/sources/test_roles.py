@@ -109,8 +109,9 @@ def test_a_column_is_a_feature_or_something_else(said):
         roles_for_learning(source, ColumnOptions(**said, features=features))
 
 
-def test_labels_that_floats_cannot_tell_apart_are_refused(tmp_path):
-    large = [2 * 10**19 + i % 3 for i in range(30)]
+@pytest.mark.parametrize("labels", [range(2 * 10**19, 2 * 10**19 + 3), (2**53, 2**53 + 1, 0.0)])
+def test_labels_that_floats_cannot_tell_apart_are_refused(tmp_path, labels):
+    large = [labels[i % 3] for i in range(30)]
     rows = "".join(f"{i % 7},{label}\n" for i, label in enumerate(large))
     (tmp_path / "rows.csv").write_text(f"x,t\n{rows}")
     with pytest.raises(InvalidInputError, match=r"'t' holds numbers beyond 2⁵³"):

@@ -351,7 +351,7 @@ def _check_target(column: pl.Series, label: str) -> None:
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
     parts = written and (values != values.round()).any()
-    large = written and (values.abs() > 2**53).any()
+    large = written and (values.abs() >= 2**53).any()
     found = ""
     if kind == EMPTY or values.is_empty():
         found = "is empty: name another column"
