@@ -57,12 +57,7 @@ def in_order(
     work: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None = None
 ) -> Iterator[Result]:
     """Yield ``work`` of each task, in the order of the tasks, done by threads of this call only."""
-    n_threads = min(n_threads_of(n_jobs), len(tasks))
-    if n_threads < 2:
-        yield from map(work, tasks)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield from pool.map(work, tasks)
+    return over_stream(work, tasks, min(n_threads_of(n_jobs), max(len(tasks), 1)))
 
 
 def over_stream(

@@ -250,6 +250,16 @@ def test_sample_draws_the_same_rows_for_the_same_seed(ok, iris):
     assert len(first.splitlines()) == 21
 
 
+def test_sample_takes_no_column_for_the_labels(ok, refused):
+    rows = "".join(f"{i % 5},{i % 7},{'uv'[i % 2]}\n" for i in range(40))
+    Path("rows.csv").write_text(f"x,label,t\n{rows}")
+    ok("fit", "rows.csv", "-t", "t", "-o", "m.suffice")
+    assert "'label' is a feature: name another, such as --label class" in refused(
+        "sample", "m.suffice", "-n", "3"
+    )
+    assert ok("sample", "m.suffice", "-n", "3", "--label", "t").startswith("x,label,t\n")
+
+
 def test_sample_writes_any_number_of_rows(ok, iris):
     ok("sample", iris, "-n", "250000", "--label", "species", "-o", "s.parquet")
     assert pl.read_parquet("s.parquet")["species"].n_unique() == 3

@@ -50,6 +50,15 @@ def test_output_over_input_is_refused(refused, files, tmp_path, case):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
+@pytest.mark.parametrize("name", ["rows", "file://rows/mine.csv"])
+def test_output_over_a_file_of_a_folder_is_refused(refused, files, name):
+    Path("rows").mkdir()
+    Path("rows/mine.csv").write_bytes(files["mine.csv"])
+    line = refused("predict", "m.suffice", name, "-o", "rows/mine.csv")
+    assert "would replace the input rows" in line
+    assert Path("rows/mine.csv").read_bytes() == files["mine.csv"]
+
+
 def test_two_outputs_are_two_files(refused, files):
     line = refused("summarize", "iris", "-o", "x.moments", "--checkpoint", "./x.moments")
     assert "two outputs" in line

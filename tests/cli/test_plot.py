@@ -60,6 +60,34 @@ def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
     assert isinstance(seen[1][0], sf.LDA)
 
 
+def test_a_model_file_finds_its_columns_by_name(ok):
+    iris = datasets.load("iris").frame()
+    iris.select(reversed(iris.columns)).with_columns(more=pl.lit(1.5)).write_csv("other.csv")
+    ok("fit", "iris", "-m", "lda", "-o", "iris.suffice", "-q")
+    ok(
+        "plot",
+        "confusion-matrix",
+        "other.csv",
+        "-t",
+        "species",
+        "-m",
+        "iris.suffice",
+        "-o",
+        "c.svg",
+    )
+    ok(
+        "plot",
+        "decision-regions",
+        "other.csv",
+        "-t",
+        "species",
+        "-m",
+        "iris.suffice",
+        "-o",
+        "d.svg",
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

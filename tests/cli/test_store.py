@@ -42,6 +42,13 @@ def test_a_model_of_a_selection_is_that_of_its_rows(days, ok):
     assert int(sf.load("t.moments").counts.sum()) == 50
 
 
+def test_the_last_partitions_and_named_ones_are_two_selections(days, ok, refused):
+    ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
+    said = ("--only", "2026-11-01", "--last", "1", "-o", "t.moments")
+    line = refused("store", "total", "a.store", *said)
+    assert "--only and --last do not go together" in line
+
+
 def test_forgetting_is_one_partition_rewritten_on_record(days, ok, ok_json, tmp_path):
     ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
     days[0::3][1:].write_csv(tmp_path / "kept.csv")

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, UnusedDataWarning
 from suffice.sources.summarize import summarize
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
@@ -33,6 +33,8 @@ CASES = {
     "twin columns": ("a,a,t\n1,2,x\n", "two columns called 'a': rename"),
     "binary": (b"\x00\x01\x02,\n" * 20, "not text but binary"),
     "ragged": ("a,t\n1,x\n1,2,3,x\n", "line with more fields than the first"),
+    "ragged at once": ("a,t\n1,2,3,x\n", "line with more fields than the first"),
+    "short at once": ("a,b,t\n1,x\n2,3,y\n", "line with fewer fields than the first"),
     "mixed": ("a,b,t\n1,2,x\n2,oops,y\n3,4,x\n", "'b' mixes numbers and text such as 'oops'"),
     "text late": (
         "a,b,t\n" + "1,2,x\n1,3,y\n" * 20000 + "1,oops,x\n",
@@ -161,3 +163,17 @@ def test_a_label_missing_in_a_pandas_frame_is_a_missing_label():
 
     data = pd.DataFrame({"x": [1.0, 2.0, 3.0], "t": ["a", None, "b"]})
     assert summarize(data, target="t").counts.tolist() == [1, 1]
+
+
+def test_labels_with_fractions_in_a_later_file_are_not_cut_off(file):
+    first, second = ({"x": [1.5, 2.5], "t": labels} for labels in ([1, 2], [1.5, 2.0]))
+    paths = [file(b"", f"{i}.parquet") for i in range(2)]
+    for path, columns in zip(paths, (first, second), strict=True):
+        pl.DataFrame(columns).write_parquet(path)
+    with pytest.warns(UnusedDataWarning, match=r"1 of 4 rows left out: no usable value in 't'"):
+        assert summarize(paths, target="t").counts.tolist() == [1, 2]
+
+
+def test_weights_that_are_all_zero_are_named(file):
+    path = file("a,w,t\n1,0,x\n2,0,y\n")
+    refused(path, "has no row that can be used: each lacks .* a weight", target="t", weight="w")

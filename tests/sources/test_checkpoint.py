@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,11 @@ import suffice as sf
 from suffice import Moments
 from suffice.errors import CheckpointError, InvalidInputError, InvalidParameterError
 from suffice.moments.file import arrays_of
+from suffice.sources.checkpoint import Checkpoint
+from suffice.sources.chunks import frames_of
+from suffice.sources.columns import ColumnOptions, roles_for_learning
+from suffice.sources.opening import open_source
+from suffice.sources.summed import sums_of
 
 N_FILES, N_ROWS = 6, 3000
 
@@ -261,3 +267,28 @@ def test_a_file_is_counted_once_whatever_its_path_is_called(tmp_path):
     path.write_text("a,t\n1,x\n2,y\n9,x\n")
     with pytest.raises(CheckpointError, match=r"rows\.csv has changed"):
         sf.summarize(link, "t", checkpoint=tmp_path / "c")
+
+
+def test_other_categories_are_another_question(tmp_path):
+    rows = "".join(f"{i % 3},{i % 5},{'uv'[i % 2]}\n" for i in range(30))
+    (tmp_path / "rows.csv").write_text(f"code,x,t\n{rows}")
+    scan = tmp_path / "rows.csv", "t"
+    sf.summarize(*scan, checkpoint=tmp_path / "ck")
+    with pytest.raises(CheckpointError, match=r"categorical \[\], now it is \['code'\]"):
+        sf.summarize(*scan, categorical=["code"], checkpoint=tmp_path / "ck")
+
+
+def test_files_that_a_cluster_counted_without_their_rows_leave_the_others_whole(files, tmp_path):
+    whole = sf.summarize(files, "t")
+    source = open_source(files)
+    roles = roles_for_learning(source, ColumnOptions("t"))
+    begun, path = Checkpoint(tmp_path / "ck", source, roles, storage="auto"), source.files[0].path
+    first = replace(source, scans=lambda columns: [source.files[0].scan(columns)])
+    # a cluster does not learn how many rows of text a file had
+    begun.note(sums_of(frames_of(first, roles), roles), {str(path): (0, True)})
+    begun.save()
+    for n_rows in (N_ROWS + 500, N_ROWS + 2000, 2 * N_ROWS + 1500):
+        with pytest.raises(StopError):
+            sf.summarize(files, "t", checkpoint=tmp_path / "ck", progress=stop_after(n_rows))
+    resumed = sf.summarize(files, "t", checkpoint=tmp_path / "ck")
+    assert resumed.counts.tolist() == whole.counts.tolist()

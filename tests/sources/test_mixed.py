@@ -208,3 +208,39 @@ def test_an_infinite_number_leaves_its_row_out(tmp_path):
     path.write_text("x,c,y\n1,a,u\ninf,b,v\n2,b,v\n,a,u\n")
     with pytest.warns(SufficeWarning, match=r"1 of 4 rows left out: no usable value in 'x' \(1\)"):
         assert summarize(path, target="y").counts.sum() == 3
+
+
+@pytest.mark.parametrize(
+    "levels", [("1.50", "XL"), ("50%", "none"), ("true", "maybe"), ("1e3", "x")]
+)
+def test_a_level_is_the_same_whatever_other_rows_are_there(levels, tmp_path):
+    rows = "".join(f"{i % 7},{levels[(i // 5 + i) % 2]},{'uv'[i % 2]}\n" for i in range(60))
+    (tmp_path / "rows.csv").write_text(f"x,c,t\n{rows}")
+    sums = sf.summarize(tmp_path / "rows.csv", "t", categorical=["c"])
+    model = sf.GaussianNB().fit_moments(sums)
+    answers = {}
+    for new in (levels[:1], levels):
+        lines = "".join(f"3,{level}\n" for level in new)
+        (tmp_path / "new.csv").write_text(f"x,c\n{lines}")
+        sf.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
+        answers[new] = pl.read_csv(tmp_path / "out.csv")["p_u"]
+    assert answers[levels[:1]][0] == answers[levels][0] != answers[levels][1]
+
+
+def test_numbers_that_are_levels_are_known_however_they_are_written(tmp_path):
+    rows = "".join(f"{i % 7},{1 + (i // 5 + i) % 2},{'uv'[i % 2]}\n" for i in range(60))
+    (tmp_path / "rows.csv").write_text(f"x,c,t\n{rows}")
+    sums = sf.summarize(tmp_path / "rows.csv", "t", categorical=["c"])
+    model = sf.GaussianNB().fit_moments(sums)
+    (tmp_path / "new.csv").write_text("x,c\n3,1.0\n3,2.00\n")
+    sf.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
+    expected = model.predict_proba(pl.DataFrame({"x": [3, 3], "c": ["1", "2"]}))
+    assert pl.read_csv(tmp_path / "out.csv")["p_u"].to_list() == pytest.approx(expected[:, 0])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_a_category_without_any_value_has_answers(mixed, write, tmp_path, ending):
+    model = sf.LDA().fit_moments(summarize(mixed, "y"))
+    empty = features(mixed).head(3).with_columns(colour=pl.lit(None, pl.Null))
+    done = sf.predict_stream(model, write(empty, f"new.{ending}"), tmp_path / "out.csv")
+    assert (done.rows, done.unanswered) == (3, 0)

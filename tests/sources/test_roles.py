@@ -99,3 +99,20 @@ def test_a_model_without_names_takes_numeric_columns_in_order():
         assert roles_for_predicting(source, None, 2, ColumnOptions()).features == ("b", "a")
     with pytest.raises(FeatureMismatchError, match=r"takes 3 numeric columns, but .* has 2"):
         roles_for_predicting(source, None, 3, ColumnOptions())
+
+
+@pytest.mark.parametrize("said", [{"target": "t"}, {"target": "t", "ignore": ["t", "x"]}])
+def test_a_column_is_a_feature_or_something_else(said):
+    source = open_source(pl.DataFrame({"x": N, "z": N, "t": ["u", "v"] * 3}))
+    features = ["x", "z"] if "ignore" in said else ["x", "t"]
+    with pytest.raises(InvalidInputError, match=r"column '[tx]' is named as a feature, and as"):
+        roles_for_learning(source, ColumnOptions(**said, features=features))
+
+
+@pytest.mark.parametrize("labels", [range(2 * 10**19, 2 * 10**19 + 3), (2**53, 2**53 + 1, 0.0)])
+def test_labels_that_floats_cannot_tell_apart_are_refused(tmp_path, labels):
+    large = [labels[i % 3] for i in range(30)]
+    rows = "".join(f"{i % 7},{label}\n" for i, label in enumerate(large))
+    (tmp_path / "rows.csv").write_text(f"x,t\n{rows}")
+    with pytest.raises(InvalidInputError, match=r"'t' holds numbers beyond 2⁵³"):
+        roles_for_learning(open_source(tmp_path / "rows.csv"), ColumnOptions("t"))

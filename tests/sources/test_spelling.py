@@ -1,5 +1,6 @@
 """Numbers are read as they are written, column by column; what may mean two things is refused."""
 
+import polars as pl
 import pytest
 
 from suffice.errors import InvalidInputError, SufficeWarning
@@ -158,3 +159,20 @@ def test_marks_that_are_named_add_to_the_usual_ones(table):
 def test_labels_keep_their_leading_zeros(table):
     path = table("a,t\n1,007\n2,008\n3,007\n")
     assert summarize(path, target="t").classes.tolist() == ["007", "008"]
+
+
+def test_a_number_that_is_named_as_missing_is_so_far_down_too(table):
+    path = table("x,t\n" + "1.5,u\n2.5,v\n" * 6000 + "-999,u\n-999,v\n")
+    assert summarize(path, target="t", missing=["-999"]).means.tolist() == [[1.5], [2.5]]
+
+
+def test_blanks_around_a_label_far_down_make_no_other_class(table):
+    path = table("x,t\n" + "1.5,u\n2.5,v\n" * 6000 + "1.5, u\n2.5,v \n")
+    assert summarize(path, target="t").counts.tolist() == [6001, 6001]
+
+
+@pytest.mark.parametrize("day", ["{:02}.01.23", "23-01-{:02}", "1.{}.2"])
+def test_a_year_of_two_digits_is_no_date(table, day):
+    cells = "".join(f"{day.format(1 + i % 9)},{i % 7},{'uv'[i % 2]}\n" for i in range(60))
+    source = open_source(table(f"d,x,t\n{cells}"))
+    assert source.sample["d"].dtype == pl.String

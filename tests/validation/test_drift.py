@@ -93,6 +93,19 @@ def test_a_drift_is_drawn_with_its_largest_change_on_top(rows):
     assert axes.get_yticklabels()[-1].get_text() == "x1: mean"
 
 
+def test_a_column_that_is_empty_in_all_new_rows_is_a_drift(rows):
+    x, y, _ = rows
+    empty = x.copy()
+    empty[:, 1] = np.nan
+    found = sf.LDA().fit(x, y).drift(empty)
+    assert found.moved == ("x1",)
+    assert [(c.what, c.before, c.after) for c in found.columns if c.column == "x1"] == [
+        ("missing", 0, 1)
+    ]
+    assert found.df == 2
+    assert found.p_value == pytest.approx(1)
+
+
 def test_rows_with_holes_are_compared_by_what_they_have(rows):
     x, y, _ = rows
     holes = x.copy()

@@ -158,7 +158,8 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
     outputs = [path for p, path in said if isinstance(p.type, OutputFile) and path is not None]
     read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
     for path, found in product(outputs, (found for value in read for found in _files(value))):
-        if os.path.isfile(path) and os.path.samefile(path, found):
+        inside = Path(found).resolve() in Path(path).resolve().parents
+        if os.path.isfile(path) and (inside or os.path.samefile(path, found)):
             msg = f"{path} would replace the input {found}: name another output"
             raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):
@@ -166,8 +167,9 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
 
 
 def _files(value: Any) -> Iterator[str]:
-    """Yield the files that are there of a path, a glob, or several of them."""
-    for text in map(str, value if isinstance(value, tuple) else (value,)):
+    """Yield the files and folders that are there of a path, a glob, or several of them."""
+    for each in value if isinstance(value, tuple) else (value,):
+        text = str(each).removeprefix("file://")
         yield from [text] if os.path.exists(text) else glob(text, recursive=True)
 
 
@@ -176,11 +178,6 @@ _SHARED = (
     (["--json"], "Print the result as JSON on standard output."),
     (["--debug"], "Show the traceback of an error."),
 )
-
-
-def with_examples(*examples: str) -> str:
-    """Return the end of the help of a command: examples, each on a line of its own."""
-    return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
 
 
 class Command(click.Command):
@@ -223,7 +220,8 @@ def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Co
 
     def made(function: Callable[..., Any]) -> Command:
         name = function.__name__.strip("_").replace("_", "-")
-        options: dict[str, Any] = {"epilog": with_examples(*examples), **said}
+        epilog = "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
+        options: dict[str, Any] = {"epilog": epilog, **said}
         return click.command(name, cls=Command, **options)(click.pass_obj(function))
 
     return made

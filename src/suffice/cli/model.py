@@ -172,6 +172,9 @@ def sample(
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
         raise InvalidInputError(msg)
+    if label in fitted.columns:
+        msg = f"column {label!r} is a feature: name another, such as --label class"
+        raise InvalidInputError(msg)
     write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 

@@ -94,7 +94,9 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
     if of == "X":
         return x, y
     if saved:
-        return load_model(Path(model)), x, y
+        fitted = load_model(Path(model))
+        names = list(getattr(fitted, "feature_names_in_", x.columns))
+        return fitted, x[names] if {*names} <= {*x.columns} else x, y
     if model not in MODELS:
         raise InvalidParameterError(f"--model {model}: use one of {', '.join(MODELS)}, or a file")
     estimator = estimator_of(MODELS[model], {})

@@ -7,18 +7,11 @@ from typing import Any
 
 import click
 
-from suffice.cli.command import (
-    given,
-    learning_data,
-    output,
-    several,
-    subcommand,
-    sums_options,
-    with_examples,
-)
+from suffice.cli.command import given, learning_data, output, several, subcommand, sums_options
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.terminal import Terminal
+from suffice.errors import InvalidParameterError
 from suffice.text.lists import plural, quoted
 
 _place, _partition = click.argument("store"), click.argument("partition")
@@ -28,14 +21,14 @@ _selection = given(
     several("--except", "except_", of="NAME", text="Leave out; repeatable."),
     click.option("--last", type=click.IntRange(1), help="So many partitions, the last by name."),
 )
-_EXAMPLES = (
-    "suffice store add sales.store 'data/*.parquet' --target y",
-    "suffice store list sales.store",
-    "suffice store fit sales.store --last 30 --model qda -o model.suffice",
-)
+_EXAMPLES = """\b
+Examples:
+  suffice store add sales.store 'data/*.parquet' --target y
+  suffice store list sales.store
+  suffice store fit sales.store --last 30 --model qda -o model.suffice"""
 
 
-@click.group(epilog=with_examples(*_EXAMPLES))
+@click.group(epilog=_EXAMPLES)
 def store() -> None:
     """Keep the sums of days, sites or tenants apart, and fit any set of them.
 
@@ -52,6 +45,8 @@ def _opened(store: str) -> Any:
 
 def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
     """Return the sums of the partitions that options name."""
+    if only and last:
+        raise InvalidParameterError("--only and --last do not go together: give one of them")
     opened = _opened(store)
     with terminal.working("adding up partitions"):
         return opened.total(opened.partitions[-last:] if last else only or None, except_)

@@ -17,8 +17,9 @@ from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.file_bytes import is_url, stamp_of
 from suffice.sources.files import File
-from suffice.sources.source import Source, Telling, fetched_ahead, frames_of_scan
+from suffice.sources.source import Source, Telling, frames_of_scan, read_ahead
 from suffice.sources.summed import Summed, running_sums
+from suffice.table.schema import Schema
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _REQUESTS = 16  # at a time, for the stamps of files
@@ -50,9 +51,14 @@ class Checkpoint:
             "weight": roles.weight,
             "storage": options.get("storage", "auto"),
             "fourth": bool(options.get("fourth")),
+            "categorical": _categories(roles.schema),
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
         self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
+        self._n_done, self._begun = (
+            0,
+            dict[str, int](),
+        )  # before: rows of whole files, and of others
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
         if self.path.exists():
             self._resume()
@@ -76,8 +82,8 @@ class Checkpoint:
         """Return rows and doneness of each file read, as far as its rows are in the sums."""
         # another thread reads on: what is finished first, so that its rows are all there
         done, read = self._finished.copy(), self._rows.copy()
-        before = (c.rows for path, c in self.counted.items() if path not in read)
-        counted, left = {}, summed.n_rows - sum(before)
+        before = (rows for path, rows in self._begun.items() if path not in read)
+        counted, left = {}, summed.n_rows - self._n_done - sum(before)
         for path, n_rows in read.items():
             rows = min(n_rows, left)
             left -= rows
@@ -115,8 +121,9 @@ class Checkpoint:
         except (SufficeError, KeyError, OSError) as error:
             msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
             raise CheckpointError(msg) from error
-        for name in {**self._question, **told["question"]}:
-            before, now = told["question"].get(name), self._question.get(name)
+        asked = {**told["question"], "categorical": _categories(moments.schema)}
+        for name in {**self._question, **asked}:
+            before, now = asked.get(name), self._question.get(name)
             if before != now:
                 found = f"{self.path} was made with {name} {before!r}, now it is {now!r}"
                 msg = f"the checkpoint {found}: ask the same, or remove it to start again"
@@ -131,6 +138,13 @@ class Checkpoint:
                 raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
         self.summed = Summed(moments, RowsRead(**told["left_out"]))
         self._saved = self.counted.copy()
+        # a cluster does not learn how many rows a whole file has: what others leave is of those
+        self._begun = {path: c.rows for path, c in self.counted.items() if not c.done}
+        self._n_done = self.summed.n_rows - sum(self._begun.values())
+
+
+def _categories(schema: Schema | None) -> list[str]:
+    return [column.name for column in schema.categories] if schema else []
 
 
 def _by_path(source: Source) -> dict[str, File]:
@@ -157,7 +171,7 @@ def summed_with_checkpoint(
     source: Source, roles: Roles, told: Telling, checkpoint: Checkpoint, **options: Any
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    frames = fetched_ahead(checkpoint.frames(roles.columns(source.sample)))
+    frames = read_ahead(checkpoint.frames(roles.columns(source.sample)))
     totals = running_sums(frames, roles, checkpoint.summed, **options)
     try:
         for total in totals:

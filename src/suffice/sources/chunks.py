@@ -15,14 +15,7 @@ import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.sources.columns import Roles, as_numbers, encoded_levels
-from suffice.sources.source import (
-    Progress,
-    Source,
-    exactly,
-    fetched_ahead,
-    frames_of_scan,
-    values_of,
-)
+from suffice.sources.source import Progress, Source, exactly, frames_of_scan, read_ahead, values_of
 from suffice.table import Table
 from suffice.table.foreign import copied_quickly
 from suffice.table.labels import encode
@@ -138,7 +131,7 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
     scans = source.scans(roles.columns(source.sample))
     frames = (frame for scan in scans for frame in frames_of_scan(scan))
-    return fetched_ahead(frames) if source.files else frames
+    return read_ahead(frames) if source.files else frames
 
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
@@ -201,7 +194,7 @@ def load_rows(source: Source, roles: Roles, numbered: str = "") -> Chunk:
 def require_rows(n_rows: int, label: str) -> None:
     """Raise unless a source has rows that can be used."""
     if not n_rows:
-        msg = f"{label} has no row that can be used: each lacks its label or a number"
+        msg = f"{label} has no row that can be used: each lacks its label, a number or a weight"
         raise InvalidInputError(msg)
 
 

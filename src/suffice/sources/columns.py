@@ -116,6 +116,7 @@ class Roles:
     kept: tuple[str, ...] = ()  # copied to the output, as they are written
     schema: Schema | None = None  # of the features, where not all are numbers
     holes: bool = False  # whether rows that lack a number count
+    words: frozenset[str] = frozenset()  # categories to read as text, whatever it looks like
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -136,12 +137,13 @@ class Roles:
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         found = self.schema.columns if self.schema else [Number(name) for name in self.features]
-        return columns | {c.name: _type_of(c, types[c.name]) for c in found}
+        read = {c.name: _type_of(c, types[c.name]) for c in found}
+        return columns | read | dict.fromkeys(self.words, pl.String)
 
 
 def _type_of(column: Column, dtype: Any) -> Any:
     if isinstance(column, Category):
-        return pl.String if kind_of(dtype) == TEXT or is_date(dtype) else dtype
+        return pl.String if kind_of(dtype) in (TEXT, EMPTY) or is_date(dtype) else dtype
     return DAYS if is_date(dtype) else pl.Float64
 
 
@@ -154,6 +156,10 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
     _check_target(sample.get_column(target), source.label)
+    for name in [name for name in wanted if name in (target, *said.ignore)][:1]:
+        also = "the target" if name == target else "one to leave out"
+        msg = f"{source.label}: column {name!r} is named as a feature, and as {also}: name it once"
+        raise InvalidInputError(msg)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)
@@ -168,7 +174,8 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     else:
         features, schema = said.features, _schema_of_named(sample, said, source.label)
     kept = tuple(name for name in ids if name not in features)
-    return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
+    words = _words(source, said.schema)
+    return Roles(tuple(features), target, said.weight, kept, schema, said.holes, words)
 
 
 def roles_for_predicting(
@@ -190,7 +197,23 @@ def roles_for_predicting(
     _check_numeric(sample, numbers, source.label)
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
-    return Roles(tuple(features), kept=tuple(kept), schema=schema, holes=keep.holes)
+    words = _words(source, schema)
+    return Roles(tuple(features), None, None, tuple(kept), schema, keep.holes, words)
+
+
+def _words(source: Source, schema: Schema | None) -> frozenset[str]:
+    """Return the categories of text that happens to look like numbers, or truth, in a source."""
+    known = schema.categories if schema and source.written else ()
+    return frozenset(c.name for c in known if _is_text(c.levels, source.sample.schema[c.name]))
+
+
+def _is_text(levels: Sequence[str], dtype: Any) -> bool:
+    """Return whether levels are not those that values of a type are known by."""
+    if kind_of(dtype) != NUMBER:
+        return False
+    numbers = pl.Series(levels, dtype=pl.String).cast(pl.Float64, strict=False)
+    called = {"True", "False"} if dtype == pl.Boolean else {*levels_of(numbers).levels}
+    return not called.issuperset(levels)
 
 
 def _used(schema: Schema) -> Sequence[str]:
@@ -328,11 +351,14 @@ def _check_target(column: pl.Series, label: str) -> None:
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
     parts = written and (values != values.round()).any()
+    large = written and (values.abs() >= 2**53).any()
     found = ""
     if kind == EMPTY or values.is_empty():
         found = "is empty: name another column"
     elif kind == OTHER:
         found = f"holds {column.dtype}: labels must be text, whole numbers or true and false"
+    elif large and not parts:
+        found = "holds numbers beyond 2⁵³, not all of which differ: put a letter before each"
     elif kind == NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
         cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
         found = f"holds {distinct:,} distinct numbers, which looks like regression: cut it into a "

@@ -194,13 +194,13 @@ class TextTable:
     """A text table known by its first rows: its layout, its columns and how they are spelt."""
 
     # to look for marks of missing values costs a third of the reading: they are looked for where
-    # the first rows have some, or after a number fails to parse
+    # the first rows have some, a person names some, or a number fails to parse
     label: str
     layout: Layout
     sample: pl.DataFrame
     spellings: Mapping[str, Spelling]
     padded: frozenset[str]  # columns with blanks around their values
-    careful: bool  # whether marks of missing values stand in the first rows
+    careful: bool  # whether marks of missing values are looked for
     remarks: tuple[str, ...]  # what was found that may surprise
 
     @classmethod
@@ -217,8 +217,9 @@ class TextTable:
         sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
         padded = frozenset(a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b))
         marked = sum(known.null_count().row(0)) > sum(text.null_count().row(0))
+        careful = marked or bool(reading.missing)  # numbers, too, parse where they are no marks
         told = (*layout.remarks, *remarks, *stand_ins(known))
-        return cls(label, layout, sample, spellings, padded, marked, told)
+        return cls(label, layout, sample, spellings, padded, careful, told)
 
     @property
     def doubts(self) -> dict[str, str]:
@@ -227,16 +228,14 @@ class TextTable:
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         if self.layout.translate or is_packed(path):
-            return self._in_blocks(text_rows(pieces_in(path), self.layout, self.label), columns)
+            return self.scan_stream(pieces_in(path), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
         check = partial(refuse_open_quotes, path, self.layout, self.label)
         return Scan(self.label, quick, slow, check=check)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        return self._in_blocks(text_rows(pieces, self.layout, self.label), columns)
-
-    def _in_blocks(self, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
+        blocks = text_rows(pieces, self.layout, self.label)
         return scan_of_blocks(blocks, lambda b: self._rows(io.BytesIO(b), columns), self.label)
 
     def _rows(
@@ -261,9 +260,7 @@ class TextTable:
             return column.alias(name)
         if self._type(name, dtype) != pl.String:
             return column
-        if name in self.padded:
-            column = column.str.strip_chars()
-        column = _without_marks(column, self.layout.missing)
+        column = _without_marks(column.str.strip_chars(), self.layout.missing)
         spelling = self.spellings[name]
         text = dtype == pl.String or spelling.native
         return (column if text else spelling.values(column)).cast(dtype).alias(name)

@@ -111,7 +111,9 @@ def file_source(
     # of folders all values are known, and those of the first file only would tell little
     rows = pl.int_range(sample.height, eager=True) % max(len(told), 1)
     sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
-    return Source(label, sample, scans, count, target, doubts=doubts, files=files)
+    written = isinstance(first.table, TextTable)
+    known: Any = {"doubts": doubts, "files": files, "written": written}
+    return Source(label, sample, scans, count, target, **known)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
@@ -166,7 +168,8 @@ def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
         return [table.scan_stream(file_bytes.pieces_of(stream, head), columns)]
 
-    return Source(label, table.sample, scans, doubts=table.doubts)
+    written = isinstance(table, TextTable)
+    return Source(label, table.sample, scans, doubts=table.doubts, written=written)
 
 
 def open_named(name: str, reading: TextStyle) -> Source:

@@ -18,15 +18,7 @@ from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.file_bytes import PACKED, head_of, is_url, line_blocks, stamp_of
-from suffice.sources.source import (
-    SAMPLE_ROWS,
-    Scan,
-    TextStyle,
-    cast,
-    exactly,
-    interruptibly,
-    reading_of,
-)
+from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, interruptibly, reading_of
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, Any], object]
 _NUMBERS = 6 << 20  # read at a time: 48 MB
@@ -97,7 +89,7 @@ def _cut(rows: pl.LazyFrame, start: int, n_rows: int, wide: int = 0) -> pl.DataF
     names = rows.collect_schema().names()
     wide = max(wide, 8, -(-len(names) // 16))
     parts = [names[at : at + wide] for at in range(0, len(names) or 1, wide)]
-    cuts = [rows.select(map(exactly, part)).slice(start, n_rows) for part in parts]
+    cuts = [rows.select(pl.selectors.by_name(part)).slice(start, n_rows) for part in parts]
     return pl.concat([interruptibly(cut.collect) for cut in cuts], how="horizontal")
 
 

@@ -21,7 +21,7 @@ from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, Telling, TextStyle
 from suffice.threads import over_stream
-from suffice.typing import Floats, Labels
+from suffice.typing import Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
@@ -71,7 +71,7 @@ class Answers:
     @property
     def schema(self) -> dict[str, Any]:
         numbers = len(self.names) - 1 - (self.threshold is not None)
-        types = [_as_series(self.classifier.classes).dtype, *[pl.Float64()] * numbers]
+        types = [pl.Series(self.classifier.classes.tolist()).dtype, *[pl.Float64()] * numbers]
         types += [pl.Boolean()] if self.threshold is not None else []
         return dict(zip(self.names, types, strict=True))
 
@@ -103,7 +103,7 @@ class Answers:
         return pl.DataFrame([column.alias(name) for name, column in named])
 
     def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
-        decision, classes = self.classifier.decision, _as_series(self.classifier.classes)
+        decision, classes = self.classifier.decision, pl.Series(self.classifier.classes.tolist())
         codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
         if not decision.can_reject:
             return classes.gather(codes)
@@ -120,22 +120,12 @@ class Answers:
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
     """Return the log density that a share ``rate`` of the model's own draws falls below."""
-    rng = np.random.default_rng(0)
+    rng, of_levels = np.random.default_rng(0), classifier.encoding is not None
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
     sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
     drawn = (classifier.sample(n, rng)[0] for n in sizes)
-    densities = np.concatenate([classifier.log_density(_as_rows(x)) for x in drawn])
-    return float(np.quantile(densities, rate))
-
-
-def _as_rows(drawn: Any) -> Any:
-    if not isinstance(drawn, dict):
-        return drawn
-    return pl.DataFrame({name: column.tolist() for name, column in drawn.items()})
-
-
-def _as_series(classes: Labels) -> pl.Series:
-    return pl.Series(classes.tolist())
+    rows = (pl.DataFrame({n: c.tolist() for n, c in x.items()}) if of_levels else x for x in drawn)
+    return float(np.quantile(np.concatenate([*map(classifier.log_density, rows)]), rate))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ class Source:
     categorical: tuple[str, ...] = ()  # numbers that are levels, says whoever made the frame
     doubts: Mapping[str, str] = field(default_factory=dict)  # why columns are not read as numbers
     files: tuple[File, ...] = ()
+    written: bool = False  # whether its cells are text, which tells no types
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the columns have names of their own
     # the sums of every usable row, of roles, whom to tell and options, by a database or a cluster
@@ -117,9 +118,16 @@ def copy_of(name: str) -> str:
 def cast(columns: Mapping[str, Any]) -> list[Any]:
     """Return the expressions that select columns and give them their types."""
     return [
-        exactly(name.lstrip("\0")).alias(name) if dtype is None else exactly(name).cast(dtype)
+        exactly(name.lstrip("\0")).alias(name) if dtype is None else _cast(exactly(name), dtype)
         for name, dtype in columns.items()
     ]
+
+
+def _cast(column: Any, dtype: Any) -> Any:
+    if not dtype.is_integer():
+        return column.cast(dtype)
+    fraction = column.cast(pl.Float64) % 1 != 0  # of another part: no label, rather than another
+    return pl.when(~fraction).then(column.cast(dtype))
 
 
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
@@ -152,7 +160,7 @@ def _awaited(outcome: Future[Result]) -> Result:
     return outcome.result()
 
 
-def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
+def read_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
     rest = iter(items)
 
@@ -212,6 +220,8 @@ _ODD_VALUE = (
 _KNOWN = {
     "invalid utf-8": "is not UTF-8 text: name it, such as --encoding latin-1 (encoding= in Python)",
     "found more fields": "has a line with more fields than the first: check delimiter and quotes",
+    "n_extra =": "has a line with more fields than the first: check delimiter and quotes",
+    "n_missing =": "has a line with fewer fields than the first: check delimiter and quotes",
     "empty CSV": "is empty: it needs a line of column names and rows",
 }
 

@@ -212,6 +212,7 @@ def _settled(name: str, cells: pl.Series, clear: set[str], style: TextStyle) -> 
 
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
+_SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
 
 
@@ -229,7 +230,8 @@ def _parsed(cells: pl.Series, time: str) -> list[Words]:
 
 
 def _moments(text: Any, form: str, *, strict: bool = True) -> Any:
-    return text.str.to_datetime(form, time_unit="us", strict=strict)
+    whole = text.str.replace(_SHORT_YEAR, f"${{1}}{ODD}")  # 23 would be read as the year 23
+    return whole.str.to_datetime(form, time_unit="us", strict=strict)
 
 
 _NINES = r"^-?9{2,}(?:\.0*)?$"

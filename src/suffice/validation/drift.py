@@ -143,6 +143,9 @@ def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     for j in range(old.moments.n_features if schema is None else schema.n_numbers):
         name = old.moments.feature_names[j] if old.moments.feature_names else f"x{j}"
         scale, n, m = np.sqrt(old.variances[j]), old.observed[j], new.observed[j]
+        gaps = np.array([[old.total_weight - n, n], [new.total_weight - m, m]])
+        if gaps[:, 0].any():
+            yield _of_shares(name, "missing", gaps)
         if n < 2 or m < 2:
             continue
         change = new.mean[j] - old.mean[j]
@@ -156,9 +159,6 @@ def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
             p = _two_sided(ratio, np.sqrt(0.5 / n + 0.5 / m))
             before, after = np.sqrt([old.variances[j], new.variances[j]]).tolist()
             yield ColumnDrift(name, "spread", before, after, float(ratio), p)
-        gaps = np.array([[old.total_weight - n, n], [new.total_weight - m, m]])
-        if gaps[:, 0].any():
-            yield _of_shares(name, "missing", gaps)
 
 
 def _levels(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
@@ -198,7 +198,7 @@ def _together(old: _Sample, new: _Sample) -> tuple[float, int]:
     a, b = ((m.pooled_scatter + m.between_scatter) / m.total_weight**2 for m in both)
     v = a + b
     scale = np.sqrt(np.diagonal(v))
-    kept: Codes = np.flatnonzero(scale > 0)
+    kept: Codes = np.flatnonzero((scale > 0) & (old.observed > 0) & (new.observed > 0))
     values, vectors = np.linalg.eigh(v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept]))
     z = vectors.T @ (delta[kept] / scale[kept])
     good = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
