@@ -103,5 +103,5 @@ def test_members_that_have_no_query_are_named(monkeypatch):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns="uvw")
     monkeypatch.setattr(sql, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1, PRIORS)
-    with pytest.raises(InvalidParameterError, match=r"extra trees has \d+ nodes.*best_estimator_"):
+    with pytest.raises(InvalidParameterError, match=r"trees has \d+ nodes.*best_estimator_"):
         to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns="uvw")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -16,12 +16,14 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
-from suffice.model.averaged import Trees
+from suffice.model.averaged import Trees, binned
+from suffice.model.tree_kernels import grown
+from suffice.model.views import PiecewiseLinear
 from suffice.search.candidates import (
-    ExtraTrees,
     ForeignLearner,
     LogisticPath,
     OutsideCandidate,
+    TreeLearner,
     held_out_posteriors,
     judged_member,
 )
@@ -41,10 +43,13 @@ def cells_of(x, y, n_folds=5, weight=None):
     return Cells.of(table, stratified_folds(table.codes, n_folds, 0))
 
 
+NOISE = np.random.default_rng(9).normal(size=(240, 3))
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 MEMBERS = {
-    "trees": ExtraTrees((1, 2, 5), 0),
+    "extra trees": TreeLearner(1, best=False, seed=0),
+    "random forest": TreeLearner(2, best=True, seed=0),
     "logistic": LogisticPath((100.0, 1.0, 0.01)),
+    "additive logistic": LogisticPath((50.0,), PiecewiseLinear.of(NOISE, 30)),
     "trees of another library": ForeignLearner(ExtraTreesClassifier(30, bootstrap=True)),
     "logistic of another library": ForeignLearner(LOGISTIC),
     "neighbours": ForeignLearner(KNeighborsClassifier(1)),
@@ -55,9 +60,8 @@ MEMBERS = {
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", MEMBERS)
 def test_random_labels_show_no_gain_over_the_prior(name, seed):
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(240, 3)), rng.permutation(np.arange(240) % 3)
-    found = judged_member(name, MEMBERS[name], cells_of(x, y), 3)
+    y = np.random.default_rng(seed).permutation(np.arange(240) % 3)
+    found = judged_member(name, MEMBERS[name], cells_of(NOISE, y), 3)
     assert len(found) == len(MEMBERS[name].settings)
     for _, true_log in found:
         assert -true_log.mean() > np.log(3) - 2 * true_log.std() / np.sqrt(240)
@@ -110,11 +114,38 @@ def test_a_tree_grown_to_the_end_knows_every_row_and_leaves_have_their_size():
     assert Trees.grown(table, 2, 1, 300, 0).posterior(x[:0]).shape == (0, 2)
 
 
-def test_trees_are_as_good_as_those_of_scikit_learn():
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_forest_splits_where_the_impurity_of_the_parts_is_least(seed, least):
+    rng = np.random.default_rng(seed)
+    x = rng.choice(np.arange(30.0) ** 1.5, 60)[:, None].astype(np.float32)
+    y, w = rng.integers(0, 3, 60), rng.uniform(0.5, 2, 60)
+    known = y, w, np.arange(60)
+    _, _, feature, threshold, _ = grown(x, *binned(x), known, 3, least, 0)
+
+    def impurity(t):
+        parts = [np.bincount(y[side], w[side], 3) for side in (x[:, 0] <= t, x[:, 0] > t)]
+        return sum(part.sum() - (part**2).sum() / part.sum() for part in parts)
+
+    values = np.unique(x)
+    cuts = [t for t in values if least <= (x <= t).sum() <= 60 - least]
+    best = min(cuts, key=impurity)
+    assert feature[0] == 0
+    assert best < threshold[0] < values[values > best].min()
+
+
+@pytest.mark.parametrize(
+    ("best", "theirs"),
+    [
+        (False, ExtraTreesClassifier(100, random_state=0)),
+        (True, RandomForestClassifier(100, max_features=0.5, random_state=0)),
+    ],
+)
+def test_trees_are_as_good_as_those_of_scikit_learn(best, theirs):
     x, y = boxes(400, 0)
     new, truth = boxes(2000, 1)
-    ours = Trees.grown(Table.of(x, y), 100, 1, 400, 0).posterior(new)
-    theirs = ExtraTreesClassifier(100, random_state=0).fit(x, y).predict_proba(new)
+    ours = Trees.grown(Table.of(x, y), 100, 1, 400, 0, best=best).posterior(new)
+    theirs = theirs.fit(x, y).predict_proba(new)
     errors = [(p.argmax(1) != truth).mean() for p in (ours, theirs)]
     assert abs(errors[0] - errors[1]) < 0.02
     assert np.abs(ours - theirs).mean() < 0.05
@@ -125,8 +156,8 @@ def test_trees_win_a_share_where_classes_are_boxes(tmp_path):
     new, truth = boxes(2000, 1)
     auto, gaussian = sf.AutoClassifier().fit(X, y), sf.AutoGaussian().fit(X, y)
     others = [c for c in auto.choices_ if isinstance(c, OutsideCandidate)]
-    assert sum(c.weight for c in others if c.name.startswith("extra trees")) > 0.1
-    assert "extra trees" in auto.explain()
+    assert sum(c.weight for c in others if c.name in ("extra trees", "random forest")) > 0.3
+    assert "random forest" in auto.explain()
     rows = np.arange(2000)
     better, worse = (m.predict_log_proba(new)[rows, truth].mean() for m in (auto, gaussian))
     assert better > worse

@@ -16,7 +16,7 @@ from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import Plain, PowerTransformed
+from suffice.model.views import PiecewiseLinear, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
 from suffice.search import candidates as search
@@ -191,15 +191,19 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
 
 PENALTIES = (100.0, 1.0, 0.01)
-LEAVES = (1, 2)
-_FEW_ROWS, _FEW_NUMBERS = 2_000, 200_000  # up to which several settings are judged
+ADDITIVE_PENALTY, PIECES = 50.0, 10  # of each feature in additive logistic regression
+_FEW_ROWS = 200  # under which no shapes are learnt
+_FEW, _MANY = (
+    50_000,
+    200_000,
+)  # numbers of rows and classes, up to which shapes, penalties are tried
 
 
 class AutoClassifier(AutoGaussian):
-    """Automatic classifier: Gaussians, logistic regression and extra trees, averaged.
+    """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
-    The search of ``AutoGaussian``, with logistic regression of several penalties and a hundred
-    extra trees beside it. Held-out rows choose the shares; ``explain()`` says who answers for
+    The search of ``AutoGaussian``, with logistic regression, linear and additive, extra trees and
+    a random forest beside it. Held-out rows choose the shares; ``explain()`` says who answers for
     what, and ``best_estimator_`` stays the best single Gaussian.
 
     Parameters
@@ -217,10 +221,16 @@ class AutoClassifier(AutoGaussian):
     """
 
     def _invited(self, table: Table) -> dict[str, search.Learner]:
-        n_numbers = table.x.size * table.n_classes
-        logistic = search.LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
-        trees = search.ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
-        found: dict[str, search.Learner] = {"logistic regression": logistic, "extra trees": trees}
+        n_numbers, seed = table.x.size * table.n_classes, self.random_state
+        found: dict[str, search.Learner] = {
+            "logistic regression": search.LogisticPath(PENALTIES if n_numbers < _MANY else (1.0,)),
+            "extra trees": search.TreeLearner(1, best=False, seed=seed),
+            "random forest": search.TreeLearner(2, best=True, seed=seed),
+        }
+        if n_numbers < _FEW and table.n_rows >= _FEW_ROWS:
+            pieces = PiecewiseLinear.of(table.x, PIECES * table.n_features)
+            additive = search.LogisticPath((ADDITIVE_PENALTY,), pieces)
+            found["additive logistic regression"] = additive
         return found | named_members(self.members)
 
 
@@ -229,9 +239,9 @@ def _kept(
 ) -> search.Candidate | search.OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
+    view = views[rest.pop("view")] if "view" in rest else Plain()
     if "outsider" in rest:
-        return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
-    view = views[rest.pop("view")]
+        return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest, view=view)
     return search.Candidate(
         view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest
     )

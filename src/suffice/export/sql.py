@@ -204,7 +204,7 @@ def _leaves(trees: Trees) -> Iterator[Stage]:
     """
     if len(trees.left) > MOST_NODES:
         raise InvalidParameterError(
-            f"the member extra trees has {len(trees.left)} nodes, and SQL takes {MOST_NODES}: use "
+            f"a member of trees has {len(trees.left)} nodes, and SQL takes {MOST_NODES}: use "
             "to_onnx(), fit AutoGaussian, which has no trees, or export best_estimator_"
         )
     code, bounds = np.arange(len(trees.left)), _bounds(trees.threshold)

@@ -16,6 +16,8 @@ from suffice.typing import Codes, Floats
 
 _BLOCK = 2_048  # rows seen at a time: further features of so many stay in the cache
 _FEW = 100_000  # rows and trees for which a compiler is not loaded
+_BINS = 64  # of equally many rows, between which a random forest splits
+_NO_BINS = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.float32)
 _LARGEST = 1.5e38  # whose difference is a number in single precision, too
 
 
@@ -31,17 +33,23 @@ class Trees:
     shares: Floats  # of the classes  (N, K)
 
     @classmethod
-    def grown(cls, table: Table, n_trees: int, least: int, n_rows: int, seed: int) -> Self:
-        """Return extremely randomised trees of some rows each, with leaves of so many at least."""
+    def grown(
+        cls, table: Table, n_trees: int, least: int, n_rows: int, seed: int, *, best: bool = False
+    ) -> Self:
+        """Return trees of some rows each, with leaves of so many at least.
+
+        A random forest's have the best splits of rows drawn with replacement, others random ones.
+        """
         from suffice.model.tree_kernels import grown
 
         rng = np.random.default_rng(seed)
-        x = _single(table.x)
+        x, n = _single(table.x), table.n_rows
+        seen = (x, *(binned(x) if best else _NO_BINS))
         parts = []
         for _ in range(n_trees):
-            rows = rng.permutation(table.n_rows)[:n_rows]
-            known = table.codes, table.weights, rows, table.n_classes, least
-            parts.append(grown(x, *known, rng.integers(1 << 31)))
+            rows = rng.integers(n, size=n_rows) if best else rng.permutation(n)[:n_rows]
+            known = table.codes, table.weights, rows
+            parts.append(grown(*seen, known, table.n_classes, least, rng.integers(1 << 31)))
         left, right, feature, threshold, sums = map(np.concatenate, zip(*parts, strict=True))
         counts = np.array([len(part[0]) for part in parts])
         roots = np.cumsum(counts) - counts
@@ -68,6 +76,22 @@ class Trees:
             if np.array_equal(following, node):
                 return node
             node = following
+
+
+def binned(x: Any) -> tuple[Any, Any]:
+    """Return the bin of each value (n, d), and the upper edge of each bin but the last (d, B)."""
+    n, d = x.shape
+    edges = np.full((d, _BINS - 1), np.inf, np.float32)
+    bins = np.empty((n, d), np.uint8)
+    for j, values in enumerate(np.sort(x, axis=0).T):
+        distinct = np.unique(values)
+        lower = distinct[:-1]
+        if len(distinct) > _BINS:
+            lower = np.setdiff1d(values[np.arange(1, _BINS) * n // _BINS], distinct[-1:])
+        between = (lower + distinct[np.searchsorted(distinct, lower) + 1]) / 2
+        edges[j, : len(between)] = between
+        bins[:, j] = np.searchsorted(between, x[:, j])
+    return bins, edges
 
 
 def _single(x: Any) -> Any:

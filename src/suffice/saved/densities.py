@@ -147,7 +147,7 @@ def averaged_state(auto: Any) -> State:
 
 def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
     gaussian = hasattr(c, "recipe")
-    who = {"view": numbers[id(c.view)]} if gaussian else {"outsider": c.name}
+    who = {"view": numbers[id(c.view)]} | ({} if gaussian else {"outsider": c.name})
     return who | {name: float(getattr(c, name)) for name in (_RECIPE if gaussian else ()) + _JUDGED}
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
 from typing import Any, Protocol, Self
@@ -24,7 +24,7 @@ from suffice.search.losses_and_temperatures import Verdicts, best_temperature, j
 from suffice.search.training import Cells, HeldOut
 from suffice.table import Table
 from suffice.threads import side_by_side
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds, fitted
 from suffice.validation.held_out import held_out_losses
 
@@ -33,6 +33,8 @@ _BLOCK = 16_384  # rows seen at a time
 _NEGLIGIBLE = 0.02  # a share below this costs time and changes nothing
 _WIDEST = 200  # coefficients whose curvature is worth its sums
 _MOST_OF_A_TREE = 5_000  # rows that it learns from
+_ENOUGH_ROWS = 2_000  # held out, to judge a member by
+_PLAIN = Plain()
 #: Averages of trees are not confident enough, so these reach further below one.
 MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
 
@@ -44,6 +46,10 @@ class Learner(Protocol):
     def settings(self) -> tuple[str, ...]:
         """Each setting, in words."""
 
+    @property
+    def view(self) -> View:
+        """How it sees the rows, which are shown to it so."""
+
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
         """Return the models of some settings, all classes of the table having rows."""
 
@@ -54,6 +60,7 @@ class ForeignLearner:
 
     estimator: Any
     settings = ("",)
+    view = Plain()
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
         with warnings.catch_warnings():
@@ -67,6 +74,7 @@ class LogisticPath:
     """Logistic regression of standardised features, from much to little penalty."""
 
     penalties: tuple[float, ...]
+    view: View = _PLAIN
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -90,19 +98,18 @@ class LogisticPath:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraTrees:
-    """Extremely randomised trees, down to leaves of so many rows; fewer of them for a judgement."""
+class TreeLearner:
+    """Trees down to leaves of so many rows, with random splits or the best ones."""
 
-    leaves: tuple[int, ...]
+    least: int
+    best: bool
     seed: int
+    settings = ("",)
+    view = Plain()
 
-    @property
-    def settings(self) -> tuple[str, ...]:
-        return tuple(f", leaves of {n} or more" for n in self.leaves)
-
-    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
-        n_trees, n_rows = 30 if judging else 100, min(_MOST_OF_A_TREE, table.n_rows)
-        return [Trees.grown(table, n_trees, self.leaves[i], n_rows, self.seed) for i in chosen]
+    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
+        n_trees, n_rows = 24 if judging else 72, min(_MOST_OF_A_TREE, table.n_rows)
+        return [Trees.grown(table, n_trees, self.least, n_rows, self.seed, best=self.best)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,10 +133,11 @@ class OutsideCandidate:
     log_loss: float
     log_loss_se: float
     weight: float = 0.0  # share in the average
-    view = Plain()
+    view: View = field(default=_PLAIN, kw_only=True)
 
     def fitted(self, table: Table) -> Member:
-        [model] = self.learner.learn(table, [self.setting], judging=False)  # type: ignore[union-attr]
+        seen = table.with_rows(self.view.apply(table.x))
+        [model] = self.learner.learn(seen, [self.setting], judging=False)  # type: ignore[union-attr]
         priors = table.class_weights / table.class_weights.sum()
         known = self.temperature, doubt_of(table.n_rows), priors
         return Member(self, TemperedModel(model, *known))
@@ -147,7 +155,7 @@ def judged_member(
     name: str, learner: Learner, cells: Cells, n_kept: int
 ) -> list[tuple[OutsideCandidate, Floats]]:
     """Return its best settings at their temperatures, and log p(true class) of every row."""
-    held = HeldOut.of(cells).take(cells.teaching)
+    held = HeldOut.of(cells).take(judging_folds(cells))
     posterior = held_out_posteriors(learner, cells)
     log_p = doubted(posterior, doubt_of(cells.table.n_rows))
     scores = np.ascontiguousarray(log_p[:, held.rows].transpose(3, 0, 1, 2))  # (K, S, F, m)
@@ -155,16 +163,25 @@ def judged_member(
     found = []
     for i in np.argsort(figures[2], kind="stable")[:n_kept].tolist():
         told = (float(figure[i]) for figure in figures)
-        candidate = OutsideCandidate(name + learner.settings[i], learner, i, *told)
+        named = name + learner.settings[i]
+        candidate = OutsideCandidate(named, learner, i, *told, view=learner.view)
         found.append((candidate, true_log[i]))
     return found
 
 
+def judging_folds(cells: Cells) -> Codes:
+    """Return the folds whose rows judge members: as many of the first as have rows enough."""
+    folds = np.flatnonzero(cells.teaching)
+    before = np.cumsum(np.diff(cells.fold_edges)[folds]) - np.diff(cells.fold_edges)[folds]
+    return folds[before < _ENOUGH_ROWS]
+
+
 def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
-    """Return p(k | x) of every row by models that did not see it, (S, n, K)."""
+    """Return p(k | x) of the rows of those folds by models that did not see them, (S, n, K)."""
     table, settings = cells.table, range(len(learner.settings))
+    table = table.with_rows(learner.view.apply(table.x))
     out = np.full((len(settings), table.n_rows, table.n_classes), 1 / table.n_classes)
-    for f in np.flatnonzero(cells.teaching):
+    for f in judging_folds(cells):
         lo, hi = cells.fold_edges[f : f + 2]
         rest = table.take(np.r_[0:lo, hi : table.n_rows])
         there = np.flatnonzero(rest.class_weights > 0)

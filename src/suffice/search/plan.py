@@ -182,9 +182,11 @@ def judged(
             ranked += judged_member(name, learner, cells, n_kept)
             progress.step()
     ranked.sort(key=lambda pair: pair[0].log_loss)
-    candidates, true_log = zip(*ranked, strict=True)
+    candidates, every_log = zip(*ranked, strict=True)
+    n = min(map(len, every_log))  # members are judged on the first rows only, if there are many
+    true_log = np.stack([each[:n] for each in every_log])
     moments = {id(g.view): training.moments for g, (training, _) in zip(grids, done, strict=True)}
-    return Judged(candidates, np.stack(true_log), done[0][0].held_out.weights, moments)
+    return Judged(candidates, true_log, done[0][0].held_out.weights[:n], moments)
 
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:
