@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import joblib
 import numpy as np
 
 from suffice.estimation.covariance_estimates import (
@@ -35,7 +36,7 @@ def held_out_losses(
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
         how = recipe.regularisation
-        alike = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
+        alike = joblib.hash((recipe.tied, how.unbiased, recipe.priors, how.pooling))
         together.setdefault(alike if _has_path(recipe) else i, []).append(i)
     for members in together.values():
         log_priors = _log_priors(recipes[members[0]], fold, fixed_weights)
