@@ -122,7 +122,8 @@ class Recipe:
     def reads_numbers(self) -> bool:
         """Whether indicators of categories are features like any other."""
         gaussian = self.categories is as_indicators and not self.structure.is_diagonal
-        return gaussian and (self.learning.plugs_in or self.tied is True)
+        known = self.learning.plugs_in or self.tied is True
+        return gaussian and known and not self.candidates  # some of which are diagonal
 
     @property
     def is_plug_in(self) -> bool:
