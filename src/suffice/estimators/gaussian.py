@@ -454,6 +454,8 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
         changed._classifier = self.classifier_.with_priors(known)
+        if self.recipe().n_components is not None:  # of coordinates, which depend on the priors
+            changed._classifier = changed._estimate(changed.recipe())
         changed.__dict__.pop("_conformity", None)  # of other posteriors
         return changed
 
