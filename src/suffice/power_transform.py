@@ -245,11 +245,9 @@ def check_power(power: Any) -> None:
         raise InvalidParameterError(msg)
 
 
-def parse_power(power: Any, table: Table) -> PowerTransform | None:
+def parse_power(power: Any, table: Table) -> PowerTransform:
     """Return the transform that users name, fitted to the rows where it is not given."""
     check_power(power)
-    if power is None:
-        return None
     given = isinstance(power, PowerTransform)
     known: PowerTransform = power if given else PowerTransform.of(table.x, table.weight)
     p = table.x.shape[1]

@@ -38,6 +38,28 @@ def test_cross_validation_and_leave_one_out_equal_refitting():
     )
 
 
+def test_other_priors_have_their_own_first_coordinate(tmp_path):
+    priors, path = [0.05, 0.05, 0.9], tmp_path / "one.suffice"
+    changed = sf.LDA(n_components=1).fit(X, Y).with_priors(priors)
+    changed.save(path)
+    again = sf.LDA(n_components=1, priors=priors).fit(X, Y)
+    for other in (changed, sf.load(path)):
+        np.testing.assert_allclose(other.predict_proba(X), again.predict_proba(X), atol=1e-12)
+        np.testing.assert_allclose(other.transform(X), again.transform(X), atol=1e-10)
+
+
+def test_priors_of_all_rows_have_their_own_first_coordinate_in_every_fold():
+    one, kept = sf.LDA(n_components=1), X[:, :3]
+    shares = sf.LDA(n_components=1, priors=np.bincount(Y[30:]) / len(Y[30:]))
+    folds = [(np.arange(20, 148), np.arange(20))]
+    fixed = sf.cross_validate(one, kept[30:], Y[30:], cv=folds, refit_priors=False)
+    given = sf.cross_validate(shares, kept[30:], Y[30:], cv=folds)
+    np.testing.assert_allclose(fixed.fold_losses, given.fold_losses, rtol=1e-9)
+    left_out = sf.leave_one_out(one, kept[30:], Y[30:], refit_priors=False).logs
+    expected = sf.leave_one_out(shares, kept[30:], Y[30:]).logs
+    np.testing.assert_allclose(left_out, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "settings", [{"tied": False}, {"tied": True, "covariance": "diagonal"}, {"tied": [[0, 1], [2]]}]
 )

@@ -246,6 +246,19 @@ def test_parameters_are_counted(iris, estimator, expected):
     assert fitted.bic() - fitted.aic() == pytest.approx(expected * (np.log(150) - 2))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"tied": True}, {"covariance": "diagonal"}, {"covariance": "VEI"}, {"shrinkage": 1}],
+)
+def test_classes_without_rows_have_no_parameters(iris, words):
+    X, y = iris
+    few = y != "virginica"
+    fitted = GaussianClassifier(**words).fit(X, y, sample_weight=few.astype(float))
+    expected = GaussianClassifier(**words).fit(X[few], y[few])
+    assert fitted.model_.n_parameters == expected.model_.n_parameters
+    assert fitted.bic() == pytest.approx(expected.bic(), rel=1e-12)
+
+
 def test_samples_have_the_moments_of_the_model():
     model = GaussianClassifier().fit(*sample_of_the_lecture(4000))
     X, y = model.sample(200_000, random_state=1)

@@ -136,6 +136,21 @@ def test_any_splitter_and_groups_work(cv):
     np.testing.assert_allclose(result.fold_losses[0], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("priors", [np.array([0.3, 0.3, 0.4]), np.array([0.32, 0.28, 0.4])]),
+        ("power", [PowerTransform([e, 1.0, 1.0, 1.0]) for e in (0.5, 0.52)]),
+    ],
+)
+def test_points_of_a_grid_that_are_printed_alike_are_judged_apart(iris, name, settings):
+    alone = [sf.cross_validate(QDA(**{name: each}), *iris, cv=3).means[0] for each in settings]
+    with np.printoptions(precision=1):
+        both = sf.cross_validate(QDA(), *iris, {name: settings}, cv=3).means
+    np.testing.assert_allclose(both, alone, rtol=1e-9)
+    assert both[0, 1] != both[1, 1]
+
+
 def test_accuracies_equal_grid_search_over_scikit_learn(iris):
     X, y = iris
     path = [0.0, 0.01, 0.1, 0.5, 1.0]

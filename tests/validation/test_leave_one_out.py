@@ -1,5 +1,7 @@
 """Leave-one-out by downdates equals leaving each row out."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -111,6 +113,16 @@ def test_what_was_chosen_by_fit_is_left_out_as_chosen(iris, estimator):
     found, expected = (sf.leave_one_out(each, X**3, y) for each in (fitted, same))
     np.testing.assert_array_equal(found.log_posteriors, expected.log_posteriors)
     assert len(fitted.calibrate(X**3, y).predict_set(X**3)) == 150
+
+
+def test_no_matrix_of_all_pairs_of_classes_is_held_for_every_feature():
+    y = np.repeat(np.arange(400), 3)
+    X = np.random.default_rng(0).normal(size=(len(y), 40)) + y[:, None]
+    tracemalloc.start()
+    sf.leave_one_out(LDA(), X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 400**2 * 40  # bytes
 
 
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e9])

@@ -13,6 +13,7 @@ WORDS = [
     {"pooling": 0.3},
     {"estimate": "predictive"},
     {"covariance": "diagonal"},
+    {"covariance": "auto"},
     {"covariance": "diagonal", "missing": "indicator"},
     {"categories": "tree"},
     {"categories": "tree", "tied": True, "missing": "indicator"},

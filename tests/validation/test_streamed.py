@@ -90,6 +90,9 @@ def test_what_cannot_be_judged_from_sums_is_refused():
         sf.cross_validate_stream(RDA(), frame, "kind")
     with pytest.raises(InvalidParameterError, match="a PowerTransform"):
         sf.cross_validate_stream(LDA(power="yeo-johnson"), frame, "kind")
+    powers = [sf.PowerTransform([0.5, e, 1.0, 1.0]) for e in (0.5, 0.5 + 1e-9)]
+    with pytest.raises(InvalidParameterError, match="share one transform"):
+        sf.cross_validate_stream(LDA(), frame, "kind", {"power": powers})
     with pytest.raises(InvalidInputError, match=r"no column 'dya'.*'day'"):
         sf.cross_validate_stream(LDA(), frame, "kind", fold="dya")
     with pytest.raises(InvalidInputError, match="at least 2 folds"):

@@ -85,14 +85,15 @@ def downdated_scores(
 
 
 def _full(removal: _Removal, x: Floats, scores: Floats) -> None:
+    from scipy.spatial.distance import cdist  # slow to import, and seldom needed
+
     metrics, means = _metrics(removal), removal.moments.centred_means
     losers: list[tuple[int, FullCovariance, Floats]] = []
     for g, metric in enumerate(metrics):
         if metric is not None:
             # |μ_j − μ_k|² of every class j and each member k  (K, m)
             white = metric.whiten(means)
-            gaps = np.square(white[:, None] - white[removal.members(g)]).sum(2)
-            losers.append((g, metric, gaps))
+            losers.append((g, metric, cdist(white, white[removal.members(g)], "sqeuclidean")))
     turns: list[tuple[list[Any], list[Any]]] = [([each], [each[1]] * len(means)) for each in losers]
     # where a group loses its own rows only, each class needs one metric, that of its group
     if removal.how.pooling == 0 or len(metrics) == 1:

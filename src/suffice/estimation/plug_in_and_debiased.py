@@ -106,11 +106,12 @@ def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) ->
 def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:
     """Return the number of free parameters; a covariance shrunk to its target has those of it."""
     d, how = evidence.moments.n_features, evidence.how
-    nominal = evidence.structure.n_parameters(len(covariances), d)
+    seen = [covariances[g] for g in np.unique(evidence.group_of[evidence.present])]
+    nominal = evidence.structure.n_parameters(len(seen), d)
     if how.shrinkage.fixed == 0 or evidence.structure.is_diagonal:
         return nominal
     of_target = d if how.target.keeps_variances or how.target.pooled_units else 1
-    full = (c.factor for c in covariances if isinstance(c, FullCovariance))
+    full = (c.factor for c in seen if isinstance(c, FullCovariance))
     shrunk = sum(not np.tril(factor, -1).any() for factor in full)
     return nominal - shrunk * (d * (d + 1) // 2 - of_target)
 

@@ -36,7 +36,7 @@ from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
 from suffice.moments import Moments
 from suffice.table.schema import Encoding
-from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.model.views import View
@@ -122,7 +122,8 @@ class Recipe:
     def reads_numbers(self) -> bool:
         """Whether indicators of categories are features like any other."""
         gaussian = self.categories is as_indicators and not self.structure.is_diagonal
-        return gaussian and (self.learning.plugs_in or self.tied is True)
+        known = self.learning.plugs_in or self.tied is True
+        return gaussian and known and not self.candidates  # some of which are diagonal
 
     @property
     def is_plug_in(self) -> bool:
@@ -137,6 +138,13 @@ class Recipe:
         kept = dict.fromkeys(self.open_settings, settings.OPEN)
         how, left_open = replace(self.regularisation, **values), _left_open(**(kept | words))
         return replace(self, regularisation=how, open_settings=left_open)
+
+    def with_priors_of(self, weights: Floats, rest: Moments) -> Recipe:
+        """Return the recipe under the priors of all rows, for sums that may lack some classes."""
+        priors = np.where(rest.weights > 0, self.priors.of(rest.classes, weights), 0.0)
+        rule = PriorRule(None, priors / priors.sum())
+        candidates = tuple(replace(each, priors=rule) for each in self.candidates)
+        return replace(self, priors=rule, candidates=candidates)
 
     def _warn_of_relative_weights(self, moments: Moments) -> None:
         n, total, how = int(moments.counts.sum()), moments.total_weight, self.regularisation

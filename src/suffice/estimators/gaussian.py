@@ -454,6 +454,8 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
         changed._classifier = self.classifier_.with_priors(known)
+        if self.recipe().n_components is not None:  # of coordinates, which depend on the priors
+            changed._classifier = changed._estimate(changed.recipe())
         changed.__dict__.pop("_conformity", None)  # of other posteriors
         return changed
 
@@ -615,8 +617,7 @@ class GaussianClassifier(
 
     def bic(self) -> float:
         """Return Schwarz's criterion, p log n − 2 log L: smaller is better."""
-        model = self.model_
-        return bic(self.log_likelihood(), model.n_parameters, self.moments_.total_weight)
+        return bic(self.log_likelihood(), self.model_.n_parameters, self.moments_.total_weight)
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""

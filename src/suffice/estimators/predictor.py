@@ -191,8 +191,7 @@ class PredictorMixin(ClassifierMixin, ABC):
         save(path, type(self).__name__, self._settings(), *self._state())
 
     def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = self.get_params()
-        return settings
+        return dict(self.get_params())
 
     def report(self, X: Any, y: Any, path: str | Path | None = None, **options: Any) -> Any:
         """Return a report about this classifier, fitted anew, on these rows; see ``sf.report``."""

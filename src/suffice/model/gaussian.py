@@ -49,7 +49,7 @@ class GaussianModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        k, d = self.offsets.shape
+        k, d = np.isfinite(self.log_priors).sum(), self.n_features  # of classes with rows
         return int(k - 1 + k * d + self.n_covariance_parameters)
 
     @property

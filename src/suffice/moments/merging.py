@@ -225,14 +225,12 @@ def _check_features(a: Moments, b: Moments) -> None:
 
 def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> None:
     """Refuse moments of rows that went through different transforms."""
-    if a is None and b is None:
-        return
-    if a is None or b is None:
+    if (a is None) != (b is None):
         raise FeatureMismatchError(
             "cannot merge moments of transformed rows with moments of plain ones: collect both "
             "with the same transform (Moments.of(..., power=other.power))"
         )
-    if not a.equals(b):
+    if a is not None and b is not None and not a.equals(b):
         differing = np.flatnonzero(a.exponents != b.exponents)
         where = f"at feature {differing[0]} " if len(differing) else ""
         raise FeatureMismatchError(

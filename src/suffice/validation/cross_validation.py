@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
@@ -174,7 +175,7 @@ def _from_moments(
     absent: tuple[str, ...] = ()
     groups: dict[str, list[int]] = {}  # that look at the rows in the same way
     for i, candidate in enumerate(candidates):
-        groups.setdefault(repr(candidate.power), []).append(i)
+        groups.setdefault(joblib.hash(candidate.power), []).append(i)
     for members in groups.values():
         alike = [candidates[i] for i in members]
         seen = replace(folds, X=transformed(folds.table, alike[0].power).x)

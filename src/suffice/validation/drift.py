@@ -195,8 +195,7 @@ def _together(old: _Sample, new: _Sample) -> tuple[float, int]:
     delta, both = new.mean - old.mean, (old.moments, new.moments)
     if any(m.storage == "diagonal" for m in both):
         return np.nan, 0
-    a, b = ((m.pooled_scatter + m.between_scatter) / m.total_weight**2 for m in both)
-    v = a + b
+    v = np.add(*((m.pooled_scatter + m.between_scatter) / m.total_weight**2 for m in both))
     scale = np.sqrt(np.diagonal(v))
     kept: Codes = np.flatnonzero((scale > 0) & (old.observed > 0) & (new.observed > 0))
     values, vectors = np.linalg.eigh(v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept]))

@@ -152,9 +152,7 @@ def transformed(table: Table, power: Any) -> Table:
     if power is None:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)
-    transform = parse_power(power, table)
-    x = table.x if transform is None else transform.about_centre(table.x)
-    return table.with_rows(x, table.names)
+    return table.with_rows(parse_power(power, table).about_centre(table.x), table.names)
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import joblib
 import numpy as np
 
 from suffice.estimation.covariance_estimates import (
@@ -31,23 +32,22 @@ def held_out_losses(
     recipes: Sequence[Recipe], fold: Fold, temperatures: Floats, fixed_weights: Floats | None = None
 ) -> Floats:
     """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
-    losses = np.empty((len(recipes), len(temperatures), 3))
+    losses, held = np.empty((len(recipes), len(temperatures), 3)), fold.held_out
+    if fixed_weights is not None:
+        recipes = [recipe.with_priors_of(fixed_weights, fold.train) for recipe in recipes]
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
         how = recipe.regularisation
-        alike = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
+        alike = joblib.hash((recipe.tied, how.unbiased, recipe.priors, how.pooling))
         together.setdefault(alike if _has_path(recipe) else i, []).append(i)
     for members in together.values():
-        log_priors = _log_priors(recipes[members[0]], fold, fixed_weights)
+        log_priors = log_priors_of(recipes[members[0]], fold.train)
         found = _path_losses([recipes[i] for i in members], fold, temperatures, log_priors)
         if found is not None:
             losses[members] = found
             continue
         for i in members:
             model = recipes[i].estimate(fold.train, quiet=True)
-            if fixed_weights is not None:
-                model = model.with_priors(np.exp(log_priors))
-            held = fold.held_out
             rows = held.x if isinstance(model, GaussianModel) else to_numpy(held.x)
             scores = to_numpy(model.scores(rows))
             for j, t in enumerate(temperatures):
@@ -66,11 +66,11 @@ def _has_path(recipe: Recipe) -> bool:
     )
 
 
-def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Floats:
-    weights = fold.train.weights if fixed_weights is None else fixed_weights
-    priors = recipe.priors.of(fold.train.classes, weights)
+def log_priors_of(recipe: Recipe, train: Moments) -> Floats:
+    """Return log π (K,), −∞ for classes without rows."""
     with np.errstate(divide="ignore"):
-        return np.log(np.where(fold.train.weights > 0, priors, 0.0))
+        priors = recipe.priors.of(train.classes, train.weights)
+        return np.log(np.where(train.weights > 0, priors, 0.0))
 
 
 def _path_losses(

@@ -21,6 +21,7 @@ from suffice.table.matrix import has_missing
 from suffice.table.table import numbering_rows
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import transformed
+from suffice.validation.held_out import log_priors_of
 from suffice.validation.predictions import Predictions
 
 
@@ -106,9 +107,8 @@ def _refitted(
 ) -> Floats:
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
+    recipe = recipe if refit_priors else recipe.with_priors_of(moments.weights, rest)
     model = recipe.estimate(rest, quiet=True)
-    if not refit_priors:
-        model = model.with_priors(_fixed(recipe, moments, rest))
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
     scores: Floats = (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
     return scores
@@ -125,11 +125,6 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
     return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
 
 
-def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:
-    priors = recipe.priors.of(moments.classes, moments.weights)
-    return np.where(rest.weights > 0, priors, 0.0)
-
-
 def _add_log_priors(
     scores: Floats, recipe: Recipe, moments: Moments, truth: Codes, w: Floats, *, refit: bool
 ) -> None:
@@ -142,4 +137,4 @@ def _add_log_priors(
             scores += np.log(moments.weights + a)
             scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
         else:
-            scores += np.log(_fixed(recipe, moments, moments))
+            scores += log_priors_of(recipe, moments)

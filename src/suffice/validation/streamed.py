@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 
@@ -111,7 +112,7 @@ def _check_candidates(candidates: Sequence[Any]) -> None:
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
             )
-    if len({repr(c.power) for c in candidates}) > 1:
+    if len({joblib.hash(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
         raise InvalidParameterError(msg)
 
