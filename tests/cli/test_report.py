@@ -35,7 +35,7 @@ def test_text_and_empty_cells_leave_no_row_and_no_column_out(made):
     page = (folder / "birds.md").read_text()
     assert "left out" not in said.stderr
     assert "344 rows" in page
-    assert "categories, read as indicators of their levels: island (3 levels) and sex" in page
+    assert "empty cells being a level: island (3 levels) and sex (2 levels)" in page
     assert {"island", "sex"} <= set(model.feature_names_in_)
 
 
@@ -53,7 +53,7 @@ def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
 
 def test_the_verdict_is_printed(made):
     _, said = made
-    assert "of rows it has not seen it misclassifies" in said.stdout
+    assert "of rows it has not seen (95 % interval" in said.stdout
 
 
 def test_rows_are_numbered_as_in_the_file(ok):
@@ -70,7 +70,7 @@ def test_rows_are_numbered_as_in_the_file(ok):
             b
             for s in page["sections"]
             for b in s["blocks"]
-            if b.get("caption") == "Most confused rows"
+            if b.get("caption") == "Worst predictions"
         )
         for page in pages
     ]
@@ -123,9 +123,9 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     assert "40 rows of new against 60 of the report: b has moved significantly" in page
     new = pd.read_csv("new.csv")
     wrong = sf.load("old.suffice").predict(new[["a", "b"]]) != new["kind"]
-    assert f"It is wrong about {wrong.sum()} of 40 new rows: more often than" in page
+    assert f"It misclassifies {wrong.sum()} of 40 new rows: more often than held-out rows" in page
     assert "--against new.csv" in page
     ok("report", "old.csv", *options, "--against", "bare.csv", "-o", "bare.md")
     page = Path("bare.md").read_text()
     assert "b has moved significantly" in page
-    assert "It is wrong about" not in page
+    assert "new rows: " not in page

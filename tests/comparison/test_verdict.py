@@ -103,9 +103,17 @@ def test_the_protocol_says_how_the_winner_was_judged(iris):
     result, found = verdict(*iris, ["LDA", "tree"])
     assert found.choice is not None
     named = verdict_on(result.against("decision tree"), chosen=False)
-    assert named.protocol.endswith("the model was named beforehand")
+    assert named.protocol.endswith("the model was fixed beforehand")
     assert named.choice is None
     assert named.error == result["decision tree"].error
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.03, " makes its"), (0.02, " has not made its")])
+def test_the_price_of_choosing_is_told_only_where_there_is_one(error, said, iris):
+    _, found = verdict(*iris, ["LDA", "tree"])
+    chosen = dataclasses.replace(found.choice, error=error)
+    again = dataclasses.replace(found, error=0.02, choice=chosen)
+    assert said in again.sentences[-1]
 
 
 def test_a_row_number_as_the_only_signal_is_a_caveat():

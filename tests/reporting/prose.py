@@ -105,7 +105,7 @@ def expected(report, X, y):
     for word in ("features", "columns"):
         yield f"{count(n)} rows of {np.shape(X)[1]} {word} in {k} classes"
     judged = len(report.judgement.held_out.truth)
-    yield f"How it was measured: {_folds(comparison)}"
+    yield f"Measured on rows not seen in training: {_folds(comparison)}"
     yield f"Held-out losses: {count(judged)} rows, {_folds(comparison)}"
     yield f"a stratified sample of {count(judged)} of {count(n)} rows"
     yield f"fitted to a sample of {count(judged)} rows"
@@ -137,9 +137,8 @@ def _figures(report):
 def _verdict(report):
     error, between, beside, chance, _ = _figures(report)
     j, k = report.judgement, len(_labels(report))
-    yield f"it misclassifies {error} (95 % interval {between})"
-    yield f"the most frequent class, {beside} ({chance})"
-    yield f"than the {beside} of the constant classifier"
+    yield f"it misclassifies {error} of rows it has not seen (95 % interval {between})"
+    yield from (f"{word} the {beside} of the constant classifier" for word in ("against", "than"))
     yield f"the most frequent class ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"
@@ -152,7 +151,7 @@ def _verdict(report):
     if j.verdict.choice is not None:
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
-        yield f"without the rows of that fold, it is {told}"
+        yield f"by the other folds only, it is {told}"
         yield (
             f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"
@@ -160,14 +159,15 @@ def _verdict(report):
     if j.verdict.threshold is not None:
         t = j.verdict.threshold
         yield (
-            f"AUC {loss(j.outcome.auc)}: predicting {t.label} from a posterior of {t.value:.2g} on "
-            f"would find about {t.found} of {t.of}, with {t.false_alarms} false alarms "
-            f"({percent(t.found / (t.found + t.false_alarms))} of those predicted are right)"
+            f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
+            f"{number(t.value, 3)} would find about {t.found} of {t.of}, with {t.false_alarms} "
+            f"false alarms ({percent(t.found / (t.found + t.false_alarms))} of those predicted "
+            "are right)"
         )
 
 
 def _classes(report):
-    """Yield what is found of each class, and what it is taken for."""
+    """Yield what is found of each class, and what it is predicted as."""
     rows, names = report.judgement.held_out, list(map(str, _labels(report)))
     k = len(names)
     counts = np.zeros((k, k), int)
@@ -177,7 +177,7 @@ def _classes(report):
         hits = f"{count(counts[c, c])} of {count(counts[c].sum())}"
         yield f"| {name} | {hits} |"
         if recalls[c] == min(recalls):
-            yield f"It finds {hits} rows of class {name}, of {k} classes the one it misses most"
+            yield f"The class it misses most often is {name}: it finds {hits} rows."
             yield from (f"It finds {o}{hits} rows of class {name}" for o in ("", "only "))
             if not counts[c, c]:
                 yield f"It finds none of the {count(counts[c].sum())} rows of class {name}"
@@ -185,10 +185,10 @@ def _classes(report):
     yield f"Shown: 10 of {k} classes."
     for a, b in permutations(range(k), 2):
         wrong, of = counts[a, b], counts[a].sum()
-        yield f"most often {names[a]} was taken for {names[b]} ({count(wrong)} of {count(of)})"
+        yield f"class {names[a]} was predicted as {names[b]} ({count(wrong)} of {count(of)})"
         yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
     wrong = counts.sum() - np.trace(counts)
-    yield f"{count(wrong)} of {count(counts.sum())} rows were misclassified"
+    yield f"It misclassified {count(wrong)} of {count(counts.sum())} rows"
 
 
 def _comparison(report):
@@ -234,7 +234,7 @@ def _data(report, X, y):
     alike = f"{count(j.checks.n_conflicting)} rows are equal in all but the class"
     yield f"| duplicate rows | {alike} |"
     for profile in data.profiles:
-        yield f"{profile.name} ({len(profile.levels)} levels)"
+        yield f"{profile.name} ({profile.distinct} levels)"
         yield f"{profile.name} ({count(profile.empty.sum())})"
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
@@ -247,7 +247,7 @@ def _data(report, X, y):
         at = np.argsort(outliers.log_densities, kind="stable")[:10]
         share = f"{count(found.sum())} rows ({percent(found.mean())})"
         yield f"Outliers: {share} are less likely under the chosen model"
-        yield f"were it true, one would expect {number(OUTLIER_RATE * n, 2)}."
+        yield f"if the model were true, {number(OUTLIER_RATE * n, 2)} would be expected."
         yield f"An outlier has a log density under {number(outliers.threshold)}."
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])
@@ -263,8 +263,9 @@ def _data(report, X, y):
     )
     if expects is not None:
         yield (
-            f"the best rule would err on {percent(expects)} of rows; held out, it errs on "
-            f"{percent(j.outcome.error)} (95 % interval {percent(low)} to {percent(high)})"
+            f"the best rule would misclassify {percent(expects)} of rows; it misclassifies "
+            f"{percent(j.outcome.error)} of held-out rows (95 % interval {percent(low)} to "
+            f"{percent(high)})"
         )
     wilks, box = class_separation(moments), box_m(moments)
     ratio = np.prod(1 / (1 + wilks.roots))
@@ -305,7 +306,7 @@ def _against(X, y, new_rows, new_labels):
     wrong = int((model.predict(new_rows) != new_labels).sum())
     yield f"{count(n)} rows of the new rows against {count(len(y))} of the report"
     yield f"all columns together {p_statement(model.drift(new_rows).p_value)}"
-    yield f"It is wrong about {count(wrong)} of {count(n)} new rows"
+    yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
 

@@ -109,7 +109,7 @@ def test_the_columns_beside_confused_rows_are_those_that_say_most_of_them():
     X = rng.normal(size=(200, 8)) + 0.1 * y[:, None] * np.arange(8)
     found = sf.report(X, y, estimator=sf.LDA(), models=["NB"], fast=True)
     blocks = [b for section in found.sections for b in section.blocks]
-    table = next(b for b in blocks if getattr(b, "caption", "") == "Most confused rows")
+    table = next(b for b in blocks if getattr(b, "caption", "") == "Worst predictions")
     *_, first, second, third, fourth, fifth, others, total = table.columns
     assert (others, total) == ("all others", "log odds")
     body = [row[4:] for row in table.rows]

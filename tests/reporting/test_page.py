@@ -111,7 +111,7 @@ def test_the_slider_counts_held_out_rows(rare_report):
 
 
 def test_reasons_of_confused_rows_add_up_to_their_log_odds(rare_report):
-    found = table(rare_report, "Most confused rows")
+    found = table(rare_report, "Worst predictions")
     start = found.columns.index("typical row")
     for row in found.rows:
         assert sum(row[start:-1]) == pytest.approx(row[-1])
@@ -238,7 +238,9 @@ def test_expected_distances_are_quantiles_of_chi(iris_report):
 @pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
 def test_importance_names_the_loss_that_it_is_measured_in(which, request):
     report = request.getfixturevalue(which)
-    drawn = next(i for i in blocks(report, Intervals, "why") if "What it goes by" in i.caption)
+    drawn = next(
+        i for i in blocks(report, Intervals, "why") if "Permutation importance" in i.caption
+    )
     known = report.judgement.importance
     assert [(i.name, i.value, i.low, i.high) for i in drawn.items] == [
         (i.feature, i.mean, i.low, i.high) for i in known
@@ -318,7 +320,7 @@ def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report
     ("helps", "advice"),
     [
         ("would help", "collect more rows of class c"),
-        ("would hardly help", "look for columns that tell class c from the others"),
+        ("would hardly help", "look for columns that separate class c from the others"),
     ],
 )
 def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice):

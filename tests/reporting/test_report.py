@@ -76,7 +76,7 @@ def test_confused_rows_are_named_by_posteriors_of_models_that_have_not_seen_them
         model = type(iris_report.estimator)().fit(rows[train], y[train])
         p = model.predict_proba(rows[test])
         held_out[test] = p[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
-    confused = table(iris_report, "Most confused rows")
+    confused = table(iris_report, "Worst predictions")
     assert [int(row[0]) for row in confused.rows] == np.argsort(held_out, kind="stable")[
         :10
     ].tolist()
@@ -211,9 +211,9 @@ def test_constant_text_is_left_out_and_gaps_are_not():
     report = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True)
     text = report.write("md")
     assert "columns left out: 'colour' (always the same)" in text
-    assert "empty cells, drawn at the mean of their column: b (1)" in text
+    assert "empty cells, in charts at the mean of their column: b (1)" in text
     assert report.comparison.n_rows == 60
-    ids = {int(row[0]) for row in table(report, "Most confused rows").rows}
+    ids = {int(row[0]) for row in table(report, "Worst predictions").rows}
     assert ids <= set(range(100, 160))
 
 

@@ -7,7 +7,7 @@ import pytest
 import suffice as sf
 from suffice.diagnostics import predictive_check
 from suffice.reporting.answer import reason
-from suffice.reporting.blocks import Check, DataTable
+from suffice.reporting.blocks import Check, Checks, DataTable, Equation
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import misclassified
@@ -42,7 +42,7 @@ def test_a_row_without_a_decision_is_said_to_have_none(rows):
     found = judged(*rows, estimator=sf.QDA(reject_cost=0.02), models=["NB"])
     refused = {found.id(i) for i in np.flatnonzero(found.held_out.predicted < 0)}
     tables = {getattr(b, "caption", ""): b for b in misclassified(found, None).blocks}
-    told = {row[0]: row[2] for row in tables["Most confused rows"].rows}
+    told = {row[0]: row[2] for row in tables["Worst predictions"].rows}
     assert refused & told.keys()
     assert {row for row, said in told.items() if said == "none"} == refused & told.keys()
 
@@ -157,3 +157,53 @@ def test_columns_keep_their_names_in_importance_and_checks(iris):
     data = DocumentedTable.of(X, y)
     found = judge(data, data, ReportSettings(models=["LDA"], cv=3, progress=False))
     assert {i.feature for i in found.importance} == set(X.columns)
+
+
+def test_one_misclassified_row_is_told_in_the_singular(rows):
+    X, y = rows
+    found = judged(X[:100], np.where(np.arange(100) == 7, "versicolor", y[:100]), models=["LDA"])
+    assert found.held_out.wrong.sum() == 1
+    said = misclassified(found, None).blocks[0].text
+    assert said.startswith("It misclassified 1 of 100 rows while they were held out; class ")
+    assert said.endswith("class versicolor was predicted as setosa (1 of 51).")
+
+
+def test_a_test_that_finds_nothing_shows_no_evidence_and_does_not_say_yes(iris_report):
+    (checks,) = (b for s in iris_report.sections for b in s.blocks if isinstance(b, Checks))
+    said = {check.question: check.verdict for check in checks.items}
+    assert said["Is each class Gaussian?"] == "no evidence against it"
+    assert said["Do the classes differ at all?"] == "yes"
+    assert said["Do all classes share one covariance?"] == "no"
+
+
+def test_the_boundary_of_logistic_regression_is_written_out():
+    hours, passed = sf.datasets.load("exam").arrays()
+    frame = pd.DataFrame(hours, columns=["hours"])
+    model = sf.LogisticRegression(l2="auto")
+    told = _chosen(judged(frame, passed, estimator=model, models=["NB"]))
+    (equation,) = (b for b in told if isinstance(b, Equation))
+    w, b = model.fit(frame, passed).coef_[0, 0], model.intercept_[0]
+    assert equation.lines[-1] == f"that is, hours = {-b / w:.4g}"
+    assert f"{w:.4g}·hours" in equation.lines[0]
+    without = judged(frame, passed, estimator=sf.LeastSquaresClassifier(), models=["NB"])
+    assert not [b for b in _chosen(without) if isinstance(b, Equation)]
+
+
+def test_an_empty_cell_is_no_level_in_the_count_of_levels():
+    kind = pd.Series(["u", "v", None, "u", "v", "u"])
+    data = DocumentedTable.of(pd.DataFrame({"kind": kind, "x": np.arange(6.0)}), list("ababab"))
+    (said,) = (note for note in data.notes if note.startswith("categories"))
+    assert said.endswith("empty cells being a level: kind (2 levels)")
+    assert data.profiles[0].distinct == 2
+
+
+def test_what_is_expected_of_more_rows_begins_at_the_error_of_all(iris_report):
+    drawn = next(
+        b for s in iris_report.sections for b in s.blocks if getattr(b, "key", "") == "growth"
+    )
+    growth = iris_report.judgement.growth
+    lines = {s.name: s for s in drawn.series}
+    assert lines["expected"].x.tolist() == [f.n_rows for f in growth.forecast]
+    assert lines["expected"].y.tolist() == [100 * f.error for f in growth.forecast]
+    np.testing.assert_allclose(lines["observed"].y, 100 * growth.error)
+    assert drawn.y.name == "error, %"

@@ -23,6 +23,7 @@ from suffice.text.tables import html_table, jsonable, text_lines
         (p_statement, 0.0213, "p = 0.021"),
         (p_statement, 1e-9, "p < 0.0001"),
         (seconds, 2e-5, "20 µs"),
+        (seconds, 0.00099962, "1 ms"),
         (seconds, 0.0123, "12.3 ms"),
         (seconds, 0.9999, "1 s"),
         (seconds, 75.2, "75.2 s"),

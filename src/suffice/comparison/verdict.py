@@ -14,7 +14,7 @@ from suffice.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.curves.thresholds import cost_curve
 from suffice.text.lists import listed, plain, plural
 from suffice.text.numbers import loss as loss_text
-from suffice.text.numbers import p_statement, percent
+from suffice.text.numbers import number, p_statement, percent
 from suffice.validation.predictions import LEVEL, Predictions
 
 if TYPE_CHECKING:
@@ -145,15 +145,12 @@ class Verdict:
             "no": f"Do not use {self.model}{'' if self.threshold is None else ' as it is'}",
         }
         error = next(gain for gain in self.gains if gain.measure == "error")
-        constant = percent(error.constant)
-        other = "the constant classifier, which always predicts the most frequent class"
         fewer = "not significantly fewer" if error.model < error.constant else "no fewer"
-        beside = f"{fewer} than the {constant} of {other}"
-        if error.is_better:
-            beside = f"{other}, {constant}"
         return (
-            f"{advice[self.usable]}: of rows it has not seen it misclassifies {percent(self.error)}"
-            f" (95 % interval {percent(self.low)} to {percent(self.high)}), {beside} "
+            f"{advice[self.usable]}: it misclassifies {percent(self.error)} of rows it has not seen"
+            f" (95 % interval {percent(self.low)} to {percent(self.high)}), "
+            f"{'against' if error.is_better else f'{fewer} than'} the {percent(error.constant)} of "
+            "the constant classifier, which always predicts the most frequent class "
             f"({p_statement(error.p_value)})."
         )
 
@@ -177,18 +174,19 @@ class Verdict:
                 f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model, "
                 f"it misclassifies {e} ({low} to {high})."
             )
+        makes = "makes" if choice.error > self.error else "has not made"
         return (
-            "Picking the best of several models flatters its error; with the model picked anew "
-            f"for each fold, without the rows of that fold, it is {e} ({low} to {high})."
+            f"Choosing the best of several models {makes} its error look too low: with the model "
+            f"chosen anew for each fold, by the other folds only, it is {e} ({low} to {high})."
         )
 
     def _at_threshold(self, t: Threshold) -> str:
         precision = t.found / max(t.found + t.false_alarms, 1)
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} from a "
-            f"posterior of {t.value:.2g} on would find about {t.found:,} of {t.of:,}, with "
-            f"{plural(t.false_alarms, 'false alarm')} ({percent(precision)} of those predicted "
-            "are right), counted in each fold by the threshold that the other folds choose."
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} where its "
+            f"posterior is at least {number(t.value, 3)} would find about {t.found:,} of {t.of:,}, "
+            f"with {plural(t.false_alarms, 'false alarm')} ({percent(precision)} of those predicted"
+            " are right), counted in each fold by the threshold that the other folds choose."
         )
 
 
@@ -200,10 +198,10 @@ def verdict_on(
     first: Sequence[str] = (),
     last: Sequence[str] = (),
 ) -> Verdict:
-    """Return the verdict on the reference, ``chosen`` or named; ``first`` caveats forbid a yes."""
+    """Return the verdict on the reference, ``chosen`` or given; ``first`` caveats forbid a yes."""
     own = comparison[comparison.reference]
     choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
-    protocol = comparison.protocol + ("" if chosen else "; the model was named beforehand")
+    protocol = comparison.protocol + ("" if chosen else "; the model was fixed beforehand")
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
@@ -286,9 +284,11 @@ def _misses(found: Sequence[Found]) -> str:
     if all(each.found == each.of for each in found):
         return "It finds all rows of every class."
     also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
-    rank = f", of {len(found)} classes the one it misses most" * (len(found) > 2 and not also)
     some = f"{'only ' * (more >= 0)}{worst.found:,} of" if worst.found else "none of the"
-    return f"It finds {some} {plural(worst.of, 'row')} of class {worst.label}{also or rank}."
+    some = f"{some} {plural(worst.of, 'row')}"
+    if len(found) > 2 and more < 0:
+        return f"The class it misses most often is {worst.label}: it finds {some}."
+    return f"It finds {some} of class {worst.label}{also}."
 
 
 def _few(found: Sequence[Found]) -> list[str]:

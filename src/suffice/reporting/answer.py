@@ -40,7 +40,7 @@ def answer(f: Findings) -> page.Section:
         page.Paragraph(f"Next: {_next(f)}.", "lead"),
         page.Facts(tuple(facts)),
         page.Intervals("What it finds of each class", "share of the class", "percent", found, few),
-        page.Paragraph(f"How it was measured: {verdict.protocol}.", "note"),
+        page.Paragraph(f"Measured on rows not seen in training: {verdict.protocol}.", "note"),
     ]
     return page.Section("answer", "The answer", tuple(blocks))
 
@@ -52,18 +52,18 @@ def _next(f: Findings) -> str:
         return f"find out whether {name} is known before the class is; if not, leave it out"
     if verdict.threshold is not None:
         return (
-            f"settle how many false alarms one more {verdict.threshold.label} found is worth, and "
-            "choose the threshold by it, under Where it errs"
+            f"decide how many false alarms one more {verdict.threshold.label} found is worth, and "
+            "choose the threshold by that, under Where it errs"
         )
     if verdict.usable == "no":
-        return "look for other columns, since these do not tell the classes apart"
+        return "look for other columns, since these do not separate the classes"
     if verdict.usable == "with care":
         who = min(verdict.found, key=lambda each: (each.found >= each.of / 2, each.of))
         which = "" if f.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
         more = f"collect more rows{which}"
         if which and who.of >= FEW_OF_A_CLASS and curve and curve.helps == "would hardly help":
-            more = f"look for columns that tell class {who.label} from the others"
-        what = "see to what is said above" if checks.caveats else more
+            more = f"look for columns that separate class {who.label} from the others"
+        what = "settle the doubts above" if checks.caveats else more
         return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
         return "use it as shown under How to use it, and collect more rows, since they would help"
@@ -99,11 +99,11 @@ def models_compared(f: Findings) -> page.Section:
         headings,
         styles,
         tuple(tuple(row[name] for name in names) for row in told),
-        "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
-        f"error. p: against {f.name}, paired by rows (McNemar's test with the variance that "
-        "overlapping training sets call for), adjusted for the number of models (Bonferroni), but "
-        "for the constant classifier. Brier: summed over classes. Size: free parameters. Fit: "
-        "time for one fold.",
+        f"From, to: 95 % interval of the error (Wilson). p: its difference from {f.name}, paired "
+        "by rows (McNemar) and, except for the constant classifier, adjusted for the number of "
+        "models (Bonferroni). Both allow for training sets that overlap. Brier and AUC: sum and "
+        "mean over classes. Calib. error: expected calibration error of the most probable class. "
+        "Size: free parameters. Fit: time for one fold.",
         tuple(i for i, row in enumerate(told) if row["model"] == f.name),
     )
     remarks = []
@@ -113,7 +113,7 @@ def models_compared(f: Findings) -> page.Section:
             f"{f.data.table.n_rows:,} rows; {f.name} was then fitted to {f.learnt_from}."
         )
     if comparison.left_out:
-        remarks.append(f"Left out for time: {listed(comparison.left_out)}.")
+        remarks.append(f"Not compared, to save time: {listed(comparison.left_out)}.")
     notes = (page.Paragraph(remark, "note") for remark in remarks)
     first = page.Paragraph(comparison.verdict, "lead"), page.Paragraph(reason(f))
     return page.Section("models", "Models compared", (*first, table, *notes, _differences(f)))
@@ -127,7 +127,7 @@ def reason(f: Findings) -> str:
     if f.verdict.usable == "no":
         return (
             "No model is significantly better than the constant classifier; "
-            f"{own} is the simplest of those that come closest to being useful."
+            f"{own} is the simplest of those that come closest."
         )
     written = [o for o in f.comparison.outcomes if o.is_readable]
     if not f.outcome.is_readable:
@@ -146,8 +146,8 @@ def reason(f: Findings) -> str:
     cost = f", at {price}" if price else ""
     return (
         f"{own} is the simplest model that is about as good as the best{cost}: no model has "
-        "significantly fewer errors or less log-loss, and its log-loss is within one standard "
-        "error of the least."
+        "significantly fewer errors or a lower log-loss, and its log-loss is within one standard "
+        "error of the lowest."
     )
 
 
@@ -164,7 +164,7 @@ def _differences(f: Findings) -> page.Intervals:
         "one excludes zero, the difference is significant."
     )
     caption = f"Difference in error from {comparison.reference}"
-    return page.Intervals(caption, "percentage points, left is better", "points", items, note)
+    return page.Intervals(caption, "percentage points; left: fewer errors", "points", items, note)
 
 
 def more_data(f: Findings) -> page.Section | None:
@@ -173,26 +173,24 @@ def more_data(f: Findings) -> page.Section | None:
     if growth is None:
         return None
     n, error = growth.sizes, growth.error
-    ahead = [(float(f.n_rows), f.error, f.low, f.high) for f in growth.forecast]
-    later = np.array(ahead).T
+    later = np.array([(f.n_rows, f.error, f.low, f.high) for f in growth.forecast]).T
     seen, coming = (
         tuple(f"{count(a)} rows: {percent(e)}" for a, e in zip(*pair, strict=True))
         for pair in ((n, error), later[:2])
     )
-    # the expected curve goes on from the observed one
-    further, rate = np.r_[n[-1], later[0]], np.r_[error[-1], later[1]]
+    error, rate, low, high = (100 * share for share in (error, *later[1:]))
     series = (
-        page.Series("", "band", later[0], later[2], 1, upper=later[3]),
+        page.Series("", "band", later[0], low, 1, upper=high),
         page.Series("observed", "line", n, error, 0, seen),
-        page.Series("expected", "line", further, rate, 1, (seen[-1], *coming)),
+        page.Series("expected", "line", later[0], rate, 1, coming),
     )
     caption = (
-        "Error on held-out rows by the number of rows learnt from, and what to expect of more, "
-        "with its 95 % interval."
+        "Error on held-out rows by the number of training rows: observed with part of the rows, "
+        "and expected with all rows and more, with its 95 % interval."
     )
-    across = page.Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
-    up = page.Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
+    across = page.Axis("training rows", float(n[0]), float(later[0, -1]), log=True)
+    up = page.Axis("error, %", 0.0, min(100.0, 1.05 * float(max(error.max(), high.max()))))
     drawn = page.Plot("growth", caption, across, up, series)
-    useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
+    useless = f"That cannot be said: its error is no lower than that of the {OTHER}."
     said = useless if f.verdict.usable == "no" else growth.sentence
     return page.Section("more", "Would more data help?", (page.Paragraph(said, "lead"), drawn))

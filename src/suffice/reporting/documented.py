@@ -133,13 +133,15 @@ def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return how the columns of a mixed or incomplete table are read, in words."""
     notes, columns = [], () if table.schema is None else table.schema.columns
     categories = [c for c in columns if isinstance(c, Category)]
-    levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in categories if c.n_levels > 1]
+    read = [c for c in categories if c.n_levels > 1]
+    levels = [f"{c.name} ({plural(c.n_levels - c.missing, 'level')})" for c in read]
     if levels:
-        notes.append(f"categories, read as indicators of their levels: {listed(levels)}")
+        empty = ", empty cells being a level" * any(c.missing for c in read)
+        notes.append(f"categories, as indicators of all levels but one{empty}: {listed(levels)}")
     gaps = np.isnan(table.x).sum(0) if has_missing(table.x) else []
-    empty = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
-    if empty:
-        notes.append(f"empty cells, drawn at the mean of their column: {listed(empty)}")
+    holed = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
+    if holed:
+        notes.append(f"empty cells, in charts at the mean of their column: {listed(holed)}")
     left = [f"{c.name!r} ({c.reason})" for c in columns if isinstance(c, LeftOut)]
     left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))

@@ -94,7 +94,7 @@ def _columns(data: DocumentedTable) -> page.DataTable:
     more = len(data.profiles) - len(body)
     return page.DataTable(
         "Columns",
-        ("column", "type", "empty", "different", "mean", "standard deviation", "min", "max"),
+        ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
         ("text", "text", "count", "count", *["number"] * 4),
         tuple(body),
         note=f"{plural(more, 'more column')} not shown." if more else "",

@@ -49,11 +49,11 @@ class Outliers:
     def sentence(self) -> str:
         """How many outliers there are against how many one expects."""
         n, found = len(self.log_densities), self.n_flagged
-        who = f"{plural(found, 'row')} ({percent(found / n)})" if found else "No row"
+        who = f"{plural(found, 'row')} ({percent(found / n)})" if found else "no row"
         return (
             f"Outliers: {who} {'are' if found > 1 else 'is'} less likely under the chosen model "
-            f"than {percent(1 - OUTLIER_RATE)} of rows drawn from it; were it true, one would "
-            f"expect {number(OUTLIER_RATE * n, 2)}."
+            f"than {percent(1 - OUTLIER_RATE)} of rows drawn from it; if the model were true, "
+            f"{number(OUTLIER_RATE * n, 2)} would be expected."
         )
 
 
@@ -109,10 +109,8 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
         _by_class(f, counts),
         *posteriors(f),
     ]
-    if f.held_out.logs is not None:
-        blocks.append(_worst(f))
-    else:
-        blocks.append(page.Paragraph(f"{f.name} states no probabilities: nothing to calibrate."))
+    none = page.Paragraph(f"{f.name} states no probabilities: nothing to calibrate.")
+    blocks.append(_worst(f) if f.held_out.logs is not None else none)
     if outliers is not None and outliers.n_flagged:
         blocks.append(_least_likely(outliers, f.explained, f.data))
     return page.Section("errors", "Where it errs", tuple(blocks))
@@ -131,12 +129,13 @@ def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
     n_rows, n_wrong = f.sample.table.n_rows, int(f.held_out.wrong.sum())
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
-    said = f"{n_wrong:,} of {plural(n_rows, 'row')} were misclassified while they were held out"
+    said = f"It misclassified {n_wrong:,} of {plural(n_rows, 'row')} while they were held out"
     a, b = np.unravel_index(errors.argmax(), errors.shape)
     if (errors == errors[a, b]).sum() > 1:  # no pair stands out
         return f"{said}."
     of = f"{count(errors[a, b])} of {count(counts[a].sum())}"
-    return f"{said}; most often {f.names[a]} was taken for {f.names[b]} ({of})."
+    often = "most often " * (n_wrong > 1)
+    return f"{said}; {often}class {f.names[a]} was predicted as {f.names[b]} ({of})."
 
 
 def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> page.Intervals:
@@ -177,19 +176,19 @@ def _worst(f: Findings) -> page.DataTable:
         for i, parts in zip(at, why.tolist(), strict=True)
     ]
     said = (
-        " On the right, why: log odds of the most probable wrong class against the true one, by "
-        f"the model fitted to {f.learnt_from}, these too. They start from a typical row "
-        "of the true class, the one nearest to its mean; each column adds its part, and the last "
-        "one is their sum, rounded: below zero where that model, which has seen the row, is right. "
+        " On the right, why: the log odds of the most probable wrong class against the true one, "
+        f"by the model fitted to {f.learnt_from}. They start from those of a typical row, the one "
+        "of the true class nearest to its mean; each column adds its part; the last column is the "
+        "sum, rounded: below zero where that model, which has seen the row, is right. "
         f"Log posteriors below {signed(LEAST)} count as that."
     )
     return page.DataTable(
-        "Most confused rows",
+        "Worst predictions",
         (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
         ("text", "text", "text", "percent", *["signed"] * len(columns)),
         tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
-        f"were predicted wrongly.{said if columns else ''}",
+        f"were misclassified.{said if columns else ''}",
         tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()),
         linked=True,
     )

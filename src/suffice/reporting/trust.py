@@ -31,8 +31,7 @@ def trust(f: Findings) -> page.Section:
     """Return the section of assumptions."""
     checks = tuple(check for check in _checks(f) if check is not None)
     said = in_words(checks, f.sample.table.n_rows)
-    if f.verdict.usable == "no":
-        said = f"{said} That does not make it useful: see The answer."
+    said += " That does not make it useful: see The answer." * (f.verdict.usable == "no")
     blocks: list[page.Block] = [page.Paragraph(said, "lead"), page.Checks(checks), *distances(f)]
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
@@ -103,8 +102,9 @@ def _asked(
         return page.Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
     good = (found.p_value <= LEVEL) == wanted
     tone: Any = "good" if good else ("caution" if matters else "note")
-    beside = "" if matters else " The chosen model does not suppose it."
-    return page.Check(question, "yes" if good else "no", f"{found!r}.{beside}", tone)
+    beside = "" if matters else " The chosen model does not assume it."
+    answers = ("not shown", "yes") if wanted else ("no", "no evidence against it")
+    return page.Check(question, answers[good], f"{found!r}.{beside}", tone)
 
 
 def _own_error(f: Findings) -> page.Check | None:
@@ -115,11 +115,11 @@ def _own_error(f: Findings) -> page.Check | None:
     low, high = f.outcome.interval
     inside = low <= expected <= high
     said = (
-        f"Were the model true, the best rule would err on {percent(expected)} of rows; held out, "
-        f"it errs on {percent(f.outcome.error)} (95 % interval {percent(low)} to "
-        f"{percent(high)})."
+        f"If the model were true, the best rule would misclassify {percent(expected)} of rows; "
+        f"it misclassifies {percent(f.outcome.error)} of held-out rows (95 % interval "
+        f"{percent(low)} to {percent(high)})."
     )
-    question = "Does it err as often as it expects?"
+    question = "Does its error agree with what the model implies?"
     return page.Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
 
 
@@ -177,8 +177,8 @@ def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
     unknown = f" {plural(lost, 'row')} of classes it never saw are not counted." if lost else ""
     n_wrong, than = int(scored.wrong.sum()), "as" if often == "about as" else "than"
     said = (
-        f"It is wrong about {n_wrong:,} of {plural(len(known), 'new row')}: {often} often {than} "
-        f"about held-out rows.{unknown}"
+        f"It misclassifies {n_wrong:,} of {plural(len(known), 'new row')}: {often} often {than} "
+        f"held-out rows.{unknown}"
     )
     interval = f"95 % interval {percent(low)} to {percent(high)}"
     facts = [page.Fact("error, new rows", scored.error, interval, "percent")]

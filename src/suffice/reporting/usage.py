@@ -38,9 +38,9 @@ def usage(f: Findings, made: Provenance) -> Section:
         commands, loading = _commands(f, made.model), _loading(f, made.model)
         blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
         blocks.append(Code("In Python: the saved model", "python", loading))
-    blocks.append(Code("In Python: the same model again", "python", _fitting(f)))
+    blocks.append(Code("In Python: the same model, fitted again", "python", _fitting(f)))
     if made.command is not None:
-        blocks.append(Code("This page again", "sh", made.command))
+        blocks.append(Code("This page, made again", "sh", made.command))
     blocks += [*_predictions(f), *(_model(f, made.model) if keepable else ())]
     versions = [("Python", platform.python_version()), *((n, version(n)) for n in MADE_WITH)]
     body = (("seed", str(made.seed)), *versions)
@@ -100,9 +100,9 @@ def _loading(f: Findings, file: str) -> str:
     if at is not None:
         k = [str(c) for c in fitted.classes_].index(str(at.label))
         said = f"# {at.label}, from the threshold of the answer on"
-        lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.2g}  {said}")
+        lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.3g}  {said}")
     load = f"model = sf.load({file!r})"
-    about = f"# X: a frame with the columns {columns}"
+    about = f"# columns of X: {columns}"
     return "\n".join(["import suffice as sf", "", load, about, *lines])
 
 

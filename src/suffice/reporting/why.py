@@ -1,5 +1,6 @@
 """Why the chosen model answers as it does: importance, effects, rows in a plane, its equation."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,25 +29,24 @@ def why(f: Findings) -> page.Section:
     single = f.sample.source is None and f.sample.table.n_features == 1
     effects = _sigmoid(f) if single else () if f.many else _effects(f)
     blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
-    return page.Section("why", "Why it answers so", blocks)
+    return page.Section("why", "How it decides", blocks)
 
 
 def _importance(f: Findings) -> tuple[page.Block, ...]:
     found = f.importance
     items = tuple(page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in found)
     note = (
-        "Permutation importance on held-out rows, with 95 % intervals. Columns that say the same "
-        "share their importance."
+        "On held-out rows, with 95 % intervals. Strongly correlated columns are to be judged "
+        "together: one may stand in for another, and shuffling one makes rows that never occur."
     )
     if not items:
         return ()
     what, axis, style = LOSSES[found[0].loss]
-    caption = f"What it goes by: rise of the {what} when a column is shuffled"
+    caption = f"Permutation importance: rise of the {what} when a column is shuffled"
     names = [i.feature for i in found if i.low > 0]
     if len(found) < len(f.sample.columns):
         note += f" The {len(found)} largest of {len(f.sample.columns)}."
-        names = names[:MOST_NAMES]
-    first = f"It goes by {listed(names, MOST_NAMES)}." if names else "No single column matters."
+    first = f"It relies most on {listed(names[:MOST_NAMES])}." if names else "No column stands out."
     return page.Paragraph(first, "lead"), page.Intervals(caption, axis, style, items, note)
 
 
@@ -106,8 +106,7 @@ def _curves(
     high = min(1.0, 1.05 * float(shades.max()))
     what = f"posterior of {f.names[shown[0]]}" if two else "posterior"
     across = page.Axis(name, float(x.min()) - room, float(x.max()) + room)
-    up = page.Axis(what, 0.0, high)
-    return page.Plot(f"effect-{j}", said, across, up, (*rows, *lines))
+    return page.Plot(f"effect-{j}", said, across, page.Axis(what, 0.0, high), (*rows, *lines))
 
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -119,12 +118,15 @@ STYLES = ("text", *["short"] * MOST_CLASSES)
 def _chosen(f: Findings) -> tuple[page.Block, ...]:
     model = f.explained
     if model is None:
-        return (page.Paragraph(_without_densities(f)), *_linear(f))
+        stated = hasattr(f.estimator, "boundary") and f.held_out.logs is not None
+        edges = _boundaries(f.estimator, f.estimator.coef_.shape[1]) if stated else ()
+        return (page.Paragraph(_without_densities(f)), *edges, *_linear(f))
+    linear, bent = model.model_.shared_covariance is not None, model.moments_.power is not None
     return (
         *_averaged(f),
         page.Paragraph(in_words(f)),
-        page.Equation("The score of class k at a row x; the largest wins", _score(model)),
-        *_boundaries(model),
+        page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
+        *_boundaries(model, model.model_.n_features, linear=linear, transformed=bent),
         *_parameters(f, model),
     )
 
@@ -218,22 +220,22 @@ def _score(model: Any) -> tuple[str, ...]:
     return (*power, score, posterior)
 
 
-def _boundaries(model: Any) -> tuple[page.Block, ...]:
+def _boundaries(
+    model: Any, d: int, *, linear: bool = True, transformed: bool = False
+) -> tuple[page.Block, ...]:
     """Return the boundaries that are short enough to be written out."""
-    gaussian = model.model_
     classes = model.classes_.tolist()
-    tied = gaussian.shared_covariance is not None
-    d = gaussian.n_features
-    if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if tied else MOST_QUADRATIC):
+    if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if linear else MOST_QUADRATIC):
         return ()
-    coordinates = "rows" if model.moments_.power is None else "transformed"
-    found = model.boundaries(coordinates=coordinates)
+    given = {"coordinates": "transformed"} if transformed else {}
+    found = {pair: model.boundary(*pair, **given) for pair in combinations(classes, 2)}
     lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
-    if d == 1 and tied and len(classes) == 2 and coordinates == "rows":
-        edge = -float(model.intercept_[0] / model.coef_[0, 0])
-        lines = (*lines, f"that is, {model.moments_.feature_names[0]} = {number(edge)}")
-    of = "" if coordinates == "rows" else ", in transformed features"
-    caption = f"Where two classes are equally probable; above zero favours the first{of}"
+    if d == len(found) == 1 and linear and not transformed:
+        (edge,) = found.values()
+        at = number(-edge.intercept / edge.normal[0])
+        lines = (*lines, f"that is, {edge.feature_names[0]} = {at}")
+    of = ", in transformed features" if transformed else ""
+    caption = f"Where two classes are equally probable; above zero the first is more probable{of}"
     return (page.Equation(caption, lines),)
 
 
@@ -249,17 +251,15 @@ def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     n = f.data.table.n_features
     first = "those that move a score" if weights is not None else "those that separate the classes"
     few = f"{len(order)} of {n:,} features, {first} most first." if n > len(order) else ""
-    body = (("prior", *model.priors_.tolist()), *means)
-    head = ("", *names)
-    tables = [
-        page.DataTable(f"Priors and class means{of}", head, STYLES[: len(names) + 1], body, few)
-    ]
+    body, styles = (("prior", *model.priors_.tolist()), *means), STYLES[: len(names) + 1]
+    tables = [page.DataTable(f"Priors and class means{of}", ("", *names), styles, body, few)]
     if weights is not None:
         columns = _scored(names, len(weights))
         body = tuple((f.data.names[j], *weights[:, j].tolist()) for j in order)
-        unit = "one standard deviation (all rows) of a feature"
-        caption = f"Change of a class's score for {unit}{of}"
-        note = "Largest first; of several classes, against the mean of all."
+        caption = (
+            f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
+        )
+        note = "Largest first; of several classes, relative to their mean."
         head = ("feature", *columns)
         tables.append(page.DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
     return tuple(tables)

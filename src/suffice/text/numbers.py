@@ -58,7 +58,7 @@ def seconds(value: Any) -> str:
     """Return a duration."""
     if not np.isfinite(value):
         return NOTHING
-    if value < 1e-3:
+    if value < 0.9995e-3:
         return f"{1e6 * value:.0f} µs"
     return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{value:.3g} s"
 
