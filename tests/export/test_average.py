@@ -49,7 +49,9 @@ def shares():
         kind = sf.LDA(shrinkage=0.1) if view.lifted else sf.QDA(temperature=1.5 + at)
         yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_, 0.1)
     linear = sf.LogisticRegression().fit(np.exp(X), Y).classifier_.model
-    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05, PRIORS), 0.2)
+    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05, PRIORS), 0.1)
+    bent = sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).classifier_.model
+    yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05, PRIORS), 0.1)
     yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05, PRIORS), 0.1)
 
 

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
+from suffice.files import load_classifier
 from suffice.model.averaged import Trees, binned
 from suffice.model.tree_kernels import grown
 from suffice.model.views import PiecewiseLinear
@@ -26,6 +27,7 @@ from suffice.search.candidates import (
     TreeLearner,
     held_out_posteriors,
     judged_member,
+    judging_folds,
 )
 from suffice.search.training import Cells
 from suffice.table import Table
@@ -151,6 +153,30 @@ def test_trees_are_as_good_as_those_of_scikit_learn(best, theirs):
     assert np.abs(ours - theirs).mean() < 0.05
 
 
+def test_shapes_of_single_features_win_a_share_and_are_kept_in_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(900, 3))
+    up = 3.0 * (np.abs(x - 0.5) < 0.25).sum(1) - 4.5  # log odds: a plateau in each feature
+    y = (rng.uniform(size=900) < 1 / (1 + np.exp(-up))).astype(int)
+    auto = sf.AutoClassifier(fourier_features=False).fit(x[:400], y[:400])
+    [share] = [c.weight for c in auto.choices_ if c.describe().startswith("additive")]
+    assert share > 0.1
+    auto.save(tmp_path / "auto.suffice")
+    again = sf.load(tmp_path / "auto.suffice")
+    new = x[400:]
+    np.testing.assert_allclose(again.predict_proba(new), auto.predict_proba(new), rtol=1e-12)
+    assert again.explain() == auto.explain()
+    np.testing.assert_allclose(
+        load_classifier(tmp_path / "auto.suffice").posterior(new), auto.predict_proba(new)
+    )
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(1_500, 5), (6_000, 2)])
+def test_members_of_many_rows_are_judged_on_the_first_folds_that_have_rows_enough(rows, folds):
+    cells = cells_of(np.zeros((rows, 1)), np.arange(rows) % 2)
+    assert judging_folds(cells).tolist() == list(range(folds))
+
+
 def test_trees_win_a_share_where_classes_are_boxes(tmp_path):
     X, y = boxes(400, 0)
     new, truth = boxes(2000, 1)
@@ -166,8 +192,6 @@ def test_trees_win_a_share_where_classes_are_boxes(tmp_path):
     again = sf.load(tmp_path / "auto.suffice")
     np.testing.assert_allclose(again.predict_proba(new), auto.predict_proba(new), rtol=1e-12)
     assert again.explain() == auto.explain()
-    from suffice.files import load_classifier
-
     lean = load_classifier(tmp_path / "auto.suffice")
     np.testing.assert_allclose(lean.posterior(new), auto.predict_proba(new), rtol=1e-12)
 
