@@ -303,3 +303,18 @@ def test_every_control_shows_that_it_has_the_focus_and_figures_are_saved_by_keyb
     assert page.evaluate(f"{saves}.length") == page.evaluate(
         "document.querySelectorAll('section > .figures svg.plot, section > figure svg.plot').length"
     )
+
+
+def test_names_beside_a_matrix_are_whole_on_a_phone_and_not_broken_letter_by_letter(
+    browser, many_report, tmp_path
+):
+    many_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(390, 800)
+    page.open((tmp_path / "page.html").as_uri())
+    odd = (
+        "Array.from(document.querySelectorAll('table.matrix tbody th')).filter(function (e) {{ "
+        "return e.scrollWidth > e.clientWidth || e.clientHeight > {}; }}).length"
+    )
+    assert page.evaluate("document.querySelectorAll('table.matrix tbody th').length") == 24
+    assert page.evaluate(odd.format(48)) == 0
