@@ -60,6 +60,19 @@ document.getElementById("f").addEventListener("load", function () {{
     uncued: Array.from(page.querySelectorAll(".wide")).filter(function (w) {{
       return w.scrollWidth > w.clientWidth + 2 && !w.parentNode.classList.contains("more");
     }}).length,
+    small: Array.from(page.querySelectorAll("button, input, summary, nav a, .download a")).filter(function (e) {{
+      var box = e.getBoundingClientRect();
+      return box.width && Math.min(box.width, box.height) < 24;
+    }}).length,
+    nameless: Array.from(page.querySelectorAll("button")).filter(function (b) {{ return !b.textContent; }}).length,
+    faint: Array.from(page.querySelectorAll("input")).filter(function (e) {{
+      var edge = light(channels(view.getComputedStyle(e).borderTopColor)), ground = light(over(view, e));
+      return (Math.max(edge, ground) + .05) / (Math.min(edge, ground) + .05) < 3;
+    }}).length,
+    code: Array.from(page.querySelectorAll("pre")).filter(function (e) {{ return e.scrollWidth > e.clientWidth; }}).length,
+    letters: Math.min.apply(null, drawings.map(function (s) {{
+      return parseFloat(view.getComputedStyle(s.querySelector("text")).fontSize) * s.getBoundingClientRect().width / 440;
+    }})),
     images: Array.from(page.querySelectorAll("svg image")).filter(function (i) {{
       return !i.getAttribute("xlink:href").startsWith("data:");
     }}).length,
@@ -129,6 +142,9 @@ def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
     assert told["overflow"] <= 0
     assert told["drawn"] == told["drawings"] >= 9
     assert told["uncued"] == told["overprinted"] == 0
+    assert told["small"] == told["nameless"] == told["faint"] == 0
+    assert told["letters"] > 10
+    assert told["code"] == 0 or width == 1280
     if "onerror" not in (page / "page.html").read_text():  # names as long as these need a scroll
         assert told["cut"] == 0
     assert told["images"] == 0
@@ -157,6 +173,8 @@ document.getElementById("f").addEventListener("load", function () {
   told.hover = [dot.dataset.tip, text("tip"), one("#tip").hidden];
   page.body.dispatchEvent(new view.PointerEvent("pointermove", { bubbles: true }));
   told.left = one("#tip").hidden;
+  dot.dispatchEvent(new view.PointerEvent("pointerdown", { bubbles: true, clientX: 300, clientY: 300 }));
+  told.touched = one("#tip").hidden ? "" : text("tip");
 
   var table = one("#errors tr[data-row]").closest("table");
   var head = all("#errors tr[data-row]")[0].closest("table").querySelectorAll("thead th")[3];
@@ -181,10 +199,10 @@ document.getElementById("f").addEventListener("load", function () {
   row.click();
   told.unpicked = all(".picked").length;
 
-  told.slider = ["3", "60", "120"].map(function (i) {
+  told.slider = [one("#threshold").max, "3", "60", "120"].map(function (i) {
     put("threshold", i);
     return [+i, text("t-hits"), text("t-missed"), text("t-alarms"), text("t-cost"), text("t-recall"),
-      text("t-precision"), one("#f-roc .now").getAttribute("cx")];
+      text("t-precision"), one("#f-roc .now").getAttribute("cx"), one("#f-precision .now").getAttribute("visibility")];
   });
   put("cost-miss", "20");
   told.dear = text("t-cost");
@@ -200,6 +218,7 @@ def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report,
     told = opened(chromium, tmp_path, ACTING)
     assert told["hover"] == [told["hover"][0], told["hover"][0], False]
     assert told["left"] is True
+    assert told["touched"] == told["hover"][0]
     assert told["up"] == [sorted(told["up"][0]), "ascending"]
     assert told["down"] == [sorted(told["up"][0], reverse=True), "descending"]
     assert told["filtered"]
@@ -209,7 +228,8 @@ def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report,
     assert {"TR", "use"} <= set(kinds)
     assert told["unpicked"] == 0
     (slider,) = blocks(rare_report, Thresholds)
-    for i, hits, missed, alarms, cost, recall, precision, x in told["slider"]:
+    assert told["slider"][0][1:4:2] == ["0", "0"]  # from the last threshold on nothing is called
+    for i, hits, missed, alarms, cost, recall, precision, x, seen in told["slider"]:
         found, false = slider.hits[i], slider.false_alarms[i]
         assert (float(hits), float(missed), float(alarms)) == (
             found,
@@ -218,7 +238,8 @@ def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report,
         )
         assert float(cost) == slider.n_positive - found + false
         assert recall == percent(found / slider.n_positive)
-        assert precision == percent(found / (found + false))
+        assert precision == (percent(found / (found + false)) if found + false else "–")
+        assert seen == ("visible" if found + false else "hidden")
         assert float(x) == pytest.approx(54 + 374 * false / slider.n_negative)
     costs = 20 * (slider.n_positive - np.array(slider.hits)) + np.array(slider.false_alarms)
     assert float(told["dear"]) == costs[120]
@@ -244,3 +265,56 @@ def test_print_is_dark_on_white_with_heads_of_tables_and_nothing_cut_off(
     assert page.evaluate(shown.format("input, nav, .copy, .save")) == 0
     assert page.evaluate(shown.format("ul.checks li")) > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
+
+
+def test_on_a_phone_the_section_that_is_read_is_in_sight_above(browser, iris_report, tmp_path):
+    iris_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(390, 800)
+    page.open((tmp_path / "page.html").as_uri())
+    page.front()
+    inside = (
+        "(function (a, list) { return a.hash === '#trust' && a.left >= list.left && "
+        "a.right <= list.right; })(Object.assign({hash: document.querySelector('nav a[aria-current]').hash}, "
+        "document.querySelector('nav a[aria-current]').getBoundingClientRect().toJSON()), "
+        "document.querySelector('nav ol').getBoundingClientRect())"
+    )
+    page.evaluate("document.querySelector('#trust').scrollIntoView({ behavior: 'instant' })")
+    page.until(inside)
+
+
+def test_every_control_shows_that_it_has_the_focus_and_figures_are_saved_by_keyboard(
+    browser, rare_report, tmp_path
+):
+    rare_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(1280, 900)
+    page.open((tmp_path / "page.html").as_uri())
+    page.front().press("Tab")
+    unseen = (
+        "Array.from(document.querySelectorAll('a, button, input, summary, tr[tabindex], "
+        '[tabindex="0"]\')).filter(function (e) { e.focus({ preventScroll: true }); '
+        "var look = getComputedStyle(e); return e.checkVisibility() && (document.activeElement !== e "
+        "|| parseFloat(look.outlineWidth) < 2 || look.outlineStyle !== 'solid' || look.opacity < 1); "
+        "}).length"
+    )
+    assert page.evaluate(unseen) == 0
+    saves = "Array.from(document.querySelectorAll('button.save')).filter(e => e.checkVisibility())"
+    assert page.evaluate(f"{saves}.length") == page.evaluate(
+        "document.querySelectorAll('section > .figures svg.plot, section > figure svg.plot').length"
+    )
+
+
+def test_names_beside_a_matrix_are_whole_on_a_phone_and_not_broken_letter_by_letter(
+    browser, many_report, tmp_path
+):
+    many_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(390, 800)
+    page.open((tmp_path / "page.html").as_uri())
+    odd = (
+        "Array.from(document.querySelectorAll('table.matrix tbody th')).filter(function (e) {{ "
+        "return e.scrollWidth > e.clientWidth || e.clientHeight > {}; }}).length"
+    )
+    assert page.evaluate("document.querySelectorAll('table.matrix tbody th').length") == 24
+    assert page.evaluate(odd.format(48)) == 0

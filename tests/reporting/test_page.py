@@ -263,12 +263,12 @@ def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
     X, y = levels()
     page = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True).write()
     assert "two numbers that separate the classes most" not in page
-    assert "in discriminant coordinates, learnt" not in page  # class v lies infinitely far away
+    assert "Held-out rows; the discriminant" not in page  # class v lies infinitely far away
     graded = X.assign(d=np.random.default_rng(1).normal(size=len(X)), a=0.5 * X["a"])
     graded["a"] += np.random.default_rng(2).normal(size=len(X))
     page = sf.report(graded, y, models=["LDA", "tree"], cv=3, fast=True).write()
     assert "two numbers that separate the classes most" in page
-    assert "in discriminant coordinates, learnt" in page
+    assert "Held-out rows; the discriminant" in page
 
 
 def test_what_was_left_out_for_time_is_said_once(iris):
@@ -333,3 +333,43 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         outcome=SimpleNamespace(n_rows=150),
     )
     assert _next(f) == f"{advice} before anything depends on it"
+
+
+def test_a_histogram_splits_no_whole_number_and_is_not_emptied_by_a_few_rows_far_away():
+    rng = np.random.default_rng(7)
+    y = np.where(np.arange(300) % 2, "much", "little")
+    calls = rng.poisson(np.where(y == "much", 4, 1))
+    level = rng.normal(size=300) + 2 * (y == "much")
+    level[5], level[8] = 1e4, -1e4
+    X = pd.DataFrame({"calls": calls, "level": level})
+    report = sf.report(X, y, models=["GaussianNB"], cv=3, fast=True)
+    drawn = {p.x.name: p for p in blocks(report, Plot) if p.key.startswith("feature-")}
+    assert set(drawn) == {"calls", "level"}
+    for series in drawn["calls"].series:
+        own = calls[y == series.name]
+        shares = [np.mean(own == k) for k in range(calls.max() + 1)]
+        np.testing.assert_allclose(series.y[::2], shares)
+        np.testing.assert_allclose(series.x[::2], np.arange(calls.max() + 1) - 0.5)
+    assert drawn["level"].x.high < 20
+    assert drawn["level"].x.low > -20
+    assert "beyond" in drawn["level"].caption
+    assert "beyond" not in drawn["calls"].caption
+    for series in drawn["level"].series:
+        assert np.sum(series.y[::2]) == pytest.approx(1)  # rows beyond are in the outermost bars
+
+
+def test_dots_of_classes_take_turns_so_that_none_hides_under_another(iris_report):
+    plot = next(p for p in blocks(iris_report, Plot) if p.key == "discriminant")
+    figure = iris_report.write("html").split('id="f-discriminant"')[1].split("</figure>")[0]
+    drawing = figure.split("</svg>")[0]
+    assert re.findall(r'<g class="dots k(\d)"', drawing) == ["0", "1", "2"] * 4
+    assert drawing.count("<use") == sum(len(s.x) for s in plot.series)
+
+
+def test_a_bar_of_nothing_is_not_drawn():
+    X = pd.DataFrame({"flag": np.repeat([0, 1], 30), "x": np.arange(60) % 7})
+    report = sf.report(X, np.repeat(["a", "b"], 30), models=["GaussianNB"], cv=3, fast=True)
+    bars = next(b for b in blocks(report, Intervals) if "flag" in b.caption)
+    assert [i.value for i in bars.items] == [0, 1]
+    chart = report.write("html").split(f">{bars.caption}<")[1].split("</table>")[0]
+    assert chart.count('class="bar"') == 1

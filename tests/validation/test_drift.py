@@ -60,6 +60,18 @@ def test_cells_that_become_empty_are_a_drift(rows):
     assert "a" in fitted.drift(new).moved
 
 
+def test_what_is_said_of_missing_cells_is_always_their_share(rows):
+    _, y, rng = rows
+    names = [f"x{j}" for j in range(12)]
+    old = pd.DataFrame(rng.normal(size=(400, 12)), columns=names).mask(rng.random((400, 12)) < 0.1)
+    new = old[:150].mask(rng.random((150, 12)) < 0.05)
+    columns = sf.LDA(missing="indicator").fit(old, y).drift(new).columns
+    found = {c.column: (c.before, c.after) for c in columns if c.what == "missing"}
+    assert set(found) == set(names)
+    for name, shares in found.items():
+        assert shares == pytest.approx((old[name].isna().mean(), new[name].isna().mean()))
+
+
 def test_all_together_is_the_two_sample_wald_test(rows):
     x, y, rng = rows
     new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0.1, 100.5, 3]

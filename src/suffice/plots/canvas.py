@@ -167,11 +167,9 @@ EXAMPLE = """Examples
 
 
 def figure(
-    *looks: str,
-    of: Callable[..., Any] | None = None,
-    size: tuple[float, float] = SIZE,
+    *looks: str, of: Callable[..., Any] | None = None, size: tuple[float, float] = SIZE,
     projection: Literal["3d"] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
+) -> Callable[[Callable[..., None]], Callable[..., Axes]]:  # fmt: skip
     """Turn a function that draws on a canvas into one that makes the canvas and returns axes.
 
     To its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to its

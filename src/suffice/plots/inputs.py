@@ -150,10 +150,10 @@ def ranked_by(
     source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
 ) -> Predictions:
     """Return predictions whose log odds rank rows: a decision function of two will do."""
-    margin = getattr(source, "decision_function", None)
-    if hasattr(source, "predict_proba") or margin is None or X is None:
-        return predictions_of(source, X, y, sample_weight=sample_weight)
-    scores = np.asarray(margin(X))
+    margin = (
+        None if hasattr(source, "predict_proba") else getattr(source, "decision_function", None)
+    )
+    scores = np.empty((0, 0)) if margin is None or X is None else np.asarray(margin(X))
     if scores.ndim != 1:
         return predictions_of(source, X, y, sample_weight=sample_weight)
     logs = np.stack([np.zeros(len(scores)), scores], axis=1)

@@ -60,8 +60,7 @@ def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Float
     s = np.sqrt(np.diagonal(sigma))
     rho = float(np.clip(sigma[0, 1] / (s[0] * s[1]), -1, 1)) if s.all() else 0.0
     L = s[:, None] * np.array([[1.0, 0.0], [rho, np.sqrt(1 - rho**2)]])
-    curve: Floats = mean + radius * circle @ L.T
-    return curve
+    return np.asarray(mean + radius * circle @ L.T)
 
 
 def ellipses(

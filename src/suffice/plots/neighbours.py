@@ -97,9 +97,7 @@ def neighbourhood(
     table = Table.of(X, y)
     x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
     if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
-        msg = (
-            f"a neighbourhood is drawn of two features, a point of two numbers and 1 to {len(x)} k"
-        )
+        msg = f"a neighbourhood has two features, a point of two numbers and k from 1 to {len(x)}"
         raise InvalidParameterError(msg)
     canvas = replace(canvas, looks=looks_of(table.classes))
     distances = np.linalg.norm(x - point, axis=1)

@@ -122,14 +122,9 @@ def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
 
 @documented
 def real_against_synthetic(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    features: Any = None,
-    random_state: int = 0,
+    estimator: Any, X: Any, y: Any, *, features: Any = None, random_state: int = 0,
     theme: Theme = "light",
-) -> Any:
+) -> Any:  # fmt: skip
     """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
 
     As many rows are drawn from the model as there are. Where the model is right the two halves
@@ -153,10 +148,9 @@ def real_against_synthetic(
     fitted = Fitted.of(estimator, X)
     codes = fitted.codes(y)
     if not hasattr(estimator, "sample"):
-        raise InvalidInputError(
-            f"{type(estimator).__name__} cannot draw rows: use a generative classifier, such as "
-            "sf.LDA or sf.QDA"
-        )
+        name = type(estimator).__name__
+        msg = f"{name} cannot draw rows: use a generative classifier, such as sf.LDA or sf.QDA"
+        raise InvalidInputError(msg)
     drawn, labels = estimator.sample(len(fitted.rows), random_state=random_state)
     chosen = _chosen(fitted.names, fitted.rows, codes, features)
     real, synthetic = fitted.rows[:, chosen], np.asarray(drawn)[:, chosen]

@@ -118,9 +118,8 @@ def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[f
 def jitter(n: int, width: float = 0.6) -> Floats:
     """Return offsets that spread n rows evenly over a strip, in an order that looks random."""
     # multiples of the golden ratio, modulo one
-    golden: Floats = np.arange(1, n + 1, dtype=np.float64) * 0.6180339887498949 % 1
-    offsets: Floats = (golden - 0.5) * width
-    return offsets
+    golden = np.arange(1, n + 1, dtype=np.float64) * 0.6180339887498949 % 1
+    return np.asarray((golden - 0.5) * width)
 
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> None:

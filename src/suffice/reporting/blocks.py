@@ -79,7 +79,6 @@ class Interval:
     remark: str = ""
     low: float | None = None
     high: float | None = None
-    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

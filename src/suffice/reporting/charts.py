@@ -15,7 +15,6 @@ from suffice.typing import Codes, Floats
 MOST_POINTS, MOST_STEPS, MOST_BARS = 800, 200, 24
 FEWEST_VALUES = 8  # different ones of a feature that rows are drawn over
 FARTHEST = 100.0  # standard deviations within classes, beyond which no distance says more
-IN_SAMPLE = "In sample: the model was fitted to these rows."
 
 
 def posteriors(f: Findings) -> tuple[page.Block, ...]:
@@ -34,8 +33,9 @@ def _thresholds(f: Findings) -> page.Thresholds:
     half = min(int(np.searchsorted(curve.thresholds, first)), len(curve.thresholds) - 1)
     kept = np.unique([*_thinned(len(curve.thresholds)), half])
     hits, alarms = n - total * curve.misses[kept], total * curve.false_alarms[kept]
-    numbers = (curve.thresholds[kept], hits.round(9), alarms.round(9))
-    at, found, called = (tuple(a.tolist()) for a in numbers)
+    # a threshold finds the same up to the next posterior of a row: that asked for is shown
+    asked = np.where(kept == half, min(curve.thresholds[half], first), curve.thresholds[kept])
+    at, found, called = (tuple(a.tolist()) for a in (asked, hits.round(9), alarms.round(9)))
     size, start = (n, total - n, f.outcome.auc), int(np.searchsorted(kept, half))
     return page.Thresholds(f.names[k], *size, at, found, called, start)
 
@@ -90,7 +90,7 @@ def plane(f: Findings) -> tuple[page.Block, ...]:
     drawn = drawn[place % every[table.codes[drawn]] == 0]
     graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][:2]
     x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
-    said = "Held-out answers of some rows over the two numbers that separate the classes most"
+    said = "Held-out predictions of some rows over the two numbers that separate the classes most"
     two = len(graded) == 2 and not f.many
     found = [_scatter(f, "features", said, names, x, drawn)] if two else []
     try:
@@ -103,7 +103,7 @@ def plane(f: Findings) -> tuple[page.Block, ...]:
     coordinates = ("discriminant coordinate 1", "discriminant coordinate 2")
     if z.shape[1] == 1:
         z, coordinates = np.c_[z, x[:, 0]], (coordinates[0], names[0])
-    said = "Held-out rows in discriminant coordinates, learnt from the other half of the rows"
+    said = "Held-out rows; the discriminant was learnt from the other half of the rows"
     return (_scatter(f, "discriminant", said, coordinates, z[:, :2], drawn), *found)
 
 
@@ -119,13 +119,14 @@ def _scatter(
         (x, y), (label, look) = xy[own].T, ("", -1) if f.many else (name, k)
         series.append(page.Series(label, "dots", x, y, look, tips, ids, wrong))
     if f.many:
+        said += "; names at the middle of classes, where there is room"
         known = [k for k in range(len(f.names)) if (truth == k).any()]
         means = np.array([xy[truth == k].mean(0) for k in known])
         free = _apart(means / np.ptp(xy, axis=0), [f.names[k] for k in known])
         middles = means[free, 0], means[free, 1], 0, tuple(f.names[known[i]] for i in free)
         series.append(page.Series("", "labels", *middles))
     across, up = map(_around, names, xy.T)
-    said += "; an edge marks rows predicted wrongly. Select a row to see it everywhere."
+    said += "; outlined rows were misclassified. Select a row to see it everywhere."
     return page.Plot(key, said, across, up, tuple(series))
 
 
@@ -151,25 +152,40 @@ def distributions(f: Findings) -> tuple[page.Block, ...]:
     found: list[page.Block] = []
     for j in () if f.many else f.ranked_features[:2]:
         x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
-        if len(np.unique(x)) == 2:
+        if len(np.unique(x)) <= 2:
             rates = [float(np.mean(x[codes == k] == x.max())) for k in range(len(f.names))]
             what = name if "=" in name else f"{name} = {number(x.max())}"
             items = tuple(map(page.Interval, f.names, rates))
-            said = f"Rows with {what}"
-            found.append(page.Intervals(said, "share of the class", "percent", items))
+            found.append(
+                page.Intervals(f"Rows with {what}", "share of the class", "percent", items)
+            )
             continue
-        edges = np.histogram_bin_edges(x, min(MOST_BARS, max(6, int(np.sqrt(len(x))))))
-        heights = [np.histogram(x[codes == k], edges)[0] for k in range(len(f.names))]
+        of_class = [x[codes == k] for k in range(len(f.names))]
+        edges, beyond = _bars(of_class)
+        heights = [np.histogram(own.clip(edges[0], edges[-1]), edges)[0] for own in of_class]
         shares = [h / max(h.sum(), 1) for h in heights]
         outline = np.repeat(edges, 2)[1:-1]
         lines = tuple(
             page.Series(label, "line", outline, np.repeat(share, 2), k)
             for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
         )
-        said = f"Each class over {name}: the share of its own rows in each bar."
+        said = f"Each class over {name}: the share of its own rows in each bar{beyond}."
         top = page.Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
-        found.append(page.Plot(f"feature-{j}", said, _around(name, x), top, lines))
+        found.append(page.Plot(f"feature-{j}", said, _around(name, edges), top, lines))
     return tuple(found)
+
+
+def _bars(classes: list[Floats]) -> tuple[Floats, str]:
+    """Return edges of bars, which split no whole number, and what to say of rows beyond."""
+    each = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in classes if len(x)])
+    (least, low), (high, most) = each[:, :2].min(0), each[:, 2:].max(0)
+    room = (high - low) or np.inf  # a few rows far from the others would empty the picture
+    start, end = max(least, low - room), min(most, high + room)
+    x = np.concatenate(classes)
+    step, bars = np.diff(np.unique(x)).min(), np.clip(np.sqrt(len(x)), 6, MOST_BARS) // 1
+    width = step * np.ceil((end - start) / step / bars)
+    edges = start - step / 2 + width * np.arange(np.ceil((end - start + step) / width) + 1)
+    return edges, "; the outermost hold all rows beyond" if end - start < most - least else ""
 
 
 def distances(f: Findings) -> tuple[page.Plot, ...]:
@@ -192,7 +208,7 @@ def distances(f: Findings) -> tuple[page.Plot, ...]:
         series.append(page.Series(name, "dots", expected[at], observed[at], k))
     caption = (
         "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
-        f"dashed line tails are heavier. {IN_SAMPLE}"
+        "dashed line tails are heavier. In sample: the model was fitted to these rows."
     )
     low, high = ends[0] if ends[0] > ends[1] / 2 else 0.0, 1.02 * ends[1]
     guide = page.Series("", "guide", (low, high), (low, high), -1)
@@ -210,6 +226,6 @@ def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
     names = tuple(f.names[k] for k in order)
     cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
-    blank = f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
-    note = f"The stronger the colour, the nearer.{blank}"
+    note = "The stronger the colour, the nearer."
+    note += f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
     return (page.Matrix(caption, names, cells, note, distances=True),)

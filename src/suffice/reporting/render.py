@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.reporting.build import Report
 
 N_LOOKS = 16  # colours of chart.css
-_GLUED = re.compile(r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\b[pλγT]) (?=[=<≤≥])|(?<=[=<≤≥]) (?=\d)")
+_GLUED = re.compile(r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)")
 glued = partial(_GLUED.sub, "\N{NO-BREAK SPACE}")  # no line ends in a p-value, or before a unit
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
@@ -72,17 +72,13 @@ def as_html(report: Report) -> str:
     # by its hash the page allows its own script and no other
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assets = {"style": Markup(style), "script": Markup(script), "script_hash": digest}
-    page = _environment().get_template("page.html.j2")
-    text: str = page.render(report=report, **assets)
-    return text
+    return str(_environment().get_template("page.html.j2").render(report=report, **assets))
 
 
 def as_figure(plot: Plot) -> str:
     """Return one drawing with all that it needs to stand outside the page."""
-    page = _environment().get_template("figure.html.j2")
     style = Markup(_asset("style.css").split("* {")[0] + _asset("chart.css"))
-    text: str = page.render(b=plot, style=style)
-    return text
+    return str(_environment().get_template("figure.html.j2").render(b=plot, style=style))
 
 
 @cache

@@ -180,7 +180,7 @@ def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
     """Return the χ² test that two rows of counts have the same shares."""
     counts = counts[:, counts.sum(0) > 0]
     shares = counts / counts.sum(1, keepdims=True)
-    most = int(np.argmax(np.abs(shares[1] - shares[0])))
+    most = 0 if what == "missing" else int(np.argmax(np.abs(shares[1] - shares[0])))
     # Σ (observed − expected)² / expected
     expected = counts.sum(1, keepdims=True) * counts.sum(0) / counts.sum()
     statistic, df = (np.square(counts - expected) / expected).sum(), counts.shape[1] - 1

@@ -39,8 +39,10 @@
   var seen = new IntersectionObserver(function (entries) {
     entries.forEach(function (e) {
       if (e.isIntersecting && links[e.target.id]) {
+        var link = links[e.target.id], list = link.closest("ol");
         Object.keys(links).forEach(function (k) { links[k].removeAttribute("aria-current"); });
-        links[e.target.id].setAttribute("aria-current", "true");
+        link.setAttribute("aria-current", "true");
+        list.scrollLeft += link.getBoundingClientRect().left - list.getBoundingClientRect().left - 32;
       }
     });
   }, { rootMargin: "-10% 0px -75% 0px" });
@@ -48,14 +50,15 @@
 
   // values under the pointer
   var tip = at("tip");
-  document.addEventListener("pointermove", function (e) {
+  function tell(e) {
     var on = e.target.closest && e.target.closest("[data-tip]");
     tip.hidden = !on;
     if (!on) { return; }
     tip.textContent = on.dataset.tip;
     tip.style.left = Math.max(4, Math.min(e.clientX + 12, root.clientWidth - tip.offsetWidth - 4)) + "px";
     tip.style.top = (e.clientY + tip.offsetHeight + 24 > innerHeight ? e.clientY - tip.offsetHeight - 10 : e.clientY + 16) + "px";
-  });
+  }
+  ["pointermove", "pointerdown"].forEach(function (kind) { document.addEventListener(kind, tell); });
 
   // a row that is selected in one place is selected everywhere
   function select(name) {
@@ -92,6 +95,7 @@
     var body = table.tBodies[0], heads = all(table, "thead th");
     if (body.rows.length < 2) { return; }
     heads.forEach(function (head, j) {
+      if (!head.textContent) { return; }
       var button = made("button", "", head);
       while (head.firstChild !== button) { button.appendChild(head.firstChild); }
       button.addEventListener("click", function () {
@@ -136,8 +140,10 @@
       alarms = JSON.parse(slider.dataset.alarms), range = at("threshold"),
       positives = +slider.dataset.positives, negatives = +slider.dataset.negatives;
     var count = function (v) { return v.toLocaleString("en", { maximumFractionDigits: 2 }); };
-    var share = function (a, b) {
-      return b ? (a === 0 || a === b ? 100 * a / b : (100 * a / b).toFixed(1)) + "\u00a0%" : "–";
+    var share = function (a, b) {  // as suffice.text.numbers.percent writes it
+      var p = 100 * a / b, few = p === 0 || p === 100 ? p : p < 1e-3 ? "< 0.001" : p < .05 ? +p.toPrecision(2)
+        : p < 99.95 ? p.toFixed(1) : +p.toPrecision(4);
+      return b ? few + "\u00a0%" : "–";
     };
     var cost = function (i) {
       return +at("cost-miss").value * (positives - hits[i]) + +at("cost-alarm").value * alarms[i];
@@ -150,7 +156,8 @@
       now.setAttribute("r", 5.5);
       now.setAttribute("cx", 54 + 374 * x);
       var top = svg.querySelector("[data-top]");
-      now.setAttribute("cy", 256 - 248 * y / (top ? +top.dataset.top : 1));
+      now.setAttribute("cy", isNaN(y) ? 0 : 256 - 248 * y / (top ? +top.dataset.top : 1));
+      now.setAttribute("visibility", isNaN(y) ? "hidden" : "visible");
     };
     var move = function () {
       var i = +range.value, found = hits[i], false_ = alarms[i];
@@ -163,7 +170,7 @@
       at("t-recall").textContent = share(found, positives);
       at("t-cost").textContent = count(cost(i));
       dot("roc", false_ / negatives, found / positives);
-      dot("precision", found / positives, found + false_ ? found / (found + false_) : 1);
+      dot("precision", found / positives, found / (found + false_));  // of no rows there is none
     };
     [range, at("cost-miss"), at("cost-alarm")].forEach(function (e) { e.addEventListener("input", move); });
     at("cheapest").addEventListener("click", function () {
