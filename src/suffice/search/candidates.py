@@ -34,6 +34,7 @@ _NEGLIGIBLE = 0.02  # a share below this costs time and changes nothing
 _WIDEST = 200  # coefficients whose curvature is worth its sums
 _MOST_OF_A_TREE = 5_000  # rows that it learns from
 _ENOUGH_ROWS = 2_000  # held out, to judge a member by
+_FEW_NUMBERS = 10_000  # for which as many trees are judged as will answer
 _PLAIN = Plain()
 #: Averages of trees are not confident enough, so these reach further below one.
 MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
@@ -108,7 +109,8 @@ class TreeLearner:
     view = Plain()
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
-        n_trees, n_rows = 24 if judging else 72, min(_MOST_OF_A_TREE, table.n_rows)
+        few = judging and table.x.size > _FEW_NUMBERS
+        n_trees, n_rows = 24 if few else 72, min(_MOST_OF_A_TREE, table.n_rows)
         return [Trees.grown(table, n_trees, self.least, n_rows, self.seed, best=self.best)]
 
 
