@@ -137,6 +137,18 @@ def test_twenty_rows_are_used_with_care(table):
     assert "There are only 20 rows: the error is known only roughly." in found.caveats
 
 
+@pytest.mark.parametrize(("apart", "usable"), [(1.1, "with care"), (3.0, "yes")])
+def test_a_model_that_errs_often_is_used_with_care(apart, usable):
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 3
+    centres = apart / np.sqrt(2) * np.eye(3)
+    _, found = verdict(rng.normal(size=(600, 3)) + centres[y], y, ["LDA"])
+    assert all(each.found >= each.of / 2 for each in found.found)
+    assert (found.error > 1 / 3) == (usable == "with care")
+    assert found.usable == usable
+    assert any(c.startswith("More than a third of rows") for c in found.caveats) == (apart < 3)
+
+
 def test_importance_is_that_of_held_out_rows():
     rng = np.random.default_rng(1)
     y = np.arange(400) % 2

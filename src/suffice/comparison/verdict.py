@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Usable: TypeAlias = Literal["yes", "with care", "no"]
 MOST_CAVEATS = 3
 FEW_ROWS, FEW_OF_A_CLASS = 100, 10  # below which an error is hardly known
+OFTEN = 1 / 3
+ERRS_OFTEN = "More than a third of rows are misclassified: trust posteriors, not single answers."
 WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
 
@@ -205,7 +207,8 @@ def verdict_on(
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
-    serious = [*first, *([_misses(found)] if missed else []), *_few(found)]
+    often = [ERRS_OFTEN] if own.error > OFTEN else []
+    serious = [*first, *([_misses(found)] if missed else []), *often, *_few(found)]
     # of few rows even a useful model shows no significant gain
     hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error
     usable: Usable = "with care" if useful or hopeful else "no"
