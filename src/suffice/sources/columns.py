@@ -348,6 +348,7 @@ def _repeats(values: pl.Series) -> bool:
 
 def _check_target(column: pl.Series, label: str) -> None:
     kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    values = values.filter(values.is_finite()) if values.dtype.is_float() else values
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
     parts = written and (values != values.round()).any()
@@ -377,7 +378,9 @@ def _learnt_from(
     whole = small and len(source.files) <= 1  # all rows that there are
     for name in names:
         values, levels = values_of(sample, name), name in said.categorical
-        reason = _useless(values, whole=whole, levels=levels) if said.categories else _odd(values)
+        reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
+        if said.categories:
+            reason = _useless(values, whole=whole, levels=levels)
         if reason:
             left_out.setdefault(reason, []).append(name)
         else:
@@ -396,10 +399,6 @@ def _learnt_from(
         n_columns = sum(map(len, left_out.values()))
         warn(UnusedDataWarning(f"columns left out: {told}", columns=n_columns))
     return columns
-
-
-def _odd(values: pl.Series) -> str:
-    return {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
 
 
 def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
