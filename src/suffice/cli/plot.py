@@ -83,10 +83,8 @@ plot.help = f"{inspect.cleandoc(str(plot.help))}\n\n\b\nKinds:{_LISTED}"
 
 
 def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
-    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions.
-
-    A saved model, and errors, take the table as it is; other figures its complete numbers.
-    """
+    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions."""
+    # a saved model, and errors, take the table as it is; other figures its complete numbers
     saved = Path(model).suffix == ".suffice"
     whole = of == "source" or (saved and of == "estimator")
     rows = data.rows() if whole else data.rows(categories=False, holes=False)

@@ -1,7 +1,5 @@
 """Bias and variance of classifiers, by fitting them again and again to rows of a known model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

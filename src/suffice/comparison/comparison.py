@@ -1,13 +1,11 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import parallel_config
@@ -73,7 +71,7 @@ class Comparison(Tabled):
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
 
-    def against(self, name: str) -> Comparison:
+    def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
         return replace(self, reference=self[name].name)
 

@@ -112,9 +112,7 @@ def learning_curve(
         Share of the rows to judge by.
     n_repeats : int, default=20
         How often the rows are divided anew.
-    random_state : int, default=0
-        Seed of it all.
-    progress : bool or function, optional
+    random_state, progress
         As in ``sf.compare``.
 
     Examples

@@ -5,15 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.comparison import judging
 from suffice.comparison.comparison import Comparison, compared, folds_for
-from suffice.comparison.judging import (
-    Outcome,
-    judged_fold,
-    learner_of,
-    notes_on,
-    outcome_of,
-    overheard,
-)
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
@@ -29,7 +22,7 @@ class Selection:
     comparison: Comparison  # what the choice went by
     criterion: str
     estimator: Any  # the pick, fitted on all rows but the test part
-    test: Outcome  # the pick on the test part
+    test: judging.Outcome  # the pick on the test part
     parts: Split
 
     @property
@@ -84,10 +77,8 @@ def select(
         Judge by so many folds of all rows but the test part, instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
         What is to be least; ties of the error go to the lower log-loss.
-    random_state : int, default=0
-        Seed of the split, the folds and the default candidates.
-    progress : bool or function, optional
-        As in ``sf.compare``.
+    random_state, progress
+        As in ``sf.compare``; the seed is that of the split, too.
 
     Examples
     --------
@@ -114,10 +105,11 @@ def select(
     comparison = compared(candidates, judged_on, random_state, progress)
     pick = _pick(candidates, comparison, criterion)
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
-    with overheard() as caught:
-        result = judged_fold(learner_of(pick.estimator, X, is_plain=False), final, 0)
-    notes = list(notes_on(pick, final, caught))
-    outcome = outcome_of(pick, [result], final, notes, keep=False)
+    with judging.overheard() as caught:
+        learner = judging.learner_of(pick.estimator, X, is_plain=False)
+        result = judging.judged_fold(learner, final, 0)
+    notes = list(judging.notes_on(pick, final, caught))
+    outcome = judging.outcome_of(pick, [result], final, notes, keep=False)
     return Selection(comparison, criterion, result[0], outcome, parts)
 
 

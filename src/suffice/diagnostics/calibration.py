@@ -112,11 +112,8 @@ def calibration(
     if simulations < 19:
         msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    curve, rng = (
-        reliability(known.right, p.max(1).clip(max=1), bins=bins),
-        np.random.default_rng(random_state),
-    )
-    n, stated = curve.counts, curve.stated
+    curve = reliability(known.right, p.max(1).clip(max=1), bins=bins)
+    rng, n, stated = np.random.default_rng(random_state), curve.counts, curve.stated
     # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
     events = rng.binomial(n, np.clip(stated, 0, 1), (simulations, len(n)))
     null = np.abs(events / n - stated) @ (n / n.sum())  # errors of a calibrated model

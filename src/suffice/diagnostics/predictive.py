@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
+from suffice import errors
 from suffice.diagnostics.diagnostic import (
     Diagnostic,
     checked_table,
@@ -16,13 +17,6 @@ from suffice.diagnostics.diagnostic import (
     sampled,
     simulated_p,
     varying_columns,
-)
-from suffice.errors import (
-    DegenerateDataWarning,
-    FeatureMismatchError,
-    InvalidInputError,
-    InvalidParameterError,
-    UnknownLabelError,
 )
 from suffice.model import GaussianModel
 from suffice.moments import Moments
@@ -78,7 +72,7 @@ def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
     from sklearn.base import clone
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
+        warnings.simplefilter("ignore", errors.DegenerateDataWarning)
         return clone(estimator).set_params(**settings).fit_moments(moments)
 
 
@@ -231,7 +225,7 @@ def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]
         return estimator, x, ()
     if not len(kept):
         msg = f"none of the columns {quoted(names)} varies within classes: nothing to compare"
-        raise InvalidInputError(msg)
+        raise errors.InvalidInputError(msg)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
     return _read(estimator, fewer), x[:, kept], left_out
@@ -241,20 +235,20 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
     """Return rows with their codes in the estimator's classes, and the classes that have rows."""
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
-        raise InvalidParameterError(msg)
+        raise errors.InvalidParameterError(msg)
     if is_weighted(estimator.moments_):
         msg = "the estimator was fitted with weights, which cannot be simulated: fit without them"
-        raise InvalidParameterError(msg)
+        raise errors.InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
-        raise InvalidParameterError(msg)
+        raise errors.InvalidParameterError(msg)
     table = checked_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
-        raise UnknownLabelError(msg)
+        raise errors.UnknownLabelError(msg)
     if table.n_features != estimator.model_.n_features:
         msg = f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
-        raise FeatureMismatchError(msg)
+        raise errors.FeatureMismatchError(msg)
     present = np.searchsorted(estimator.classes_, table.classes)
     return replace(table, classes=estimator.classes_, codes=present[table.codes]), present

@@ -1,7 +1,5 @@
 """The lab served to one person, on the loopback, behind a random token; tables shown in it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -13,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +49,7 @@ class LabTable:
     notes: list[str]
 
     @classmethod
-    def opened(cls, source: str, target: str | None = None) -> LabTable:
+    def opened(cls, source: str, target: str | None = None) -> Self:
         """Return the rows of the five largest classes, read by the library's own sources."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

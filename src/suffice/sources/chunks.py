@@ -2,13 +2,11 @@
 
 # rows that lack label or weight, or hold an infinite number, are left out, and a warning says so
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, cycle
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -34,10 +32,10 @@ class RowsRead:
     unusable: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
 
-    def __add__(self, other: RowsRead) -> RowsRead:
+    def __add__(self, other: Self) -> Self:
         names = {**self.by_column, **other.by_column}
         both = {n: self.by_column.get(n, 0) + other.by_column.get(n, 0) for n in names}
-        return RowsRead(self.rows + other.rows, self.unusable + other.unusable, both)
+        return type(self)(self.rows + other.rows, self.unusable + other.unusable, both)
 
     def say(self, outcome: str = "left out") -> None:
         if not self.unusable:

@@ -2,8 +2,6 @@
 
 # in an order that the number of parts fixes: the same bits whichever worker ran what, how often
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence

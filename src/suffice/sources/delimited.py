@@ -1,7 +1,5 @@
 """Tables of separated text, known by their first bytes (layout) and their first rows (spelling)."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
@@ -11,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -49,7 +47,7 @@ class Layout:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Layout:
+    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Self:
         encoding = reading.encoding or _encoding(head)
         text = _decoded(head, encoding, label)
         lines = text.split("\n")
@@ -206,7 +204,7 @@ class TextTable:
     @classmethod
     def of(
         cls, head: bytes, table: Any, reading: TextStyle, label: str, separator: str | None
-    ) -> TextTable:
+    ) -> Self:
         """Return the table that starts with bytes ``head``, and stands in the file ``table``."""
         layout = Layout.of(head, reading, label, separator)
         text = _sampled(table, head, layout, label)

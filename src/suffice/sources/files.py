@@ -1,7 +1,5 @@
 """Files, globs of files, and standard input as sources of rows."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import has_magic
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 from urllib.parse import unquote
 
 import polars as pl
@@ -75,7 +73,7 @@ class File:
         value = self.values.get_column(name.lstrip("\0"))
         return pl.repeat(value[0], pl.len(), dtype=dtype or value.dtype).alias(name)
 
-    def without_rows(self) -> File:
+    def without_rows(self) -> Self:
         """Return the file without its first rows, which many files together might not afford."""
         table: Any = self.table
         return replace(self, table=replace(table, sample=table.sample.clear()))

@@ -1,7 +1,5 @@
 """Tables in memory, and tables that arrive in batches: streams, iterables of frames or (X, y)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

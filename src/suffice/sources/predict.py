@@ -1,11 +1,9 @@
 """``sf.predict_stream``: rows of any number, from anywhere, to answers in a file, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -44,7 +42,7 @@ class Answers:
         roles: Roles,
         prefix: str = "",
         outlier_rate: float = OUTLIER_RATE,
-    ) -> Answers:
+    ) -> Self:
         dense = classifier.has_density
         labels = classifier.classes.tolist() if classifier.has_posterior else []
         words = ["label", *(f"p_{label}" for label in labels)]
