@@ -58,12 +58,9 @@ def plot(
     check_figure(output)
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
-    import matplotlib as mpl
-
     from suffice import plots
     from suffice.plots.style import DARK
 
-    mpl.use("Agg")
     draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
     known = inspect.signature(draw).parameters
     of = next(iter(known))

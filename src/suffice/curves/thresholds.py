@@ -52,7 +52,7 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
-    """Return the area under the ROC curve of each class against the rest, the mean of them, or NaN."""
+    """Return the area under the ROC curve, a class against the rest, mean over classes, or NaN."""
     # of two classes one is enough; a class that all rows or none have does not count
     n_classes = scores.shape[1]
     areas = [

@@ -16,7 +16,9 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import errors
-from suffice.curves.separation import separation
+from suffice.comparison import compare
+from suffice.comparison.models import known_model
+from suffice.curves.feature_separation import separation
 from suffice.estimators.gaussian import LDA
 from suffice.lab import page
 from suffice.moments import Moments
@@ -128,15 +130,11 @@ class Lab:
 
     def _fit(self, name: str, x: Any, y: Any, at: Any) -> bytes:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
-        from suffice.comparison.models import known_model
-
         model = known_model(name).make(0).fit(np.array(x), np.array(y))
         return bytes(np.asarray(model.predict_proba(np.array(at)), "<f8").tobytes())
 
     def _errors(self, x: Any = None, y: Any = None) -> dict[str, Any]:
         """Return cross-validated errors of several models, of the points or of all columns."""
-        from suffice.comparison import compare
-
         rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
         folds = min(10, int(np.bincount(codes).min()))
         result = compare(rows, codes, LINE_UP, cv=folds, progress=False)

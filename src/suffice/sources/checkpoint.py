@@ -16,7 +16,7 @@ from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.file_bytes import is_url, stamp_of
-from suffice.sources.files import File
+from suffice.sources.row_files import File
 from suffice.sources.source import Source, Telling, frames_of_scan, read_ahead
 from suffice.sources.summed import Summed, running_sums
 from suffice.table.schema import Schema

@@ -15,7 +15,7 @@ from suffice.errors import ClusterError, InvalidInputError, InvalidParameterErro
 from suffice.sources import frames
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
-from suffice.sources.files import File
+from suffice.sources.row_files import File
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast, frames_of_scan
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 

@@ -19,7 +19,7 @@ from suffice.text.lists import without_passwords
 
 if TYPE_CHECKING:
     from suffice.sources.columns import Roles
-    from suffice.sources.files import File
+    from suffice.sources.row_files import File
     from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
