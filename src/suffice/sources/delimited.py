@@ -229,11 +229,11 @@ class TextTable:
             return self.scan_stream(pieces_in(path), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
-        check = partial(refuse_open_quotes, path, self.layout, self.label)
+        check = partial(check_rows, path, self.layout, self.label, tell=True)
         return Scan(self.label, quick, slow, check=check)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        blocks = text_rows(pieces, self.layout, self.label)
+        blocks = text_rows(pieces, self.layout, self.label, tell=True)
         return scan_of_blocks(blocks, lambda b: self._rows(io.BytesIO(b), columns), self.label)
 
     def _rows(
@@ -276,16 +276,16 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:
-            refuse_open_quotes(table, layout, label)
+            check_rows(table, layout, label)
             raise
     if b'"' in head and any(column.str.contains("\n", literal=True).any() for column in text):
-        refuse_open_quotes(table, layout, label)
+        check_rows(table, layout, label)
     return text
 
 
-def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise where a quote in a file swallows rows."""
-    for _ in text_rows(pieces_in(path), layout, label):
+def check_rows(path: Path | str, layout: Layout, label: str, *, tell: bool = False) -> None:
+    """Raise where a quote in a file swallows rows; ``tell`` of rows that lack fields."""
+    for _ in text_rows(pieces_in(path), layout, label, tell=tell):
         pass
 
 
