@@ -141,6 +141,8 @@ def boundary(
     from suffice.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
+    if class_a == class_b:
+        raise InvalidInputError(f"name two different classes, not {class_a!r} twice")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
     text = border.latex(digits) if latex else border.equation(digits)
