@@ -18,6 +18,7 @@ from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, Telling, TextStyle
+from suffice.table.mixed import levels_of
 from suffice.threads import over_stream
 from suffice.typing import Floats
 
@@ -64,7 +65,18 @@ class Answers:
         kept = [frame.get_column(roles.copied(n)).alias(n) for n in roles.kept]
         lacking, holes = answers.to_series(-1).is_null(), self.classifier.allow_missing
         gaps = gaps_in(x.T, roles.numbers, holes=holes) if lacking.any() else {}
-        return pl.DataFrame([*kept, *answers]), RowsRead(frame.height, int(lacking.sum()), gaps)
+        read = RowsRead(frame.height, int(lacking.sum()), gaps, self._new_levels(frame))
+        return pl.DataFrame([*kept, *answers]), read
+
+    def _new_levels(self, frame: pl.DataFrame) -> dict[str, int]:
+        """Return how many rows have a level that is not known, where any has, by category."""
+        counts, schema = dict[str, int](), self.roles.schema
+        for category in schema.categories if schema else ():
+            column, known = frame.get_column(category.name), {*category.levels}
+            if not (category.other or known.issuperset(levels_of(column.unique()).levels)):
+                found = levels_of(column)
+                counts[category.name] = int((category.codes_of(*found)[found.codes >= 0] < 0).sum())
+        return counts
 
     @property
     def schema(self) -> dict[str, Any]:
