@@ -149,7 +149,8 @@ def _type_of(column: Column, dtype: Any) -> Any:
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
-    sample, wanted = source.sample, tuple(said.features or ())
+    sample, schema = source.sample, said.schema
+    wanted = tuple(_used(schema) if schema else said.features or ())
     _refuse_nothing(source)
     said = replace(said, categorical=(*said.categorical, *source.categorical))
     weight = () if said.weight is None else (said.weight,)
@@ -165,9 +166,9 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     unclear = (*(wanted or rest), target)
     _refuse_unclear(source, [name for name in unclear if name not in said.categorical])
     ids = id_columns(sample, skip=taken | set(wanted)) if said.ids is None else said.ids
-    schema = said.schema
     if schema is not None:
-        features = _used(schema)
+        features: Sequence[str] = wanted
+        _check_numeric(sample, [c.name for c in schema.numbers], source.label)
     elif said.features is None:
         columns = _learnt_from(source, [name for name in rest if name not in ids], ids, said)
         features, schema = [c.name for c in columns], _schema_of(columns)

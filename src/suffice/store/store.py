@@ -217,7 +217,7 @@ def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
     return {
         "target": entry.target,
         "weight": entry.weight,
-        "features": schema.names if schema else sums.feature_names,
+        "features": schema or sums.feature_names,
         "categorical": [column.name for column in schema.categories] if schema else [],
         "storage": sums.storage,
         "fourth": sums.fourth is not None,
