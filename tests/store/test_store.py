@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError
+from suffice.store.manifest import partition_of
 
 NAMES = [f"2026-{month:02}-{day:02}" for month in (9, 10, 11) for day in range(1, 6)]
 
@@ -359,3 +360,8 @@ def test_text_among_the_numbers_of_a_later_file_is_told(tmp_path):
     store.add(tmp_path / "1.csv", target="y")
     with pytest.raises(InvalidInputError, match="column 'x' must hold numbers, but holds 'one'"):
         store.add(tmp_path / "2.csv")
+
+
+def test_a_partition_is_called_by_its_folders_or_its_file():
+    assert partition_of("in/day=2026-11-01/part-0.parquet") == "day=2026-11-01"
+    assert partition_of("in/2026-11-01.csv.gz") == "2026-11-01"

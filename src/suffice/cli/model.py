@@ -37,7 +37,7 @@ def show(terminal: Terminal, /, file: Path) -> None:
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}
         document |= {"counts": moments.counts, "means": _means(moments)}
-    elif "classes" in arrays:
+    else:
         told = ("classes", "intercept", "coef")
         document |= {name: arrays[name] for name in told if name in arrays}
     if terminal.json:

@@ -42,10 +42,8 @@ class Selection:
 
     def __repr__(self) -> str:
         low, high = (100 * bound for bound in self.test_interval)
-        return (
-            f"Selection({self.pick}: test error {100 * self.test_error:.1f} % on "
-            f"{len(self.parts.test)} rows, 95 % interval {low:.1f} – {high:.1f} %)"
-        )
+        error = f"test error {100 * self.test_error:.1f} % on {len(self.parts.test)} rows"
+        return f"Selection({self.pick}: {error}, 95 % interval {low:.1f} – {high:.1f} %)"
 
 
 def select(
@@ -96,10 +94,9 @@ def select(
         raise InvalidParameterError("validation=0 leaves no rows to choose by: set it, or cv=10")
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
-    learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
-    folds = cv or [
-        tuple(np.searchsorted(learnt_from, part.rows) for part in (parts.train, parts.validation))
-    ]
+    both = parts.train.rows, parts.validation.rows
+    learnt_from = np.sort(np.concatenate(both))
+    folds = cv or [tuple(np.searchsorted(learnt_from, rows) for rows in both)]
     X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
     judged_on = folds_for(X_known, y_known, folds, None, None, random_state)
     comparison = compared(candidates, judged_on, random_state, progress)

@@ -146,10 +146,9 @@ def cost_curve(
     """Return both errors for every threshold on the posterior of the class ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
-        raise InvalidParameterError(
-            f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: "
-            "expected two numbers not under zero, one of them over it"
-        )
+        found = f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}"
+        cure = "expected two numbers not under zero, one of them over it"
+        raise InvalidParameterError(f"{found}: {cure}")
     k = code_of(positive, rows.classes)
     p = np.exp(rows.log_posteriors[:, k])
     at, hits, alarms = _swept(rows.truth == k, p, rows.weight)

@@ -42,11 +42,9 @@ class Calibration(Diagnostic):
         return [errors | {"stated_minus_observed": self.excess}]
 
     def __repr__(self) -> str:
-        account = (
-            f"calibration error {loss(self.calibration_error)}, where a calibrated model "
-            f"would show {loss(self.expected_error)}; {p_statement(self.p_value)}"
-        )
-        return f"{self._verdict()} ({account})"
+        found = f"calibration error {loss(self.calibration_error)}"
+        usual = f"where a calibrated model would show {loss(self.expected_error)}"
+        return f"{self._verdict()} ({found}, {usual}; {p_statement(self.p_value)})"
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -58,10 +56,9 @@ class Calibration(Diagnostic):
             return "Calibrated: no evidence against it"
         stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
         how = "too large" if self.excess > 0 else "too small"
-        return (
-            f"Its probabilities are {how}: it states {percent(stated)} on average for the "
-            f"predicted class and is right in {percent(stated - self.excess)}"
-        )
+        right = f"and is right in {percent(stated - self.excess)}"
+        said = f"it states {percent(stated)} on average for the predicted class {right}"
+        return f"Its probabilities are {how}: {said}"
 
 
 def calibration(

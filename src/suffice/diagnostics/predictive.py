@@ -8,16 +8,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
 from suffice import errors
-from suffice.diagnostics.diagnostic import (
-    Diagnostic,
-    checked_table,
-    columns_remark,
-    is_weighted,
-    names_of,
-    sampled,
-    simulated_p,
-    varying_columns,
-)
+from suffice.diagnostics import diagnostic
 from suffice.model import GaussianModel
 from suffice.moments import Moments
 from suffice.table.matrix import as_matrix
@@ -77,7 +68,7 @@ def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck(Diagnostic):
+class PredictiveCheck(diagnostic.Diagnostic):
     """Real rows beside rows drawn from the model; see ``predictive_check``."""
 
     figure: ClassVar[str] = "predictive check"
@@ -93,7 +84,7 @@ class PredictiveCheck(Diagnostic):
     def p_values(self) -> tuple[float, float]:
         """Of all classes together: p-values of distances, and of marginals."""
         parts = self.values[..., 0].sum(1), self.values[..., 1:].sum((1, 2))
-        distances, marginals = (float(simulated_p(each[0], each[1:])) for each in parts)
+        distances, marginals = (float(diagnostic.simulated_p(each[0], each[1:])) for each in parts)
         return distances, marginals
 
     @property
@@ -109,7 +100,7 @@ class PredictiveCheck(Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, and one for each of its features."""
         real, drawn = self.values[0], self.values[1:]
-        p, expected = simulated_p(real, drawn), drawn.mean(0)
+        p, expected = diagnostic.simulated_p(real, drawn), drawn.mean(0)
         return [
             {
                 "class": plain(self.classes[k]),
@@ -129,7 +120,7 @@ class PredictiveCheck(Diagnostic):
         account = f"distances {said[0]}, marginals {said[1]}, {simulations} simulations"
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
-        remark += columns_remark(self.left_out)
+        remark += diagnostic.columns_remark(self.left_out)
         if self.p_value > LEVEL:
             return f"Data drawn from the model look like the real data ({account}){remark}"
         found = f"do not look like the real data: {'; '.join(self._found())}"
@@ -190,8 +181,8 @@ def predictive_check(
     estimator, X = _as_transformed(estimator, X)
     table, present = _matched(estimator, X, y, simulations)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
-    names, rng = names_of(estimator.moments_), np.random.default_rng(random_state)
-    seen = sampled(table.with_rows(x), max_rows, rng)
+    names, rng = diagnostic.names_of(estimator.moments_), np.random.default_rng(random_state)
+    seen = diagnostic.sampled(table.with_rows(x), max_rows, rng)
     rows = np.asarray(seen.x, np.float64)
     if len(rows) != estimator.moments_.counts.sum():
         estimator = refitted(estimator, rows, seen.codes)
@@ -199,12 +190,10 @@ def predictive_check(
     for _ in range(simulations):
         z = estimator.model_.sample_of(seen.codes, rng)
         found.append(discrepancy(refitted(estimator, z, seen.codes).model_, z, seen.codes, present))
-    n_used, n_rows = (
-        np.bincount(each.codes, minlength=table.n_classes)[present] for each in (seen, table)
-    )
+    classes, k = table.classes[present], table.n_classes
+    n_used, n_rows = (np.bincount(each.codes, minlength=k)[present] for each in (seen, table))
     values, quantiles = map(np.stack, zip(*found, strict=True))
-    named = table.classes[present], names
-    return PredictiveCheck(*named, n_used, n_rows, values, quantiles, left_out)
+    return PredictiveCheck(classes, names, n_used, n_rows, values, quantiles, left_out)
 
 
 def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -219,8 +208,8 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return estimator and rows without the columns that have no variance of their own."""
-    moments, names = estimator.moments_, names_of(estimator.moments_)
-    kept = varying_columns(moments)
+    moments, names = estimator.moments_, diagnostic.names_of(estimator.moments_)
+    kept = diagnostic.varying_columns(moments)
     if len(kept) == moments.n_features:
         return estimator, x, ()
     if not len(kept):
@@ -236,13 +225,13 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
         raise errors.InvalidParameterError(msg)
-    if is_weighted(estimator.moments_):
+    if diagnostic.is_weighted(estimator.moments_):
         msg = "the estimator was fitted with weights, which cannot be simulated: fit without them"
         raise errors.InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise errors.InvalidParameterError(msg)
-    table = checked_table(X, y)
+    table = diagnostic.checked_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"

@@ -77,7 +77,10 @@ class LabTable:
             x = LDA().fit(self.x, self.codes).transform(self.x)[:, :2]
             names = [f"discriminant {j + 1}" for j in range(x.shape[1])]
         else:
-            names = [*dict.fromkeys(self._furthest_apart() if axes is None else axes)]
+            if axes is None:  # those of the greatest variance between classes to that within
+                ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
+                axes = [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]
+            names = [*dict.fromkeys(axes)]
             if not 1 <= len(names) <= 2 or not set(names) <= set(self.names):
                 msg = f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
                 raise errors.InvalidInputError(msg)
@@ -92,11 +95,6 @@ class LabTable:
             "columns": self.names,
             "said": ". ".join(filter(None, [size, few, *self.notes])),
         }
-
-    def _furthest_apart(self) -> list[str]:
-        """Return the two columns of the greatest variance between classes to that within."""
-        ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
-        return [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]
 
 
 class Lab:
@@ -198,10 +196,9 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise errors.InvalidParameterError(
-            "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE "
-            "writes the page without it"
-        ) from error
+        cure = "pip install 'suffice[lab]'; --save FILE writes the page without it"
+        msg = f"serving the lab needs the extra 'lab': {cure}"
+        raise errors.InvalidParameterError(msg) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
         bound.bind((HOSTS[0], 0))  # any port that is free

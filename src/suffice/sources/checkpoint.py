@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from suffice.sources.row_files import File
 from suffice.sources.source import Source, Telling, frames_of_scan, read_ahead
 from suffice.sources.summed import Summed, running_sums
 from suffice.table.schema import Schema
+from suffice.threads import in_order
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _REQUESTS = 16  # at a time, for the stamps of files
@@ -41,8 +41,8 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, source: Source, roles: Roles, **options: Any) -> None:
         self.path, self._files = Path(path), _by_path(source)
-        with ThreadPoolExecutor(_REQUESTS) as pool:  # before anything is read
-            self._stamps = dict(zip(self._files, pool.map(stamp_of, self._files), strict=True))
+        stamps = in_order(stamp_of, list(self._files), _REQUESTS)  # before anything is read
+        self._stamps = dict(zip(self._files, stamps, strict=True))
         self._question = {
             **source.files[0].reading.said,
             "features": list(roles.features),

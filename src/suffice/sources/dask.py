@@ -255,14 +255,10 @@ def _sums_of_piece(piece: _Piece, roles: Roles, columns: Any, options: Any) -> S
 
 
 def summed_files(
-    source: Source,
-    client: Any,
-    roles: Roles,
-    told: Telling,
-    checkpoint: Checkpoint | None = None,
-    **options: Any,
+    source: Source, client: Any, roles: Roles, told: Telling, **options: Any
 ) -> Summed:
     """Return the sums of files, by the workers; rows that a checkpoint counts are not read."""
+    checkpoint: Checkpoint | None = options.pop("checkpoint", None)
     rest = checkpoint.remaining() if checkpoint else [("", file, 0) for file in source.files]
     pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
     question = roles, roles.columns(source.sample), options

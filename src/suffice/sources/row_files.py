@@ -80,11 +80,7 @@ class File:
 
 
 def file_source(
-    paths: Sequence[Path | str],
-    reading: TextStyle,
-    label: str,
-    target: str | None = None,
-    root: str | None = None,
+    paths: Sequence[Path | str], reading: TextStyle, label: str, root: str | None = None
 ) -> Source:
     """Return the rows of one file after another, after checking that their columns agree."""
     told = partitions_of(paths, root)
@@ -111,7 +107,7 @@ def file_source(
     sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
     written = isinstance(first.table, TextTable)
     known: Any = {"doubts": doubts, "files": files, "written": written}
-    return Source(label, sample, scans, count, target, **known)
+    return Source(label, sample, scans, count, **known)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
@@ -178,7 +174,7 @@ def open_named(name: str, reading: TextStyle) -> Source:
         return stream_source(bare, reading, "standard input")
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
-        return file_source([known.path], TextStyle(), name, known.target)
+        return replace(file_source([known.path], TextStyle(), name), target=known.target)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"

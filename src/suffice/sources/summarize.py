@@ -109,8 +109,11 @@ def summarize(
         source = array_chunks(source, target, weight)
     reading = TextStyle(delimiter, tuple(missing), method=method, **text)
     opened = open_source(source, reading, client)
+    apart = {"rows without named columns": opened.roles, "checkpoint": checkpoint, "client": client}
+    for name in [name for name, value in apart.items() if groups is not None and value is not None]:
+        msg = f"groups and {name} do not go together: sum the parts of each group apart"
+        raise InvalidParameterError(msg)
     if opened.roles is not None:
-        _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
     if groups is not None:
@@ -120,16 +123,8 @@ def summarize(
     known: Any = {"schema" if isinstance(features, Schema) else "features": features}
     roles = roles_for_learning(opened, replace(said, **known))
     if groups is not None:
-        _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
         return sums_by_column(opened, roles, groups, progress, **sums)
     return summarize_source(opened, roles, **options)
-
-
-def _refuse_with_groups(groups: str | None, **options: Any) -> None:
-    for name, value in options.items():
-        if groups is not None and value is not None:
-            msg = f"groups and {name} do not go together: sum the parts of each group apart"
-            raise InvalidParameterError(msg)
 
 
 def summarize_source(

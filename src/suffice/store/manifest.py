@@ -6,7 +6,6 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
@@ -27,6 +26,7 @@ from suffice.sources.file_bytes import PACKED, is_url, paths_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.database import is_database
 from suffice.store.place import Place
+from suffice.threads import in_order
 
 _NAME, _FORMAT = "manifest", 1
 _MANY = 8  # entries of one beginning whose sum is worth keeping
@@ -150,9 +150,7 @@ class Manifest:
         withdrawn = {content for record in self.log for content in record["withdrawn"]}
         found = {name: list[FileStamp]() for name in groups}
         paths = [(name, path) for name in groups for path in _paths(groups[name])]
-        with ThreadPoolExecutor(_REQUESTS) as pool:
-            asked = pool.map if len(paths) > 1 else map
-            stamps = list(asked(FileStamp.of, (path for _, path in paths)))
+        stamps = list(in_order(FileStamp.of, [path for _, path in paths], _REQUESTS))
         for (partition, path), now in zip(paths, stamps, strict=True):
             before, where = by_address.get(now.address, (now, None))
             same = where is not None and before[:3] == now[:3]
@@ -243,13 +241,7 @@ def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
 
 
 def partition_of(path: str) -> str:
-    """Return the hive folders of a file, or else its name without its ending.
-
-    Examples
-    --------
-    >>> partition_of("in/day=2026-11-01/part-0.parquet"), partition_of("in/2026-11-01.csv.gz")
-    ('day=2026-11-01', '2026-11-01')
-    """
+    """Return the hive folders of a file, or else its name without its ending."""
     place = Path(path)
     hive = [folder for folder in place.parts[:-1] if "=" in folder]
     while place.suffix.lower() in _ENDINGS:

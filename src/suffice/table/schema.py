@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -179,10 +179,7 @@ class Schema:
         return type(self)(tuple(capped.get(c.name, c) for c in self.columns))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {"kind": c.kind, **{name: getattr(c, name) for name in c.__slots__}}
-            for c in self.columns
-        ]
+        return [{"kind": c.kind, **asdict(c)} for c in self.columns]
 
     @classmethod
     def from_json(cls, columns: Any) -> Self:
