@@ -100,16 +100,11 @@ class PredictiveCheck(diagnostic.Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, and one for each of its features."""
         real, drawn = self.values[0], self.values[1:]
-        p, expected = diagnostic.simulated_p(real, drawn), drawn.mean(0)
+        found = {"statistic": real, "expected": drawn.mean(0)}
+        found["p_value"] = diagnostic.simulated_p(real, drawn)
         return [
-            {
-                "class": plain(self.classes[k]),
-                "what": what,
-                "statistic": float(real[k, j]),
-                "expected": float(expected[k, j]),
-                "p_value": float(p[k, j]),
-            }
-            for k in range(len(self.classes))
+            {"class": plain(label), "what": what, **{n: float(v[k, j]) for n, v in found.items()}}
+            for k, label in enumerate(self.classes)
             for j, what in enumerate(("distance", *self.feature_names))
         ]
 

@@ -272,14 +272,12 @@ class _RowEnds:
 
     def _short_rows(self, data: bytes) -> list[int]:
         """Return the lines, counted from none, where rows with too few fields begin."""
+        mark = self._separator.encode()
         if self._comment:  # whose quotes are none; its lines are as whole as any
             comment = rb"(?m)^" + re.escape(self._comment) + rb".*$"
-            whole = self._separator.encode() * (self._width - 1)
-            data = re.sub(comment, whole, data)
+            data = re.sub(comment, mark * (self._width - 1), data)
         letters = np.frombuffer(data, np.uint8)
-        quotes, marks, lines = (
-            np.flatnonzero(letters == ord(letter)) for letter in ('"', self._separator, "\n")
-        )
+        quotes, marks, lines = (np.flatnonzero(letters == code) for code in b'"' + mark + b"\n")
         marks, ends = (at[np.searchsorted(quotes, at) % 2 == 0] for at in (marks, lines))
         short = np.diff(np.searchsorted(marks, ends), prepend=0) < self._width - 1
         starts = np.searchsorted(lines, np.append(0, ends[:-1] + 1))

@@ -106,8 +106,7 @@ def file_source(
     rows = pl.int_range(sample.height, eager=True) % max(len(told), 1)
     sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
     written = isinstance(first.table, TextTable)
-    known: Any = {"doubts": doubts, "files": files, "written": written}
-    return Source(label, sample, scans, count, **known)
+    return Source(label, sample, scans, count, doubts=doubts, files=files, written=written)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:

@@ -102,8 +102,7 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    sums: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
-    sums["device"] = device
+    sums: Any = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs, "device": device}
     options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)

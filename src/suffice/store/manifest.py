@@ -228,9 +228,8 @@ def are_files(data: Any) -> bool:
 def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
     if partition == "" or (partition is None and not are_files(data)):
-        path = data if isinstance(data, (str, Path)) and Path(data).suffix else None
-        if path and not is_database(path):
-            raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
+        if isinstance(data, (str, Path)) and Path(data).suffix and not is_database(data):
+            raise InvalidInputError(f"there is no file {str(data)!r}: check the path")
         raise InvalidParameterError("the rows come without a name: name their partition")
     if partition is not None:
         return {partition: data}

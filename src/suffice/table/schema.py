@@ -155,11 +155,8 @@ class Schema:
         place = {name: at for at, name in enumerate(wider.feature_names)}
         others = {c.name: place.get(f"{c.name}=(other)", -1) for c in wider.categories}
         plain = [place.get(name, -1) for name in self.feature_names[: self.first_level]]
-        levels = [
-            place.get(f"{c.name}={level}", others.get(c.name, -1))
-            for c in self.categories
-            for level in c.level_names
-        ]
+        own = ((c.name, level) for c in self.categories for level in c.level_names)
+        levels = [place.get(f"{name}={level}", others.get(name, -1)) for name, level in own]
         return np.array([*plain, *levels], np.intp)
 
     @property
