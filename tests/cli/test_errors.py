@@ -250,3 +250,8 @@ def test_a_header_that_lies_gives_a_clean_error(run, iris, tmp_path):
             result = run(*command)
             assert result.exit_code in (0, 1)
             assert "suffice: unexpected" not in result.stderr, (changed, result.stderr)
+
+
+def test_a_boundary_needs_two_classes(refused, iris):
+    told = refused("boundary", iris, "setosa", "setosa")
+    assert "name two different classes, not 'setosa' twice" in told

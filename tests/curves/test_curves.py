@@ -10,8 +10,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import Perceptron
 from sklearn.neighbors import KNeighborsClassifier
 
+from suffice.curves.feature_separation import separation, standardised_coefficients
 from suffice.curves.reliability import confusion, reliability
-from suffice.curves.separation import separation, standardised_coefficients
 from suffice.curves.thresholds import cost_curve, precision_recall_curve, reject_curve, roc_curve
 from suffice.errors import (
     FeatureMismatchError,

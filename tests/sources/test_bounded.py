@@ -33,7 +33,7 @@ class Counted(io.RawIOBase):
 @pytest.fixture
 def stream(monkeypatch):
     """Return a long standard input that is read in small blocks."""
-    monkeypatch.setattr("suffice.sources.files._HEAD", 50_000)
+    monkeypatch.setattr("suffice.sources.row_files._HEAD", 50_000)
     monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 50_000)
     counted = Counted()
 

@@ -1,5 +1,7 @@
 """Text tables are read as they are written: separators, decimal marks, headers, blanks."""
 
+import gzip
+
 import pytest
 
 from suffice.errors import InvalidInputError, SufficeWarning
@@ -96,3 +98,28 @@ def test_columns_carried_along_are_kept_as_written(table):
 def test_the_order_of_guesses_prefers_whole_columns(table):
     with pytest.raises(InvalidInputError, match="one column only"):
         summarize(table("just words\nmore words\n"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_lines_of_too_few_fields_are_told(table, tmp_path, ending):
+    rows = 'a,b,t\n1,2,x\n3,4,"x, y"\n5\n\n"6\n7",8,x\n9,10\n11,12,x\n'
+    path = tmp_path / f"data.{ending}"
+    path.write_bytes(rows.encode() if ending == "csv" else gzip.compress(rows.encode()))
+    told = r"data.csv\S*: 3 lines have fewer fields than there are columns, line 4 the first"
+    options = {"target": "t", "features": ["b"], "categorical": []}
+    with pytest.warns(SufficeWarning, match=told), pytest.warns(SufficeWarning, match="left out"):
+        assert summarize(path, **options).counts.sum() == 4
+
+
+def test_lines_of_too_few_fields_are_told_beside_comments(table):
+    path = table('a,t\n1,x\n# said, "so\n\n2,y\n3,"y"\n#\n4,x\n')
+    with (
+        pytest.warns(SufficeWarning, match=r"1 line has fewer fields .*, line 4 the first"),
+        pytest.warns(SufficeWarning, match="1 of 5 rows left out"),
+    ):
+        assert summarize(path, target="t", comment="#").counts.tolist() == [2, 2]
+
+
+def test_no_line_of_a_whole_table_is_told(table):
+    path = table('a,b,t\n1,,x\n,,"y"\n"3, or","2\n\n1",x\n4,5,y\n')
+    assert summarize(path, target="t", categorical=["a", "b"]).counts.tolist() == [2, 2]

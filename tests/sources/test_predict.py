@@ -106,7 +106,9 @@ def test_a_row_with_an_infinite_number_gets_an_empty_answer(model, frame, tmp_pa
 
 def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
     far = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 5).then(1e300).otherwise("a"))
-    with pytest.warns(SufficeWarning, match="1 of 500 rows have no answer"):
+    with pytest.warns(
+        SufficeWarning, match="1 of 500 rows have no answer: too far from all classes"
+    ):
         done = predict_stream(model, far, tmp_path / "out.csv")
     assert done.unanswered == 1
 
@@ -234,3 +236,22 @@ def test_a_strangers_classifier_is_refused_by_name(frame, tmp_path):
 def test_no_rows_give_no_answers(model, frame, tmp_path):
     predict_stream(model, frame.clear(), tmp_path / "o.parquet")
     assert pl.read_parquet(tmp_path / "o.parquet").height == 0
+
+
+def test_a_blank_line_among_new_rows_is_told(model, frame, write, tmp_path):
+    path = write(frame[:20], "in.csv")
+    path.write_text(path.read_text() + "\n")
+    with pytest.warns(SufficeWarning, match="1 line has fewer fields .*, line 22 the first"):
+        predict_stream(model, path, tmp_path / "out.csv")
+
+
+def test_levels_that_the_model_has_never_seen_are_told(tmp_path):
+    rows = pl.DataFrame(
+        {"x": [0.0, 1, 2, 3, 4, 5], "at": ["a", "b"] * 3, "of": [1, 2] * 3, "y": ["u", "v"] * 3}
+    )
+    model = sf.LDA(shrinkage=0.5).fit_moments(summarize(rows, "y", categorical=["of"]))
+    new = pl.DataFrame({"x": [0.0, 1, 2], "at": ["a", "new", None], "of": [3, 4, 1]})
+    told = "levels that the model has never seen count as empty cells: 'of' (2), 'at' (1) of 3 rows"
+    with pytest.warns(SufficeWarning) as caught:
+        predict_stream(model, new, tmp_path / "out.csv")
+    assert told in [str(each.message) for each in caught]

@@ -129,21 +129,21 @@ def test_a_chunk_unlike_the_first_is_refused(odd, told):
 
 
 def test_standard_input_may_carry_csv(frame, standard_input, monkeypatch):
-    monkeypatch.setattr("suffice.sources.files._HEAD", 2000)
+    monkeypatch.setattr("suffice.sources.row_files._HEAD", 2000)
     monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 3000)
     standard_input(frame.write_csv().encode())
     assert_close(summarize("-", **ROLES), sums_of(frame))
 
 
 def test_standard_input_may_carry_json_lines(frame, standard_input, monkeypatch):
-    monkeypatch.setattr("suffice.sources.files._HEAD", 2000)
+    monkeypatch.setattr("suffice.sources.row_files._HEAD", 2000)
     monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 3000)
     standard_input(frame.write_ndjson().encode())
     assert_close(summarize("-", **ROLES), sums_of(frame))
 
 
 def test_a_block_of_standard_input_never_ends_inside_quotes(standard_input, monkeypatch):
-    monkeypatch.setattr("suffice.sources.files._HEAD", 40)
+    monkeypatch.setattr("suffice.sources.row_files._HEAD", 40)
     monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 25)
     rows = [f'{i},"line\none {i % 7}",{"xy"[i % 2]}' for i in range(200)]
     standard_input(("a,note,t\n" + "\n".join(rows)).encode())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError
+from suffice.store.manifest import partition_of
 
 NAMES = [f"2026-{month:02}-{day:02}" for month in (9, 10, 11) for day in range(1, 6)]
 
@@ -332,3 +333,35 @@ def test_a_password_is_never_told():
     assert "secret" not in str(told.value)
     with pytest.raises(sf.errors.InvalidParameterError, match="called by a word"):
         sf.MomentStore("sqlite:a.db#rows; DROP TABLE rows")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"there is no file 'nosuch\.csv': check the path"):
+        sf.MomentStore(tmp_path / "a.store").add("nosuch.csv", target="y")
+
+
+def test_text_that_looks_like_numbers_in_a_later_file_has_the_levels_of_the_first(tmp_path):
+    first = "x,size,y\n" + "1,1.50,a\n2,2.50,b\n3,large,a\n4,large,b\n" * 5
+    later = "x,size,y\n" + "5,1.50,a\n6,2.50,b\n" * 5
+    (tmp_path / "1.csv").write_text(first)
+    (tmp_path / "2.csv").write_text(later)
+    store = sf.MomentStore(tmp_path / "a.store")
+    for name in ("1.csv", "2.csv"):
+        store.add(
+            tmp_path / name, target="y", **({"categorical": ["size"]} if name == "1.csv" else {})
+        )
+    assert store.total().schema.categories[0].levels == ("1.50", "2.50", "large")
+
+
+def test_text_among_the_numbers_of_a_later_file_is_told(tmp_path):
+    (tmp_path / "1.csv").write_text("x,size,y\n" + "1,s,a\n2,l,b\n" * 5)
+    (tmp_path / "2.csv").write_text("x,size,y\n" + "one,s,a\ntwo,l,b\n" * 5)
+    store = sf.MomentStore(tmp_path / "a.store")
+    store.add(tmp_path / "1.csv", target="y")
+    with pytest.raises(InvalidInputError, match="column 'x' must hold numbers, but holds 'one'"):
+        store.add(tmp_path / "2.csv")
+
+
+def test_a_partition_is_called_by_its_folders_or_its_file():
+    assert partition_of("in/day=2026-11-01/part-0.parquet") == "day=2026-11-01"
+    assert partition_of("in/2026-11-01.csv.gz") == "2026-11-01"

@@ -82,11 +82,9 @@ class Data:
         return open_source(self.name, TextStyle(**self.reading))
 
     def opened(self, why: str = "", **taken: Any) -> tuple[Source, Roles]:
-        """Return the source and the roles of its columns, guessed where nothing was said.
-
-        ``why`` is said where a file of ours is given in place of rows. What takes no categories,
-        or no rows with holes, gets numbers, or complete rows, only.
-        """
+        """Return the source and the roles of its columns, guessed where nothing was said."""
+        # ``why`` rows are needed is told where a file of ours is given; what takes no categories,
+        # or no rows with holes, gets numbers, or complete rows, only
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
         from suffice.sources.columns import ColumnOptions, roles_for_learning

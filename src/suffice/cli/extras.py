@@ -21,14 +21,12 @@ def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> No
 
     if name is not None:
         frame = load(name).frame()
-        write_table(frame.lazy(), output, terminal, frame.height)
-    elif terminal.json:
-        terminal.result({"datasets": [asdict(card) for card in DATASETS.values()]})
-    else:
-        columns = ["name", "rows", "features", "classes", "target", "about"]
-        fields = ["name", "n_rows", "n_features", "n_classes", "target", "about"]
-        cards = DATASETS.values()
-        terminal.table(columns, [[getattr(card, field) for field in fields] for card in cards])
+        return write_table(frame.lazy(), output, terminal, frame.height)
+    cards = [asdict(card) for card in DATASETS.values()]
+    fields = ["name", "n_rows", "n_features", "n_classes", "target", "about"]
+    terminal.result({"datasets": cards})
+    columns = [field.removeprefix("n_") for field in fields]
+    return terminal.table(columns, [[card[field] for field in fields] for card in cards])
 
 
 @subcommand(

@@ -37,7 +37,7 @@ def show(terminal: Terminal, /, file: Path) -> None:
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}
         document |= {"counts": moments.counts, "means": _means(moments)}
-    elif "classes" in arrays:
+    else:
         told = ("classes", "intercept", "coef")
         document |= {name: arrays[name] for name in told if name in arrays}
     if terminal.json:
@@ -141,6 +141,8 @@ def boundary(
     from suffice.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
+    if class_a == class_b:
+        raise InvalidInputError(f"name two different classes, not {class_a!r} twice")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
     text = border.latex(digits) if latex else border.equation(digits)
@@ -205,53 +207,42 @@ def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
     return pl.DataFrame({**columns, label: y.tolist()}, schema_overrides=text)
 
 
-def _as_json(fitted: Any, _: dict[str, Any]) -> bytes:
-    from suffice.export.document import document_of, document_text
-
-    return document_text(document_of(fitted)).encode() + b"\n"
-
-
-def _as_sql(fitted: Any, said: dict[str, Any]) -> bytes:
-    query: str = fitted.to_sql(said["table"].split("."), said["dialect"], keep=said["keep"])
-    return query.encode() + b";\n"
-
-
-def _as_onnx(fitted: Any, _: dict[str, Any]) -> bytes:
-    data: bytes = fitted.to_onnx().SerializeToString()
-    return data
-
-
-_EXPORTERS = {"json": _as_json, "sql": _as_sql, "onnx": _as_onnx}
-
-
 @subcommand(
     "suffice export iris.suffice --to json -o iris.json",
     "suffice export iris.suffice --to sql --table flowers --keep id",
     "suffice export iris.suffice --to onnx -o iris.onnx",
 )
 @file_argument("model")
-@choice("--to", "kind", of=_EXPORTERS, text="The format.", default="json")
+@choice("--to", "kind", of=["json", "sql", "onnx"], text="The format.", default="json")
 @option("--table", text="Of SQL: the table; dots part schemas.", default="rows")
 @choice("--dialect", of=["duckdb", "postgres", "sqlite"], text="Of SQL.", default="duckdb")
 @several("--keep", text="Of SQL: copy beside the answers.")
 @output("The file to write; without it standard output.")
-def export(terminal: Terminal, /, model: Path, kind: str, output: Path | None, **said: Any) -> None:
+def export(
+    terminal: Terminal, /, model: Path, kind: str, output: Path | None, table: str, **said: Any
+) -> None:
     """Write a model in a format that other programs read.
 
     JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
     table; ONNX is a graph for any ONNX runtime.
     """
     from suffice.archive import replacing
+    from suffice.export.document import document_of, document_text
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")
-    data = _EXPORTERS[kind](load_model(model), said)
-    if output is None and terminal.json and kind == "sql":
+    fitted = load_model(model)
+    if kind == "onnx":
+        data: bytes = fitted.to_onnx().SerializeToString()
+    elif kind == "sql":
+        data = fitted.to_sql(table.split("."), **said).encode() + b";\n"
+    else:
+        data = document_text(document_of(fitted)).encode() + b"\n"
+    if output is not None:
+        with replacing(output) as file:
+            file.write(data)
+        terminal.written(output, f"{kind}, {len(data):,} bytes", bytes=len(data))
+    elif terminal.json and kind == "sql":
         terminal.result({kind: data.decode().strip()})
-        return
-    if output is None:
+    else:
         sys.stdout.buffer.write(data)
-        return
-    with replacing(output) as file:
-        file.write(data)
-    terminal.written(output, f"{kind}, {len(data):,} bytes", bytes=len(data))

@@ -111,6 +111,6 @@ def forget(
 
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
-    known = total.schema.names if total.schema else total.feature_names
-    data = Data(part, {"target": target, "features": known, "schema": total.schema})
+    known = {"schema": total.schema} if total.schema else {"features": total.feature_names}
+    data = Data(part, {"target": target, **known})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -58,12 +58,9 @@ def plot(
     check_figure(output)
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
-    import matplotlib as mpl
-
     from suffice import plots
     from suffice.plots.style import DARK
 
-    mpl.use("Agg")
     draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
     known = inspect.signature(draw).parameters
     of = next(iter(known))
@@ -83,10 +80,8 @@ plot.help = f"{inspect.cleandoc(str(plot.help))}\n\n\b\nKinds:{_LISTED}"
 
 
 def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
-    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions.
-
-    A saved model, and errors, take the table as it is; other figures its complete numbers.
-    """
+    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions."""
+    # a saved model, and errors, take the table as it is; other figures its complete numbers
     saved = Path(model).suffix == ".suffice"
     whole = of == "source" or (saved and of == "estimator")
     rows = data.rows() if whole else data.rows(categories=False, holes=False)

@@ -79,17 +79,13 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     together; p-values are adjusted for their number. Labels play no part. Exit code 0 either way:
     --json has "moved".
     """
-    import matplotlib as mpl
-
     check_figure(output)
-    mpl.use("Agg")
     found = _found(terminal, model, data)
     rows = found.rows()
     head = ["column", "what", "before", "after", "effect", "p_adjusted"]
     facts = {"moved": found.moved, "p_value": found.p_value, "columns": rows}
     terminal.result(facts, repr(found))
-    if not terminal.json:
-        terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
+    terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
     if output is not None:
         write_figure(found.plot().figure, output)
         terminal.note(f"{output}: picture of the drift")

@@ -178,9 +178,6 @@ def compare(
 
         formats.write_table(pl.DataFrame(result.rows()).lazy(), output)
     if plot is not None:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
         write_figure(result.plot()[0].figure, plot)
     _tell(result, terminal)
 

@@ -125,10 +125,8 @@ def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
     entries = _opened(store).entries
     rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
-    fields = ("partition", "rows", "sums", "file")
-    if terminal.json:
-        return terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
-    return terminal.table(fields, rows)
+    terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
+    terminal.table(("partition", "rows", "sums", "file"), rows)
 
 
 @subcommand("suffice store log sales.store")
@@ -137,9 +135,8 @@ def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
     records, fields = _opened(store).log, ("when", "who", "action", "partition", "why")
     rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
-    if terminal.json:
-        return terminal.result({"store": store, "records": records})
-    return terminal.table((*fields, "rows"), rows)
+    terminal.result({"store": store, "records": records})
+    terminal.table((*fields, "rows"), rows)
 
 
 @subcommand("suffice store total sales.store --except site-b -o rest.moments")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.errors import InvalidParameterError
-from suffice.text.lists import CONTROL, printable
+from suffice.text.lists import CONTROL, plural, printable
 from suffice.text.tables import jsonable
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ class Terminal:
     @property
     def closing(self) -> str:
         """What was not used, in words; empty where all was."""
-        from suffice.text.lists import plural
-
         counts = [plural(n, what[:-1]) for what, n in self.not_used.items() if n]
         return f"; not used: {', '.join(counts)}" if counts else ""
 
@@ -95,7 +93,9 @@ class Terminal:
             yield
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Print a table: text left, numbers right."""
+        """Print a table, unless JSON is: text left, numbers right."""
+        if self.json:
+            return
         from rich.console import Console
 
         from suffice.text.tables import rich_table
@@ -109,10 +109,15 @@ FIGURES = (".pdf", ".png", ".svg")
 
 
 def check_figure(path: Path | None, option: str = "") -> None:
-    """Refuse a name that has no format of figures, before any work is done."""
-    if path is not None and path.suffix not in FIGURES:
+    """Refuse a name that has no format of figures, before any work is done; open no window."""
+    if path is None:
+        return
+    if path.suffix not in FIGURES:
         msg = f"{option}{path}: a figure is written to {', '.join(FIGURES)}"
         raise InvalidParameterError(msg)
+    import matplotlib as mpl
+
+    mpl.use("Agg")
 
 
 def write_figure(figure: Any, path: Path, ground: str = "white") -> None:

@@ -1,7 +1,5 @@
 """Bias and variance of classifiers, by fitting them again and again to rows of a known model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,10 +84,8 @@ def bias_variance(
     truth = model.model_.with_temperature(1.0).posterior(model.classifier_.rows(x))
     sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
     least = {"bayes_error": float(model.bayes_error())}
-    told = (
-        {"model": each.name, **_repeated(each.estimator, sets, x, truth, model.classes_), **least}
-        for each in parse_models(models, random_state)
-    )
+    known, judged_by = parse_models(models, random_state), (sets, x, truth, model.classes_)
+    told = ({"model": m.name, **_repeated(m.estimator, *judged_by), **least} for m in known)
     return BiasVariance(n_rows, repeats, tuple(told))
 
 

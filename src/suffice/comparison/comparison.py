@@ -1,13 +1,11 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import parallel_config
@@ -73,7 +71,7 @@ class Comparison(Tabled):
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
 
-    def against(self, name: str) -> Comparison:
+    def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
         return replace(self, reference=self[name].name)
 
@@ -112,11 +110,9 @@ class Comparison(Tabled):
         return draw("comparison", self, theme)
 
     def __repr__(self) -> str:
-        own = self[self.reference]
-        return (
-            f"Comparison({len(self.outcomes) + len(self.failures)} models × {self.n_folds} folds; "
-            f"recommended: {own.name}: error {own.error:.4f}, log-loss {own.log_loss:.4f})"
-        )
+        own, n_models = self[self.reference], len(self.outcomes) + len(self.failures)
+        told = f"{own.name}: error {own.error:.4f}, log-loss {own.log_loss:.4f}"
+        return f"Comparison({n_models} models × {self.n_folds} folds; recommended: {told})"
 
     def __str__(self) -> str:
         cells = [_cells(row) for row in self.rows()]
@@ -132,7 +128,8 @@ class Comparison(Tabled):
         """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
         from rich.text import Text
 
-        cells = [_cells(row) for row in self.rows()]
+        rows = self.rows()
+        cells = [_cells(row) for row in rows]
         shown = list(cells[0])
         wide = {name: max(len(name), *(len(line[name]) for line in cells)) for name in shown}
         for heading in _DROPPED:
@@ -140,15 +137,10 @@ class Comparison(Tabled):
                 break
             shown.remove(heading)
         yield Text(self._heading(), style="italic")
-        yield rich_table(
-            shown,
-            [[line[name] for name in shown] for line in cells],
-            right=range(1, len(shown)),
-            styles=[
-                "red" if r["failure"] else "bold" if np.isnan(r["p_adjusted"]) else ""
-                for r in self.rows()
-            ],
-        )
+        lines = [[line[name] for name in shown] for line in cells]
+        plain = ["" if np.isfinite(r["p_adjusted"]) else "bold" for r in rows]
+        styles = ["red" if r["failure"] else style for r, style in zip(rows, plain, strict=True)]
+        yield rich_table(shown, lines, range(1, len(shown)), styles)
         verdict, *notes = self._below()
         yield from (Text(verdict), *(Text(note, style="dim") for note in notes))
 

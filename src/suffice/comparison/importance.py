@@ -1,7 +1,6 @@
-"""Which columns a model needs: its loss on held-out rows once a column is shuffled.
+"""Which columns a model needs: its loss on held-out rows once a column is shuffled."""
 
-Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177).
-"""
+# Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177)
 
 from dataclasses import dataclass
 from typing import Any

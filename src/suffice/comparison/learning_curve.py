@@ -78,10 +78,8 @@ class LearningCurve(Tabled):
         return draw("learning curve", self, theme)
 
     def __repr__(self) -> str:
-        return (
-            f"LearningCurve({len(self.curves)} models × {len(self.sizes)} sizes from "
-            f"{self.sizes[0]} to {self.sizes[-1]} rows × {self.n_repeats} repeats)"
-        )
+        sizes = f"{len(self.sizes)} sizes from {self.sizes[0]} to {self.sizes[-1]} rows"
+        return f"LearningCurve({len(self.curves)} models × {sizes} × {self.n_repeats} repeats)"
 
 
 def learning_curve(
@@ -112,9 +110,7 @@ def learning_curve(
         Share of the rows to judge by.
     n_repeats : int, default=20
         How often the rows are divided anew.
-    random_state : int, default=0
-        Seed of it all.
-    progress : bool or function, optional
+    random_state, progress
         As in ``sf.compare``.
 
     Examples

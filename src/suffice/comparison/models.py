@@ -97,6 +97,11 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     return lambda seed: getattr(import_module(f"sklearn.{home}"), kind)(random_state=seed)
 
 
+def _seeded(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
+    """Return what makes one of ours that draws at random."""
+    return lambda seed: kind(**settings, random_state=seed)
+
+
 def _scaled(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
     """Return what makes a competitor that sees standard units."""
     return lambda _: make_pipeline(StandardScaler(), kind(**settings))
@@ -110,15 +115,9 @@ KNOWN_MODELS = (
     KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
     KnownModel("AutoGaussian", lambda _: AutoGaussian(), ("auto",)),
     KnownModel(
-        "logistic regression",
-        lambda seed: LogisticRegression("auto", random_state=seed),
-        ("logistic", "softmax"),
+        "logistic regression", _seeded(LogisticRegression, l2="auto"), ("logistic", "softmax")
     ),
-    KnownModel(
-        "perceptron",
-        lambda seed: Perceptron(variant="averaged", random_state=seed),
-        is_standard=False,
-    ),
+    KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
     KnownModel("least squares", lambda _: LeastSquaresClassifier()),
     KnownModel(
         "nearest neighbours",
@@ -150,40 +149,36 @@ class FitSize(NamedTuple):
 
 
 # about how long one fit to n rows, d columns and k classes takes
-SECONDS: Mapping[str, Callable[[int, int, int], float]] = {
-    # longer where directions without variance are filled
-    "LDA": lambda n, d, k: (1e-9 if n < d + k else 1e-10) * d**3,
-    "QDA": lambda n, d, k: (1e-9 if n < k * (d + 2) else 1e-10) * k * d**3,
-    "LDA (OAS)": lambda _, d, __: 4e-10 * d**3,
-    "QDA (OAS)": lambda _, d, k: 4e-10 * k * d**3,
-    "least squares": lambda _, d, __: 2e-10 * d**3,
+SECONDS: Mapping[str, Callable[[int, int, int, int], float]] = {
+    # longer where directions without variance are filled, and where h columns have holes: EM takes
+    # hundreds of steps where rows are few
+    "LDA": lambda n, d, k, h: (1e-9 if n < d + k else 1e-10) * d**3 + 1e-5 * h**3,
+    "QDA": lambda n, d, k, h: (
+        (1e-9 if n < k * (d + 2) else 1e-10) * k * d**3
+        + (7.5e-6 if n < k * (h + 2) else 1.5e-6) * k * h**3
+    ),
+    "LDA (OAS)": lambda _, d, *__: 4e-10 * d**3,
+    "QDA (OAS)": lambda _, d, k, __: 4e-10 * k * d**3,
+    "least squares": lambda _, d, *__: 2e-10 * d**3,
     # searches keep to a budget
-    "RDA": lambda n, d, k: min((5 if n < k * (d + 2) else 1) * k * (5e-3 + 1.5e-6 * d**3), 6.0),
-    "AutoGaussian": lambda n, d, k: 0.05 + 4e-3 * k + 2e-7 * d**3 + 5e-6 * min(n, 20_000) * d,
+    "RDA": lambda n, d, k, _: min((5 if n < k * (d + 2) else 1) * k * (5e-3 + 1.5e-6 * d**3), 6.0),
+    "AutoGaussian": lambda n, d, k, _: 0.05 + 4e-3 * k + 2e-7 * d**3 + 5e-6 * min(n, 20_000) * d,
     # the penalty is chosen by the curvature of all coefficients
-    "logistic regression": lambda n, d, k: (
+    "logistic regression": lambda n, d, k, _: (
         1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3 if k * (d + 1) <= 1500 else 1e4
     ),
-    "RBF-SVM": lambda n, d, k: 0.02 * k + 1.5e-7 * n**2 * (1 + d / 50),
-    "random forest": lambda n, d, _: float(0.1 + 6e-6 * n * np.sqrt(d * np.log2(n))),
+    "RBF-SVM": lambda n, d, k, _: 0.02 * k + 1.5e-7 * n**2 * (1 + d / 50),
+    "random forest": lambda n, d, *_: float(0.1 + 6e-6 * n * np.sqrt(d * np.log2(n))),
     # 100 trees, of more than two classes for each of them
-    "gradient boosting": lambda n, d, k: (
+    "gradient boosting": lambda n, d, k, _: (
         (1 if k == 2 else k) * min(31, 1 + n // 40) * (4e-3 + 1.2e-4 * d)
     ),
-}
-# and where numbers are missing, so long the more: EM takes hundreds of steps where rows are few
-EM_SECONDS: Mapping[str, Callable[[int, int, int], float]] = {
-    "LDA": lambda _, d, __: 1e-5 * d**3,
-    "QDA": lambda n, d, k: (7.5e-6 if n < k * (d + 2) else 1.5e-6) * k * d**3,
 }
 
 
 def seconds(name: str, size: FitSize) -> float:
     """Return what one fit takes, about; 0 where it is not known."""
-    found = SECONDS[name](*size[:3]) if name in SECONDS else 0.0
-    if name in EM_SECONDS:
-        found += EM_SECONDS[name](size.rows, size.holed, size.classes)
-    return found
+    return SECONDS[name](*size) if name in SECONDS else 0.0
 
 
 def known_model(name: str) -> KnownModel:
@@ -270,11 +265,9 @@ def affordable(
     """Return the known models that there is time to fit, and who takes too long, with the time."""
     times = {m.name: n_fits * seconds(m.name, size) for m in models}
     slow = {name: t for name, t in times.items() if t > ALLOWED.get(name, MOST_SECONDS)}
-    said = tuple(
-        f"{name} would take {'hours' if time > 3600 else f'about {time:,.0f} s'}"
-        for name, time in slow.items()
-    )
-    return tuple(m for m in models if m.name not in slow), said
+    said = {name: "hours" if t > 3600 else f"about {t:,.0f} s" for name, t in slow.items()}
+    left_out = tuple(f"{name} would take {time}" for name, time in said.items())
+    return tuple(m for m in models if m.name not in slow), left_out
 
 
 def _model(entry: Any, seed: int) -> ComparedModel:

@@ -1,11 +1,9 @@
 """Models compared by the rows they were both judged by: differences, and the one recommended."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -50,7 +48,7 @@ class RowLosses:
     readable: tuple[bool, ...]  # (M,)
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> RowLosses:
+    def of(cls, outcomes: Sequence[Outcome]) -> Self:
         most = max(outcomes, key=lambda o: o.n_rows)
         rows, first = np.unique(most.held_out.rows, return_index=True)
         losses = np.full((2, len(outcomes), len(rows)), np.nan)
@@ -65,10 +63,10 @@ class RowLosses:
         sizes = np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf)
         return cls(names, *of_rows, sizes, readable)
 
-    def within(self, rows: Floats) -> RowLosses:
+    def within(self, rows: Floats) -> Self:
         """Return the losses on some of the rows, given by a mask (n,)."""
-        kept = (self.losses[:, :, rows], self.weights[rows], self.folds[rows])
-        return RowLosses(self.names, *kept, self.overlap, self.sizes, self.readable)
+        of_rows = {"weights": self.weights[rows], "folds": self.folds[rows]}
+        return replace(self, losses=self.losses[:, :, rows], **of_rows)
 
     @cached_property
     def means(self) -> Floats:
@@ -113,12 +111,10 @@ class RowLosses:
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
-        """Return the simplest model that is about as good as the best.
-
-        None is significantly better; of those within one standard error of the least losses, it
-        can be written down and has the fewest parameters. One that is simpler still, with no more
-        errors, needs a log-loss within the error of the least alone.
-        """
+        """Return the simplest model that is about as good as the best."""
+        # none is significantly better; of those within one standard error of the least losses, it
+        # can be written down and has the fewest parameters; one that is simpler still, with no more
+        # errors, needs a log-loss within the error of the least alone
         real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         stated = [m for m in real if np.isfinite(self.losses[1, m]).any()]
         able = [m for m in stated or real if not self.is_beaten(m, 0)] or [real[0]]
@@ -164,7 +160,7 @@ class ChoiceEstimate:
     @classmethod
     def of_rows(
         cls, wrong: Floats, weights: Floats, overlap: float = 0.0, choices: Sequence[str] = ()
-    ) -> ChoiceEstimate:
+    ) -> Self:
         """Return the share of rows that are wrong, NaN apart: chosen by folds, or a test."""
         known = np.isfinite(wrong)
         w = weights[known]

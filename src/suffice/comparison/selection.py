@@ -5,15 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.comparison import judging
 from suffice.comparison.comparison import Comparison, compared, folds_for
-from suffice.comparison.judging import (
-    Outcome,
-    judged_fold,
-    learner_of,
-    notes_on,
-    outcome_of,
-    overheard,
-)
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
@@ -29,7 +22,7 @@ class Selection:
     comparison: Comparison  # what the choice went by
     criterion: str
     estimator: Any  # the pick, fitted on all rows but the test part
-    test: Outcome  # the pick on the test part
+    test: judging.Outcome  # the pick on the test part
     parts: Split
 
     @property
@@ -49,10 +42,8 @@ class Selection:
 
     def __repr__(self) -> str:
         low, high = (100 * bound for bound in self.test_interval)
-        return (
-            f"Selection({self.pick}: test error {100 * self.test_error:.1f} % on "
-            f"{len(self.parts.test)} rows, 95 % interval {low:.1f} – {high:.1f} %)"
-        )
+        error = f"test error {100 * self.test_error:.1f} % on {len(self.parts.test)} rows"
+        return f"Selection({self.pick}: {error}, 95 % interval {low:.1f} – {high:.1f} %)"
 
 
 def select(
@@ -84,10 +75,8 @@ def select(
         Judge by so many folds of all rows but the test part, instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
         What is to be least; ties of the error go to the lower log-loss.
-    random_state : int, default=0
-        Seed of the split, the folds and the default candidates.
-    progress : bool or function, optional
-        As in ``sf.compare``.
+    random_state, progress
+        As in ``sf.compare``; the seed is that of the split, too.
 
     Examples
     --------
@@ -105,19 +94,19 @@ def select(
         raise InvalidParameterError("validation=0 leaves no rows to choose by: set it, or cv=10")
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
-    learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
-    folds = cv or [
-        tuple(np.searchsorted(learnt_from, part.rows) for part in (parts.train, parts.validation))
-    ]
+    both = parts.train.rows, parts.validation.rows
+    learnt_from = np.sort(np.concatenate(both))
+    folds = cv or [tuple(np.searchsorted(learnt_from, rows) for rows in both)]
     X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
     judged_on = folds_for(X_known, y_known, folds, None, None, random_state)
     comparison = compared(candidates, judged_on, random_state, progress)
     pick = _pick(candidates, comparison, criterion)
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
-    with overheard() as caught:
-        result = judged_fold(learner_of(pick.estimator, X, is_plain=False), final, 0)
-    notes = list(notes_on(pick, final, caught))
-    outcome = outcome_of(pick, [result], final, notes, keep=False)
+    with judging.overheard() as caught:
+        learner = judging.learner_of(pick.estimator, X, is_plain=False)
+        result = judging.judged_fold(learner, final, 0)
+    notes = list(judging.notes_on(pick, final, caught))
+    outcome = judging.outcome_of(pick, [result], final, notes, keep=False)
     return Selection(comparison, criterion, result[0], outcome, parts)
 
 

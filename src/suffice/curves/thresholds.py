@@ -52,11 +52,8 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
-    """Return the area under the ROC curve, one class against the rest, mean over classes.
-
-    Of two classes one is enough; a class that all rows or none have does not count, and NaN is
-    returned where none counts.
-    """
+    """Return the area under the ROC curve, a class against the rest, mean over classes, or NaN."""
+    # of two classes one is enough; a class that all rows or none have does not count
     n_classes = scores.shape[1]
     areas = [
         roc_curve(truth == k, scores[:, k], weight).area
@@ -81,10 +78,8 @@ def precision_recall_curve(
 
 
 def _swept(event: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]:
-    """Return the distinct scores, ascending, and the weight of events and of others from each on.
-
-    Scores may be infinite; rows without weight count for nothing.
-    """
+    """Return distinct scores, ascending, and the weight of events and of others from each on."""
+    # scores may be infinite; rows without weight count for nothing
     happened, s = np.asarray(event, dtype=bool), np.asarray(score, dtype=np.float64)
     if happened.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
         msg = f"expected one score for each of {happened.shape} rows, found {s.shape} or NaN"
@@ -151,10 +146,9 @@ def cost_curve(
     """Return both errors for every threshold on the posterior of the class ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
-        raise InvalidParameterError(
-            f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: "
-            "expected two numbers not under zero, one of them over it"
-        )
+        found = f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}"
+        cure = "expected two numbers not under zero, one of them over it"
+        raise InvalidParameterError(f"{found}: {cure}")
     k = code_of(positive, rows.classes)
     p = np.exp(rows.log_posteriors[:, k])
     at, hits, alarms = _swept(rows.truth == k, p, rows.weight)

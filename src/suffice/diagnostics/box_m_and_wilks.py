@@ -58,10 +58,8 @@ class ClassSeparation(Diagnostic):
         differ = self.p_value <= LEVEL
         verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
         remark = columns_remark(self.left_out, weighted=self.weighted)
-        return (
-            f"{verdict} (Wilks' lambda = {self.wilks_lambda:.4g}, "
-            f"{p_statement(self.p_value)} by Rao's F){remark}"
-        )
+        account = f"Wilks' lambda = {self.wilks_lambda:.4g}, {p_statement(self.p_value)} by Rao's F"
+        return f"{verdict} ({account}){remark}"
 
 
 def class_separation(moments: Moments) -> ClassSeparation:
@@ -92,10 +90,9 @@ def class_separation(moments: Moments) -> ClassSeparation:
     d, q = used.n_features, int((moments.weights > 0).sum()) - 1
     v = moments.total_weight - q - 1
     if left_out and _rank_of_all_rows(moments) > d:
-        raise InvalidInputError(
-            f"columns {quoted(left_out)} differ between classes but not within them, alone or with "
-            "others: they tell classes apart without error; drop them (moments.select)"
-        )
+        found = "differ between classes but not within them, alone or with others"
+        cure = "they tell classes apart without error; drop them (moments.select)"
+        raise InvalidInputError(f"columns {quoted(left_out)} {found}: {cure}")
     roots = _roots(used, v)
     # t = √((d²q² − 4) / (d² + q² − 5)), or 1
     t = float(np.sqrt((d**2 * q**2 - 4) / (d**2 + q**2 - 5))) if d**2 + q**2 > 5 else 1.0
@@ -265,11 +262,10 @@ def _comparable(moments: Moments, present: Codes) -> Codes:
     codes = np.array([k for k in present if _has_full_rank(moments, k)], np.intp)
     left_out = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:
-        raise InvalidInputError(
-            "at least two classes must have a covariance of full rank; singular are those of "
-            f"{left_out}: drop columns (moments.select) or collect more rows than the "
-            f"{moments.n_features} features; weights are taken as counts"
-        )
+        found = "at least two classes must have a covariance of full rank; singular are those of"
+        rows = f"collect more rows than the {moments.n_features} features"
+        cure = f"drop columns (moments.select) or {rows}; weights are taken as counts"
+        raise InvalidInputError(f"{found} {left_out}: {cure}")
     if len(codes) < len(present):
         msg = f"Box's M leaves out the classes {left_out}: their covariance is singular"
         warnings.warn(msg, DegenerateDataWarning, stacklevel=3)

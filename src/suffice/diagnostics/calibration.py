@@ -42,11 +42,9 @@ class Calibration(Diagnostic):
         return [errors | {"stated_minus_observed": self.excess}]
 
     def __repr__(self) -> str:
-        account = (
-            f"calibration error {loss(self.calibration_error)}, where a calibrated model "
-            f"would show {loss(self.expected_error)}; {p_statement(self.p_value)}"
-        )
-        return f"{self._verdict()} ({account})"
+        found = f"calibration error {loss(self.calibration_error)}"
+        usual = f"where a calibrated model would show {loss(self.expected_error)}"
+        return f"{self._verdict()} ({found}, {usual}; {p_statement(self.p_value)})"
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -58,10 +56,9 @@ class Calibration(Diagnostic):
             return "Calibrated: no evidence against it"
         stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
         how = "too large" if self.excess > 0 else "too small"
-        return (
-            f"Its probabilities are {how}: it states {percent(stated)} on average for the "
-            f"predicted class and is right in {percent(stated - self.excess)}"
-        )
+        right = f"and is right in {percent(stated - self.excess)}"
+        said = f"it states {percent(stated)} on average for the predicted class {right}"
+        return f"Its probabilities are {how}: {said}"
 
 
 def calibration(
@@ -112,11 +109,8 @@ def calibration(
     if simulations < 19:
         msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    curve, rng = (
-        reliability(known.right, p.max(1).clip(max=1), bins=bins),
-        np.random.default_rng(random_state),
-    )
-    n, stated = curve.counts, curve.stated
+    curve = reliability(known.right, p.max(1).clip(max=1), bins=bins)
+    rng, n, stated = np.random.default_rng(random_state), curve.counts, curve.stated
     # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
     events = rng.binomial(n, np.clip(stated, 0, 1), (simulations, len(n)))
     null = np.abs(events / n - stated) @ (n / n.sum())  # errors of a calibrated model

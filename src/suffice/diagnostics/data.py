@@ -43,17 +43,11 @@ class DataChecks:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What casts doubt on an error counted on such rows, worst first."""
-        said = [
-            f"Column {s.column!r} {s.why}: make sure that it is known before the class is, or "
-            "leave it out"
-            for s in self.suspects
-        ]
+        cure = "make sure that it is known before the class is, or leave it out"
+        said = [f"Column {s.column!r} {s.why}: {cure}" for s in self.suspects]
         if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
-            copies = plural(self.n_duplicates, "row")
-            said.append(
-                f"{copies} of {self.n_rows:,} repeat others, so that some held-out rows were seen "
-                "in training"
-            )
+            copies = f"{plural(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others"
+            said.append(f"{copies}, so that some held-out rows were seen in training")
         return tuple(f"{each}." for each in said)
 
 
@@ -71,12 +65,8 @@ def data_checks(X: Any, y: Any) -> DataChecks:
             why = _numbering(values) or _alone(values[at], table.codes[at])
             if why:
                 suspects.setdefault(name, why)
-    impossible = [
-        Suspect(name, why)
-        for name, values in columns.items()
-        if values.dtype.kind == "f"
-        for why in _impossible(values)
-    ]
+    numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
+    impossible = [Suspect(n, why) for n, values in numbers.items() for why in _impossible(values)]
     found = tuple(Suspect(name, why) for name, why in suspects.items())
     many = any(len(np.unique(values)) > table.n_rows / 4 for values in columns.values())
     return DataChecks(table.n_rows, *_copies(table), many, found, tuple(impossible))
@@ -84,16 +74,13 @@ def data_checks(X: Any, y: Any) -> DataChecks:
 
 def _columns(table: Table) -> Iterator[tuple[str, Any]]:
     """Yield each column: numbers as they are, categories as codes."""
-    schema = table.schema
-    numbers = table.names or [f"x{j + 1}" for j in range(table.x.shape[1])]
-    if schema is not None:
-        numbers = [column.name for column in schema.numbers]
-    x = np.asarray(table.x, np.float64)
+    schema, x = table.schema, np.asarray(table.x, np.float64)
+    names = table.names if schema is None else [column.name for column in schema.numbers]
+    numbers = names or [f"x{j + 1}" for j in range(x.shape[1])]
     yield from ((str(name), x[:, j]) for j, name in enumerate(numbers))
     if schema is not None and table.indicators is not None:
-        groups = table.indicators[:, -len(schema.categories) :].T if schema.categories else ()
-        pairs = zip(schema.categories, groups, strict=True)
-        yield from ((category.name, codes) for category, codes in pairs)
+        groups = table.indicators.T[len(schema.filled) :]
+        yield from zip((c.name for c in schema.categories), groups, strict=True)
 
 
 def _copies(table: Table) -> tuple[int, int]:
@@ -130,19 +117,13 @@ def _alone(values: Any, codes: Codes) -> str:
 
         tree = DecisionTreeClassifier(max_leaf_nodes=2 * (int(codes.max()) + 1), random_state=0)
         error = float(1 - tree.fit(values[:, None], codes).score(values[:, None], codes))
-    else:
-        error = _error_by_level(values, codes)
+    else:  # the most frequent class of each level, where a row alone tells nothing
+        counts = np.zeros((int(values.max()) + 2, int(codes.max()) + 1))
+        np.add.at(counts, (values + 1, codes), 1)
+        error = float(1 - np.where(counts.sum(1) > 1, counts.max(1), 0).sum() / len(codes))
     if error > min(TOO_GOOD, TOO_GOOD_SHARE * base):
         return ""
     return f"alone predicts {percent(1 - error)} of the classes"
-
-
-def _error_by_level(levels: Codes, codes: Codes) -> float:
-    """Return the error of the most frequent class of each level; a row alone tells nothing."""
-    counts = np.zeros((int(levels.max()) + 2, int(codes.max()) + 1))
-    np.add.at(counts, (levels + 1, codes), 1)
-    right = np.where(counts.sum(1) > 1, counts.max(1), 0).sum()
-    return float(1 - right / len(codes))
 
 
 def _impossible(values: Floats) -> list[str]:

@@ -73,11 +73,10 @@ def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
     n_classes, names = int((moments.weights > 0).sum()), names_of(moments)
     degrees, n_varying = moments.total_weight - n_classes, len(_varying(moments))
     if degrees < max(n_varying, 1):
-        raise InvalidInputError(
-            f"weight {moments.total_weight:g} in {n_classes} classes leaves {degrees:g} degrees "
-            f"of freedom for {n_varying} features: use fewer features (moments.select) or more "
-            "rows; weights are taken as counts"
-        )
+        left = f"leaves {degrees:g} degrees of freedom for {n_varying} features"
+        cure = "use fewer features (moments.select) or more rows; weights are taken as counts"
+        msg = f"weight {moments.total_weight:g} in {n_classes} classes {left}: {cure}"
+        raise InvalidInputError(msg)
     kept = independent_columns(moments)
     if len(kept) == moments.n_features:
         return moments, ()

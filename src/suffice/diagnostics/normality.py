@@ -129,10 +129,9 @@ class Normality(Diagnostic):
         remarks = f"; a sample of {max(used)} rows of larger classes" if len(used) else ""
         flat = self.directions < self.n_features
         if flat.any():
-            spread = np.ptp(self.directions[flat]) > 0
-            few = " to ".join(map(str, np.unique(self.directions[flat])[[0, -1]][: 1 + spread]))
-            remarks += f"; only {few} of {self.n_features} directions vary in "
-            remarks += quoted(self.classes[flat])
+            ends = sorted({self.directions[flat].min(), self.directions[flat].max()})
+            few = f"{' to '.join(map(str, ends))} of {self.n_features} directions"
+            remarks += f"; only {few} vary in {quoted(self.classes[flat])}"
         if len(self.left_out):
             remarks += f"; too few rows to test {quoted(self.left_out)}"
         return f"{verdict} ({said}){remarks}"
@@ -170,10 +169,8 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     rows = [z for z in white if z is not None]
     tested = np.array([z is not None for z in white], bool)
     if not tested.all():
-        msg = (
-            f"no test of normality for classes {quoted(classes[~tested])}: rows that vary in r "
-            "directions must be at least r + 2, and vary at all"
-        )
+        why = "rows that vary in r directions must be at least r + 2, and vary at all"
+        msg = f"no test of normality for classes {quoted(classes[~tested])}: {why}"
         if not tested.any():
             raise InvalidInputError(f"{msg}: use fewer columns, or collect more rows")
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)

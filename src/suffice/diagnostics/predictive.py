@@ -7,23 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
-from suffice.diagnostics.diagnostic import (
-    Diagnostic,
-    checked_table,
-    columns_remark,
-    is_weighted,
-    names_of,
-    sampled,
-    simulated_p,
-    varying_columns,
-)
-from suffice.errors import (
-    DegenerateDataWarning,
-    FeatureMismatchError,
-    InvalidInputError,
-    InvalidParameterError,
-    UnknownLabelError,
-)
+from suffice import errors
+from suffice.diagnostics import diagnostic
 from suffice.model import GaussianModel
 from suffice.moments import Moments
 from suffice.table.matrix import as_matrix
@@ -78,12 +63,12 @@ def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
     from sklearn.base import clone
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
+        warnings.simplefilter("ignore", errors.DegenerateDataWarning)
         return clone(estimator).set_params(**settings).fit_moments(moments)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck(Diagnostic):
+class PredictiveCheck(diagnostic.Diagnostic):
     """Real rows beside rows drawn from the model; see ``predictive_check``."""
 
     figure: ClassVar[str] = "predictive check"
@@ -99,7 +84,7 @@ class PredictiveCheck(Diagnostic):
     def p_values(self) -> tuple[float, float]:
         """Of all classes together: p-values of distances, and of marginals."""
         parts = self.values[..., 0].sum(1), self.values[..., 1:].sum((1, 2))
-        distances, marginals = (float(simulated_p(each[0], each[1:])) for each in parts)
+        distances, marginals = (float(diagnostic.simulated_p(each[0], each[1:])) for each in parts)
         return distances, marginals
 
     @property
@@ -115,16 +100,11 @@ class PredictiveCheck(Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, and one for each of its features."""
         real, drawn = self.values[0], self.values[1:]
-        p, expected = simulated_p(real, drawn), drawn.mean(0)
+        found = {"statistic": real, "expected": drawn.mean(0)}
+        found["p_value"] = diagnostic.simulated_p(real, drawn)
         return [
-            {
-                "class": plain(self.classes[k]),
-                "what": what,
-                "statistic": float(real[k, j]),
-                "expected": float(expected[k, j]),
-                "p_value": float(p[k, j]),
-            }
-            for k in range(len(self.classes))
+            {"class": plain(label), "what": what, **{n: float(v[k, j]) for n, v in found.items()}}
+            for k, label in enumerate(self.classes)
             for j, what in enumerate(("distance", *self.feature_names))
         ]
 
@@ -135,7 +115,7 @@ class PredictiveCheck(Diagnostic):
         account = f"distances {said[0]}, marginals {said[1]}, {simulations} simulations"
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
-        remark += columns_remark(self.left_out)
+        remark += diagnostic.columns_remark(self.left_out)
         if self.p_value > LEVEL:
             return f"Data drawn from the model look like the real data ({account}){remark}"
         found = f"do not look like the real data: {'; '.join(self._found())}"
@@ -196,8 +176,8 @@ def predictive_check(
     estimator, X = _as_transformed(estimator, X)
     table, present = _matched(estimator, X, y, simulations)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
-    names, rng = names_of(estimator.moments_), np.random.default_rng(random_state)
-    seen = sampled(table.with_rows(x), max_rows, rng)
+    names, rng = diagnostic.names_of(estimator.moments_), np.random.default_rng(random_state)
+    seen = diagnostic.sampled(table.with_rows(x), max_rows, rng)
     rows = np.asarray(seen.x, np.float64)
     if len(rows) != estimator.moments_.counts.sum():
         estimator = refitted(estimator, rows, seen.codes)
@@ -205,12 +185,10 @@ def predictive_check(
     for _ in range(simulations):
         z = estimator.model_.sample_of(seen.codes, rng)
         found.append(discrepancy(refitted(estimator, z, seen.codes).model_, z, seen.codes, present))
-    n_used, n_rows = (
-        np.bincount(each.codes, minlength=table.n_classes)[present] for each in (seen, table)
-    )
+    classes, k = table.classes[present], table.n_classes
+    n_used, n_rows = (np.bincount(each.codes, minlength=k)[present] for each in (seen, table))
     values, quantiles = map(np.stack, zip(*found, strict=True))
-    named = table.classes[present], names
-    return PredictiveCheck(*named, n_used, n_rows, values, quantiles, left_out)
+    return PredictiveCheck(classes, names, n_used, n_rows, values, quantiles, left_out)
 
 
 def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -225,13 +203,13 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return estimator and rows without the columns that have no variance of their own."""
-    moments, names = estimator.moments_, names_of(estimator.moments_)
-    kept = varying_columns(moments)
+    moments, names = estimator.moments_, diagnostic.names_of(estimator.moments_)
+    kept = diagnostic.varying_columns(moments)
     if len(kept) == moments.n_features:
         return estimator, x, ()
     if not len(kept):
         msg = f"none of the columns {quoted(names)} varies within classes: nothing to compare"
-        raise InvalidInputError(msg)
+        raise errors.InvalidInputError(msg)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
     return _read(estimator, fewer), x[:, kept], left_out
@@ -241,20 +219,20 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
     """Return rows with their codes in the estimator's classes, and the classes that have rows."""
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
-        raise InvalidParameterError(msg)
-    if is_weighted(estimator.moments_):
+        raise errors.InvalidParameterError(msg)
+    if diagnostic.is_weighted(estimator.moments_):
         msg = "the estimator was fitted with weights, which cannot be simulated: fit without them"
-        raise InvalidParameterError(msg)
+        raise errors.InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
-        raise InvalidParameterError(msg)
-    table = checked_table(X, y)
+        raise errors.InvalidParameterError(msg)
+    table = diagnostic.checked_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
-        raise UnknownLabelError(msg)
+        raise errors.UnknownLabelError(msg)
     if table.n_features != estimator.model_.n_features:
         msg = f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
-        raise FeatureMismatchError(msg)
+        raise errors.FeatureMismatchError(msg)
     present = np.searchsorted(estimator.classes_, table.classes)
     return replace(table, classes=estimator.classes_, codes=present[table.codes]), present

@@ -19,15 +19,8 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 
 
 def page(server: Mapping[str, Any] | None = None) -> str:
-    """Return the lab as one HTML page, which asks nothing of any other place.
-
-    ``server`` tells a served page ``at`` which path Python answers, and the first ``table``.
-
-    Examples
-    --------
-    >>> page().startswith("<!doctype html>")
-    True
-    """
+    """Return the lab as one HTML page, which asks nothing of any other place."""
+    # ``server`` tells a served page ``at`` which path Python answers, and the first ``table``
     told = json.loads(_asset("scenes.json"))
     script = "\n".join(['"use strict";', *map(_module, MODULES), ""])
     options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}

@@ -1,7 +1,5 @@
 """The lab served to one person, on the loopback, behind a random token; tables shown in it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -13,12 +11,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from suffice import errors
-from suffice.curves.separation import separation
+from suffice.comparison import compare
+from suffice.comparison.models import known_model
+from suffice.curves.feature_separation import separation
 from suffice.estimators.gaussian import LDA
 from suffice.lab import page
 from suffice.moments import Moments
@@ -51,7 +51,7 @@ class LabTable:
     notes: list[str]
 
     @classmethod
-    def opened(cls, source: str, target: str | None = None) -> LabTable:
+    def opened(cls, source: str, target: str | None = None) -> Self:
         """Return the rows of the five largest classes, read by the library's own sources."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -77,7 +77,10 @@ class LabTable:
             x = LDA().fit(self.x, self.codes).transform(self.x)[:, :2]
             names = [f"discriminant {j + 1}" for j in range(x.shape[1])]
         else:
-            names = [*dict.fromkeys(self._furthest_apart() if axes is None else axes)]
+            if axes is None:  # those of the greatest variance between classes to that within
+                ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
+                axes = [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]
+            names = [*dict.fromkeys(axes)]
             if not 1 <= len(names) <= 2 or not set(names) <= set(self.names):
                 msg = f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
                 raise errors.InvalidInputError(msg)
@@ -92,11 +95,6 @@ class LabTable:
             "columns": self.names,
             "said": ". ".join(filter(None, [size, few, *self.notes])),
         }
-
-    def _furthest_apart(self) -> list[str]:
-        """Return the two columns of the greatest variance between classes to that within."""
-        ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
-        return [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]
 
 
 class Lab:
@@ -130,15 +128,11 @@ class Lab:
 
     def _fit(self, name: str, x: Any, y: Any, at: Any) -> bytes:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
-        from suffice.comparison.models import known_model
-
         model = known_model(name).make(0).fit(np.array(x), np.array(y))
         return bytes(np.asarray(model.predict_proba(np.array(at)), "<f8").tobytes())
 
     def _errors(self, x: Any = None, y: Any = None) -> dict[str, Any]:
         """Return cross-validated errors of several models, of the points or of all columns."""
-        from suffice.comparison import compare
-
         rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
         folds = min(10, int(np.bincount(codes).min()))
         result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
@@ -202,10 +196,9 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise errors.InvalidParameterError(
-            "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE "
-            "writes the page without it"
-        ) from error
+        cure = "pip install 'suffice[lab]'; --save FILE writes the page without it"
+        msg = f"serving the lab needs the extra 'lab': {cure}"
+        raise errors.InvalidParameterError(msg) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
         bound.bind((HOSTS[0], 0))  # any port that is free

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Patch
 
-from suffice.curves.separation import standardised_coefficients
+from suffice.curves.feature_separation import standardised_coefficients
 from suffice.errors import InvalidInputError
 from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane
 from suffice.plots import marks

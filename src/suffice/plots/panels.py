@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from suffice.curves.separation import separation
+from suffice.curves.feature_separation import separation
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.plots import marks

@@ -15,7 +15,7 @@ from suffice.comparison.judging import FromMoments, Outcome, learner_of, overhea
 from suffice.comparison.learning_curve import Growth, growth
 from suffice.comparison.paired import ChoiceEstimate
 from suffice.comparison.verdict import Verdict, verdict_on
-from suffice.curves.separation import separation
+from suffice.curves.feature_separation import separation
 from suffice.diagnostics import Calibration, calibration
 from suffice.diagnostics.data import DataChecks, data_checks
 from suffice.estimation.settings import is_open

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves.separation import separation
+from suffice.curves.feature_separation import separation
 from suffice.diagnostics.diagnostic import varying_columns
 from suffice.moments import Moments
 from suffice.reporting import blocks as page

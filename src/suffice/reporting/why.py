@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from suffice.comparison.models import core
-from suffice.curves.separation import separation, standardised_coefficients
+from suffice.curves.feature_separation import separation, standardised_coefficients
 from suffice.reporting import blocks as page
 from suffice.reporting.charts import plane
 from suffice.reporting.choosing import Findings

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.file_bytes import is_url, stamp_of
-from suffice.sources.files import File
+from suffice.sources.row_files import File
 from suffice.sources.source import Source, Telling, frames_of_scan, read_ahead
 from suffice.sources.summed import Summed, running_sums
 from suffice.table.schema import Schema
+from suffice.threads import in_order
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _REQUESTS = 16  # at a time, for the stamps of files
@@ -41,8 +41,8 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, source: Source, roles: Roles, **options: Any) -> None:
         self.path, self._files = Path(path), _by_path(source)
-        with ThreadPoolExecutor(_REQUESTS) as pool:  # before anything is read
-            self._stamps = dict(zip(self._files, pool.map(stamp_of, self._files), strict=True))
+        stamps = in_order(stamp_of, list(self._files), _REQUESTS)  # before anything is read
+        self._stamps = dict(zip(self._files, stamps, strict=True))
         self._question = {
             **source.files[0].reading.said,
             "features": list(roles.features),
@@ -55,20 +55,17 @@ class Checkpoint:
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
         self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
-        self._n_done, self._begun = (
-            0,
-            dict[str, int](),
-        )  # before: rows of whole files, and of others
+        self._n_done, self._begun = 0, dict[str, int]()  # before: rows of whole files, of others
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
         if self.path.exists():
             self._resume()
 
     def remaining(self) -> list[tuple[str, File, int]]:
         """Return the files still to be read, each with the rows to skip; the one begun first."""
-        done = {path for path, counted in self.counted.items() if counted.done}
-        rest = [(path, file) for path, file in self._files.items() if path not in done]
-        begun = [(p, f, self.counted[p].rows) for p, f in rest if p in self.counted]
-        return begun + [(p, f, 0) for p, f in rest if p not in self.counted]
+        rows = {path: counted.rows for path, counted in self.counted.items() if not counted.done}
+        rest = {*self._files} - {*self.counted}
+        left = [(p, f, rows.get(p, 0)) for p, f in self._files.items() if p in rest or p in rows]
+        return sorted(left, key=lambda each: each[0] in rest)
 
     def frames(self, columns: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
         for path, file, skip in self.remaining():
@@ -179,10 +176,6 @@ def summed_with_checkpoint(
             checkpoint.save(after=SECONDS)
             told(total.n_rows)
         checkpoint.note(checkpoint.summed)
-    except CheckpointError:
-        raise
-    except BaseException:
+    finally:
         checkpoint.save()
-        raise
-    checkpoint.save()
     return checkpoint.summed

@@ -2,13 +2,12 @@
 
 # rows that lack label or weight, or hold an infinite number, are left out, and a warning says so
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, cycle
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -33,21 +32,30 @@ class RowsRead:
     rows: int = 0
     unusable: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
+    new_levels: Mapping[str, int] = field(default_factory=dict)  # rows, by category
 
-    def __add__(self, other: RowsRead) -> RowsRead:
-        names = {**self.by_column, **other.by_column}
-        both = {n: self.by_column.get(n, 0) + other.by_column.get(n, 0) for n in names}
-        return RowsRead(self.rows + other.rows, self.unusable + other.unusable, both)
+    def __add__(self, other: Self) -> Self:
+        rows, unusable = self.rows + other.rows, self.unusable + other.unusable
+        lacking = dict(Counter(self.by_column) + Counter(other.by_column))
+        levels = dict(Counter(self.new_levels) + Counter(other.new_levels))
+        return type(self)(rows, unusable, lacking, levels)
 
     def say(self, outcome: str = "left out") -> None:
-        if not self.unusable:
-            return
-        worst = sorted(self.by_column.items(), key=lambda item: -item[1])[:_MOST_NAMED]
-        places = ", ".join(f"{name!r} ({count:,})" for name, count in worst)
-        more = ", …" if len(self.by_column) > _MOST_NAMED else ""
         rows = plural(self.rows, "row")
-        text = f"{self.unusable:,} of {rows} {outcome}: no usable value in {places}{more}"
-        warn(UnusedDataWarning(text, rows=self.unusable))
+        if self.unusable:
+            places = f"no usable value in {_counted(self.by_column)}"
+            why = places if self.by_column else "too far from all classes"
+            text = f"{self.unusable:,} of {rows} {outcome}: {why}"
+            warn(UnusedDataWarning(text, rows=self.unusable))
+        if self.new_levels:
+            where = f"{_counted(self.new_levels)} of {rows}"
+            warn(f"levels that the model has never seen count as empty cells: {where}")
+
+
+def _counted(columns: Mapping[str, int]) -> str:
+    worst = sorted(columns.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+    more = ", …" if len(columns) > _MOST_NAMED else ""
+    return ", ".join(f"{name!r} ({count:,})" for name, count in worst) + more
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -149,7 +149,8 @@ def _type_of(column: Column, dtype: Any) -> Any:
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
-    sample, wanted = source.sample, tuple(said.features or ())
+    sample, schema = source.sample, said.schema
+    wanted = tuple(_used(schema) if schema else said.features or ())
     _refuse_nothing(source)
     said = replace(said, categorical=(*said.categorical, *source.categorical))
     weight = () if said.weight is None else (said.weight,)
@@ -165,9 +166,9 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     unclear = (*(wanted or rest), target)
     _refuse_unclear(source, [name for name in unclear if name not in said.categorical])
     ids = id_columns(sample, skip=taken | set(wanted)) if said.ids is None else said.ids
-    schema = said.schema
     if schema is not None:
-        features = _used(schema)
+        features: Sequence[str] = wanted
+        _check_numeric(sample, [c.name for c in schema.numbers], source.label)
     elif said.features is None:
         columns = _learnt_from(source, [name for name in rest if name not in ids], ids, said)
         features, schema = [c.name for c in columns], _schema_of(columns)
@@ -348,6 +349,7 @@ def _repeats(values: pl.Series) -> bool:
 
 def _check_target(column: pl.Series, label: str) -> None:
     kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    values = values.filter(values.is_finite()) if values.dtype.is_float() else values
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or values.dtype.is_decimal()
     parts = written and (values != values.round()).any()
@@ -377,7 +379,9 @@ def _learnt_from(
     whole = small and len(source.files) <= 1  # all rows that there are
     for name in names:
         values, levels = values_of(sample, name), name in said.categorical
-        reason = _useless(values, whole=whole, levels=levels) if said.categories else _odd(values)
+        reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
+        if said.categories:
+            reason = _useless(values, whole=whole, levels=levels)
         if reason:
             left_out.setdefault(reason, []).append(name)
         else:
@@ -396,10 +400,6 @@ def _learnt_from(
         n_columns = sum(map(len, left_out.values()))
         warn(UnusedDataWarning(f"columns left out: {told}", columns=n_columns))
     return columns
-
-
-def _odd(values: pl.Series) -> str:
-    return {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
 
 
 def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:

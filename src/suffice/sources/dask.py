@@ -2,8 +2,6 @@
 
 # in an order that the number of parts fixes: the same bits whichever worker ran what, how often
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +15,7 @@ from suffice.errors import ClusterError, InvalidInputError, InvalidParameterErro
 from suffice.sources import frames
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
-from suffice.sources.files import File
+from suffice.sources.row_files import File
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast, frames_of_scan
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
@@ -192,17 +190,15 @@ def _parts(source: Any) -> _Parts:
 
 
 def _first_rows(client: Any, parts: _Parts) -> Source:
-    heads: list[Any] = []
-    n_rows = 0
-    for at, part in parts:
-        (future,) = _applied(client, _head, [(at, part)])
-        head = _awaited(client, future)
-        pair = isinstance(head, tuple)
-        heads.append(head if pair or not heads else frames.alike(head, heads[0], _name(at)))
-        n_rows += len(head[1]) if pair else head.height
-        if n_rows >= SAMPLE_ROWS:
-            break
-    return frames.opened_chunks(heads)
+    def heads() -> Iterator[Any]:
+        first = None
+        for at, part in parts:
+            (future,) = _applied(client, _head, [(at, part)])
+            head = _awaited(client, future)
+            first = head if first is None else first
+            yield head if isinstance(head, tuple) else frames.alike(head, first, _name(at))
+
+    return frames.opened_chunks(heads())  # which takes no more of them than it looks at
 
 
 def _applied(client: Any, function: Any, parts: _Parts, *question: Any) -> Any:
@@ -257,14 +253,10 @@ def _sums_of_piece(piece: _Piece, roles: Roles, columns: Any, options: Any) -> S
 
 
 def summed_files(
-    source: Source,
-    client: Any,
-    roles: Roles,
-    told: Telling,
-    checkpoint: Checkpoint | None = None,
-    **options: Any,
+    source: Source, client: Any, roles: Roles, told: Telling, **options: Any
 ) -> Summed:
     """Return the sums of files, by the workers; rows that a checkpoint counts are not read."""
+    checkpoint: Checkpoint | None = options.pop("checkpoint", None)
     rest = checkpoint.remaining() if checkpoint else [("", file, 0) for file in source.files]
     pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
     question = roles, roles.columns(source.sample), options

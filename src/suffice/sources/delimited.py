@@ -1,7 +1,5 @@
 """Tables of separated text, known by their first bytes (layout) and their first rows (spelling)."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
@@ -11,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -49,7 +47,7 @@ class Layout:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Layout:
+    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Self:
         encoding = reading.encoding or _encoding(head)
         text = _decoded(head, encoding, label)
         lines = text.split("\n")
@@ -206,7 +204,7 @@ class TextTable:
     @classmethod
     def of(
         cls, head: bytes, table: Any, reading: TextStyle, label: str, separator: str | None
-    ) -> TextTable:
+    ) -> Self:
         """Return the table that starts with bytes ``head``, and stands in the file ``table``."""
         layout = Layout.of(head, reading, label, separator)
         text = _sampled(table, head, layout, label)
@@ -231,11 +229,11 @@ class TextTable:
             return self.scan_stream(pieces_in(path), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
-        check = partial(refuse_open_quotes, path, self.layout, self.label)
+        check = partial(check_rows, path, self.layout, self.label, tell=True)
         return Scan(self.label, quick, slow, check=check)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
-        blocks = text_rows(pieces, self.layout, self.label)
+        blocks = text_rows(pieces, self.layout, self.label, tell=True)
         return scan_of_blocks(blocks, lambda b: self._rows(io.BytesIO(b), columns), self.label)
 
     def _rows(
@@ -278,16 +276,16 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:
-            refuse_open_quotes(table, layout, label)
+            check_rows(table, layout, label)
             raise
     if b'"' in head and any(column.str.contains("\n", literal=True).any() for column in text):
-        refuse_open_quotes(table, layout, label)
+        check_rows(table, layout, label)
     return text
 
 
-def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise where a quote in a file swallows rows."""
-    for _ in text_rows(pieces_in(path), layout, label):
+def check_rows(path: Path | str, layout: Layout, label: str, *, tell: bool = False) -> None:
+    """Raise where a quote in a file swallows rows; ``tell`` of rows that lack fields."""
+    for _ in text_rows(pieces_in(path), layout, label, tell=tell):
         pass
 
 

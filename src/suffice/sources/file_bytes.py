@@ -7,6 +7,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError, InvalidParameterError, extra
+from suffice.errors import InvalidInputError, InvalidParameterError, extra, warn
 from suffice.sources.source import batches_of, reading_of
 
 if TYPE_CHECKING:
@@ -180,12 +181,19 @@ def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
     return io.IncrementalNewlineDecoder(decoder, translate=True)
 
 
-def text_rows(pieces: Iterable[bytes], layout: Layout, label: str) -> Iterator[bytes]:
+def text_rows(
+    pieces: Iterable[bytes], layout: Layout, label: str, *, tell: bool = False
+) -> Iterator[bytes]:
     """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row."""
     # raises where a quote that is not closed swallows rows, which no reader tells
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
-    return line_blocks(_without_lines(pieces, layout.n_before), _RowEnds(layout, label))
+    ends = _RowEnds(layout, label)
+    yield from line_blocks(_without_lines(pieces, layout.n_before), ends)
+    if tell and ends.short:
+        have = "1 line has" if len(ends.short) == 1 else f"{len(ends.short):,} lines have"
+        few = f"{have} fewer fields than there are columns, line {ends.short[0]:,} the first"
+        warn(f"{label}: {few}: what they lack counts as empty")
 
 
 def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
@@ -235,6 +243,7 @@ class _RowEnds:
         self._label, self._comment = label, (layout.comment or "").encode()
         self._separator, self._width = layout.separator, len(layout.names)
         self._line = layout.n_before + 1  # number of the next line
+        self.short = list[int]()  # lines that lack fields, or are blank
 
     def __call__(self, data: bytes, *, last: bool = False) -> int:
         """Return where the last whole row of some bytes ends."""
@@ -254,8 +263,26 @@ class _RowEnds:
                 end = int(starts[odd[-1]])
                 if last or len(data) - end > 2 * BLOCK:
                     self._refuse(odd[-1])
-        self._line += data.count(b"\n", 0, end)
+        n_lines = data.count(b"\n", 0, end)
+        marks = data.count(self._separator.encode(), 0, end)
+        if b'"' in data or marks != n_lines * (self._width - 1):
+            self.short += [self._line + at for at in self._short_rows(data[:end])]
+        self._line += n_lines
         return end
+
+    def _short_rows(self, data: bytes) -> list[int]:
+        """Return the lines, counted from none, where rows with too few fields begin."""
+        mark = self._separator.encode()
+        if self._comment:  # whose quotes are none; its lines are as whole as any
+            comment = rb"(?m)^" + re.escape(self._comment) + rb".*$"
+            data = re.sub(comment, mark * (self._width - 1), data)
+        letters = np.frombuffer(data, np.uint8)
+        quotes, marks, lines = (np.flatnonzero(letters == code) for code in b'"' + mark + b"\n")
+        marks, ends = (at[np.searchsorted(quotes, at) % 2 == 0] for at in (marks, lines))
+        short = np.diff(np.searchsorted(marks, ends), prepend=0) < self._width - 1
+        starts = np.searchsorted(lines, np.append(0, ends[:-1] + 1))
+        found: list[int] = starts[short].tolist()
+        return found
 
     def _is_row(self, lines: bytes) -> bool:
         text, mark = lines.decode("utf-8", "replace"), self._separator

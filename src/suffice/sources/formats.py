@@ -1,7 +1,5 @@
 """Kinds of files: how a table of each is sampled, scanned and written."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -10,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import polars as pl
 
@@ -37,13 +35,13 @@ class TypedTable:
     remarks, doubts = (), _NO_DOUBTS
 
     @classmethod
-    def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> TypedTable:
+    def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> Self:
         n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path)):
             return cls(str(path), _cut(scanner(path), 0, n_rows), scanner)
 
     @classmethod
-    def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> TypedTable:
+    def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> Self:
         label, n = label or str(path), SAMPLE_ROWS
         with reading_of(label):
             sample = pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect()

@@ -1,7 +1,5 @@
 """Tables in memory, and tables that arrive in batches: streams, iterables of frames or (X, y)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -84,8 +82,7 @@ def as_frame(frame: Any) -> Any:
 
 def collected(frame: Any) -> pl.DataFrame:
     """Return any table as one in memory."""
-    known = as_frame(frame)
-    return known.collect() if isinstance(known, pl.LazyFrame) else known
+    return as_frame(frame).lazy().collect()  # type: ignore[no-any-return]
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
 from suffice.sources.dask import is_dask, opened_collection, summed_files
 from suffice.sources.file_bytes import paths_of
-from suffice.sources.files import file_source, open_named
+from suffice.sources.row_files import file_source, open_named
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
 from suffice.sources.sql.database import TableSource, is_database, is_table, table_at

@@ -1,11 +1,9 @@
 """``sf.predict_stream``: rows of any number, from anywhere, to answers in a file, in order."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -20,6 +18,7 @@ from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, Telling, TextStyle
+from suffice.table.mixed import levels_of
 from suffice.threads import over_stream
 from suffice.typing import Floats
 
@@ -34,23 +33,21 @@ class Answers:
 
     classifier: Classifier
     roles: Roles
-    names: tuple[str, ...]  # label, then posteriors, log density and outlier if it has them
+    schema: Mapping[str, Any]  # of label, then posteriors, log density and outlier if it has them
     threshold: float | None  # log density of an outlier; None: no density to judge by
 
     @classmethod
     def of(
-        cls,
-        classifier: Classifier,
-        roles: Roles,
-        prefix: str = "",
-        outlier_rate: float = OUTLIER_RATE,
-    ) -> Answers:
-        dense = classifier.has_density
-        labels = classifier.classes.tolist() if classifier.has_posterior else []
-        words = ["label", *(f"p_{label}" for label in labels)]
-        words += ["log_density", "outlier"] if dense else []
-        threshold = outlier_threshold(classifier, outlier_rate) if dense else None
-        return cls(classifier, roles, tuple(prefix + word for word in words), threshold)
+        cls, classifier: Classifier, roles: Roles, prefix: str = "", rate: float = OUTLIER_RATE
+    ) -> Self:
+        labels, dense = classifier.classes.tolist(), classifier.has_density
+        types: dict[str, Any] = {"label": pl.Series(labels).dtype}
+        types |= {f"p_{label}": pl.Float64() for label in labels if classifier.has_posterior}
+        types |= {"log_density": pl.Float64(), "outlier": pl.Boolean()} if dense else {}
+        schema = {prefix + word: dtype for word, dtype in types.items()}
+        return cls(
+            classifier, roles, schema, outlier_threshold(classifier, rate) if dense else None
+        )
 
     def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
         """Return kept columns and answers of some rows, and what could not be answered."""
@@ -66,14 +63,18 @@ class Answers:
         kept = [frame.get_column(roles.copied(n)).alias(n) for n in roles.kept]
         lacking, holes = answers.to_series(-1).is_null(), self.classifier.allow_missing
         gaps = gaps_in(x.T, roles.numbers, holes=holes) if lacking.any() else {}
-        return pl.DataFrame([*kept, *answers]), RowsRead(frame.height, int(lacking.sum()), gaps)
+        read = RowsRead(frame.height, int(lacking.sum()), gaps, self._new_levels(frame))
+        return pl.DataFrame([*kept, *answers]), read
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        numbers = len(self.names) - 1 - (self.threshold is not None)
-        types = [pl.Series(self.classifier.classes.tolist()).dtype, *[pl.Float64()] * numbers]
-        types += [pl.Boolean()] if self.threshold is not None else []
-        return dict(zip(self.names, types, strict=True))
+    def _new_levels(self, frame: pl.DataFrame) -> dict[str, int]:
+        """Return how many rows have a level that is not known, where any has, by category."""
+        counts, schema = dict[str, int](), self.roles.schema
+        for category in schema.categories if schema else ():
+            column, known = frame.get_column(category.name), {*category.levels}
+            if not (category.other or known.issuperset(levels_of(column.unique()).levels)):
+                found = levels_of(column)
+                counts[category.name] = int((category.codes_of(*found)[found.codes >= 0] < 0).sum())
+        return counts
 
     def to(self, x: Any) -> pl.DataFrame:
         """Return a frame of answers (n rows); null where a row has none."""
@@ -99,7 +100,7 @@ class Answers:
         if self.threshold is not None:
             density = pl.Series(classifier.log_density(x))
             columns += [density, density < self.threshold]
-        named = zip(self.names, columns, strict=True)
+        named = zip(self.schema, columns, strict=True)
         return pl.DataFrame([column.alias(name) for name, column in named])
 
     def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
@@ -113,7 +114,7 @@ class Answers:
 
     def _halved(self, x: Any) -> pl.DataFrame:
         if len(x) == 1:
-            return pl.DataFrame({name: [None] for name in self.names}, schema=self.schema)
+            return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
         middle = len(x) // 2
         return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
 
@@ -188,16 +189,15 @@ def predict_stream(
     classifier = classifier_of(estimator)
     if classifier.has_density or classifier.encoding is not None:
         classifier = classifier.allowing_missing()
-    coded = classifier.encoding
-    names = classifier.feature_names if coded is None else coded.schema.names
+    schema = classifier.encoding.schema if classifier.encoding else None
+    names = schema.names if schema else classifier.feature_names
     reading = TextStyle(delimiter, tuple(missing), **text)
     plain = None if is_dask(source) else opened_for_scoring(source, names)
     opened = plain or open_source(source, reading, client)
-    schema = None if coded is None else coded.schema
     options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
     roles = roles_for_predicting(opened, names, classifier.n_features, options)
     answers = Answers.of(classifier, roles, prefix, outlier_rate)
-    for name in sorted(set(roles.kept) & set(answers.names)):
+    for name in sorted(set(roles.kept) & set(answers.schema)):
         msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
         raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)

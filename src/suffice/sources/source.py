@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -19,7 +19,7 @@ from suffice.text.lists import without_passwords
 
 if TYPE_CHECKING:
     from suffice.sources.columns import Roles
-    from suffice.sources.files import File
+    from suffice.sources.row_files import File
     from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
@@ -48,9 +48,8 @@ class TextStyle:
 
     @property
     def said(self) -> dict[str, Any]:
-        plain = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
-        told = ((name, value) for name, value, usual in plain if value != usual)
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in told}
+        said, usual = asdict(self), asdict(TextStyle())
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in said.items() if v != usual[n]}
 
     @property
     def marks(self) -> tuple[str, ...]:

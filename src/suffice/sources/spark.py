@@ -1,7 +1,5 @@
 """Spark frames, summed and scored by the executors: sums and answers come back to the driver."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,13 +91,10 @@ def _told(work: Callable[[], Any]) -> Any:
         text = str(error)
         if found := _OURS.search(text):
             raise InvalidInputError(f"{_LABEL}: {found[2]}") from error
-        raise ClusterError(_failure(text)) from error
-
-
-def _failure(text: str) -> str:
-    if lacking := _LACKING.search(text):
-        cure = "or set PYSPARK_PYTHON to a Python that has it before Spark starts"
-        return f"the Spark workers lack {lacking[1]!r}: install the same suffice there, {cure}"
-    known = _CONDITION.search(text)
-    reason = known[0] if known else text.strip().splitlines()[0]
-    return f"{_LABEL} cannot be summed ({reason.strip()}): see the log of Spark"
+        known = _CONDITION.search(text)
+        reason = (known[0] if known else text.strip().splitlines()[0]).strip()
+        msg = f"{_LABEL} cannot be summed ({reason}): see the log of Spark"
+        if lacking := _LACKING.search(text):
+            cure = "or set PYSPARK_PYTHON to a Python that has it before Spark starts"
+            msg = f"the Spark workers lack {lacking[1]!r}: install the same suffice there, {cure}"
+        raise ClusterError(msg) from error

@@ -98,10 +98,12 @@ def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelli
     found = {name: plain[name] or _possible(columns[name], style) for name in columns}
     clear = {ways[0].decimal for name, ways in found.items() if _tells(ways, columns[name])}
     if "," in clear or style.delimiter == ";" or any(len(ways) > 1 for ways in found.values()):
+        grouped = Numbers(",", ".")  # of plain numbers, too, points may be those of thousands
         for name, ways in found.items():
             if isinstance(ways[0], Numbers) and ways[0].native and not ways[0].whole:
-                found[name] = ways = _reopened(ways[0], columns[name])
-                clear |= {"."} if len(ways) == 1 else set()
+                fits = grouped.fits(columns[name])
+                ways += [_exact(grouped, columns[name])] if fits else []
+                clear |= set() if fits else {"."}
     settled = {
         name: (ways[0], "") if len(ways) == 1 else _settled(name, columns[name], clear, style)
         for name, ways in found.items()
@@ -179,12 +181,6 @@ def _two_ways(cells: pl.Series, style: TextStyle) -> str:
     most = max(fits, key=lambda fit: (fit[0], fit.sum()))
     odd = (~most).arg_max() or len(cells) - 1
     return f"writes numbers in two ways, {cells[0]!r} and {cells[odd]!r} in row {odd + 1:,}"
-
-
-def _reopened(plain: Numbers, cells: pl.Series) -> list[Any]:
-    """Return plain numbers, and numbers with points for thousands where those fit as well."""
-    grouped = Numbers(",", ".")
-    return [plain, _exact(grouped, cells)] if grouped.fits(cells) else [plain]
 
 
 def _settled(name: str, cells: pl.Series, clear: set[str], style: TextStyle) -> tuple[Any, str]:

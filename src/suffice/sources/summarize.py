@@ -14,12 +14,13 @@ from suffice.sources.frames import array_chunks
 from suffice.sources.opening import on_cluster, open_source
 from suffice.sources.source import Progress, Source, TextStyle
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
+from suffice.table.schema import Schema
 
 
 def summarize(
     source: Any,
     target: Any = None,
-    features: Sequence[str] | None = None,
+    features: Sequence[str] | Schema | None = None,
     weight: Any = None,
     groups: str | None = None,
     *,
@@ -53,7 +54,8 @@ def summarize(
         For an array, the labels (n,); ``weight`` is then an array too.
     features : list of str, optional
         The columns to sum; by default every column that has no other role and tells something:
-        numbers, dates (as days since 1970), text and truth values (as categories).
+        numbers, dates (as days since 1970), text and truth values (as categories). The ``schema``
+        of other moments: its columns, with the levels that they have there.
     weight : str, optional
         The column of row weights.
     groups : str, optional
@@ -100,33 +102,28 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    sums: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
-    sums["device"] = device
+    sums: Any = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs, "device": device}
     options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
     reading = TextStyle(delimiter, tuple(missing), method=method, **text)
     opened = open_source(source, reading, client)
+    apart = {"rows without named columns": opened.roles, "checkpoint": checkpoint, "client": client}
+    for name in [name for name, value in apart.items() if groups is not None and value is not None]:
+        msg = f"groups and {name} do not go together: sum the parts of each group apart"
+        raise InvalidParameterError(msg)
     if opened.roles is not None:
-        _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
     if groups is not None:
         check_names(opened, [groups])
         ignore = (*ignore, groups)
-    said = ColumnOptions(target, features, weight, ignore, ids, tuple(categorical))
-    roles = roles_for_learning(opened, said)
+    said = ColumnOptions(target, None, weight, ignore, ids, tuple(categorical))
+    known: Any = {"schema" if isinstance(features, Schema) else "features": features}
+    roles = roles_for_learning(opened, replace(said, **known))
     if groups is not None:
-        _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
         return sums_by_column(opened, roles, groups, progress, **sums)
     return summarize_source(opened, roles, **options)
-
-
-def _refuse_with_groups(groups: str | None, **options: Any) -> None:
-    for name, value in options.items():
-        if groups is not None and value is not None:
-            msg = f"groups and {name} do not go together: sum the parts of each group apart"
-            raise InvalidParameterError(msg)
 
 
 def summarize_source(

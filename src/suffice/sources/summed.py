@@ -111,10 +111,7 @@ def sums_by_column(
 
 
 def sums_by_key(
-    rows: Iterator[Chunk],
-    keys_of: Callable[[Chunk], Any],
-    n_jobs: int | None = None,
-    **options: Any,
+    rows: Iterator[Chunk], keys_of: Callable[..., Any], n_jobs: int | None = None, **options: Any
 ) -> dict[Any, Moments]:
     """Return the sums of the rows of each key, in the order of the keys."""
     sums: dict[Any, Moments] = {}

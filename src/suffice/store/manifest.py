@@ -6,7 +6,6 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
@@ -27,6 +26,7 @@ from suffice.sources.file_bytes import PACKED, is_url, paths_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.database import is_database
 from suffice.store.place import Place
+from suffice.threads import in_order
 
 _NAME, _FORMAT = "manifest", 1
 _MANY = 8  # entries of one beginning whose sum is worth keeping
@@ -89,13 +89,13 @@ class Manifest:
     @classmethod
     def read(cls, place: Place, *, begin: bool = False) -> "Manifest":
         """Return what a store holds, after checking that it is whole; or begin the store."""
-        kept = place.get(_NAME)
-        if kept is None and not place.names("objects"):
+        found = place.get(_NAME)
+        if found is None and not place.names("objects"):
             if begin:
                 cls()._write(place)  # before any object, so that it is never lost unseen
                 return cls()
             raise InvalidInputError(f"there is no store of moments at {place.label}: begin by add")
-        digest, _, text = (kept or b"").partition(b"\n")
+        digest, _, text = (found or b"").partition(b"\n")
         if digest != sha256(text).hexdigest().encode():
             cure = "restore it from a backup, or count the files into a new store"
             raise FileFormatError(f"the manifest of {place.label} is damaged or gone: {cure}")
@@ -103,7 +103,8 @@ class Manifest:
         told = json.loads(first)
         if told["format"] != _FORMAT:
             raise FileFormatError(f"{place.label} is of format {told['format']}: upgrade suffice")
-        return cls(tuple(map(_entry, told["entries"])), tuple(records))
+        kept = [{**e, "file": e["file"] and FileStamp(*e["file"])} for e in told["entries"]]
+        return cls(tuple(Entry(**entry) for entry in kept), tuple(records))
 
     def _write(self, place: Place) -> None:
         """Take the place of the manifest before: the moment when a change is made."""
@@ -117,10 +118,6 @@ class Manifest:
     @property
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(record) for record in self.records]
-
-    @property
-    def withdrawn(self) -> set[str]:
-        return {content for record in self.log for content in record["withdrawn"]}
 
     def change(
         self, place: Place, action: str, partition: str, why: str, new: Sequence[Entry]
@@ -150,11 +147,10 @@ class Manifest:
         files = [(entry.file, entry.partition) for entry in self.entries if entry.file]
         by_address = {file.address: (file, where) for file, where in files}
         by_content = {file.content: where for file, where in files}
-        found, withdrawn = {name: list[FileStamp]() for name in groups}, self.withdrawn
+        withdrawn = {content for record in self.log for content in record["withdrawn"]}
+        found = {name: list[FileStamp]() for name in groups}
         paths = [(name, path) for name in groups for path in _paths(groups[name])]
-        with ThreadPoolExecutor(_REQUESTS) as pool:
-            asked = pool.map if len(paths) > 1 else map
-            stamps = list(asked(FileStamp.of, (path for _, path in paths)))
+        stamps = list(in_order(FileStamp.of, [path for _, path in paths], _REQUESTS))
         for (partition, path), now in zip(paths, stamps, strict=True):
             before, where = by_address.get(now.address, (now, None))
             same = where is not None and before[:3] == now[:3]
@@ -168,10 +164,6 @@ class Manifest:
             elif holder is None and tell:
                 warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
         return found
-
-
-def _entry(told: dict[str, Any]) -> Entry:
-    return Entry(**{**told, "file": told["file"] and FileStamp(*told["file"])})
 
 
 def packed(moments: Moments) -> bytes:
@@ -236,6 +228,8 @@ def are_files(data: Any) -> bool:
 def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
     if partition == "" or (partition is None and not are_files(data)):
+        if isinstance(data, (str, Path)) and Path(data).suffix and not is_database(data):
+            raise InvalidInputError(f"there is no file {str(data)!r}: check the path")
         raise InvalidParameterError("the rows come without a name: name their partition")
     if partition is not None:
         return {partition: data}
@@ -246,13 +240,7 @@ def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
 
 
 def partition_of(path: str) -> str:
-    """Return the hive folders of a file, or else its name without its ending.
-
-    Examples
-    --------
-    >>> partition_of("in/day=2026-11-01/part-0.parquet"), partition_of("in/2026-11-01.csv.gz")
-    ('day=2026-11-01', '2026-11-01')
-    """
+    """Return the hive folders of a file, or else its name without its ending."""
     place = Path(path)
     hive = [folder for folder in place.parts[:-1] if "=" in folder]
     while place.suffix.lower() in _ENDINGS:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from suffice import errors
 from suffice.moments import Moments
@@ -15,6 +15,8 @@ from suffice.sources.summarize import summarize
 from suffice.store.manifest import Entry, Manifest, are_files, by_partition, packed, total_of
 from suffice.store.place import place_of
 from suffice.text.lists import quoted
+
+_Decision: TypeAlias = Callable[[Manifest], Sequence[Entry] | None]
 
 
 class _Part(NamedTuple):
@@ -185,12 +187,7 @@ class MomentStore:
         return [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
 
     def _change(
-        self,
-        action: str,
-        partition: str,
-        why: str,
-        parts: Sequence[_Part],
-        decide: Callable[[Manifest], Sequence[Entry] | None],
+        self, action: str, partition: str, why: str, parts: Sequence[_Part], decide: _Decision
     ) -> bool:
         """Give a partition the entries that are decided on, None for no change, in one commit."""
         with self._place.writing() as place:
@@ -217,7 +214,7 @@ def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
     return {
         "target": entry.target,
         "weight": entry.weight,
-        "features": schema.names if schema else sums.feature_names,
+        "features": schema or sums.feature_names,
         "categorical": [column.name for column in schema.categories] if schema else [],
         "storage": sums.storage,
         "fourth": sums.fourth is not None,

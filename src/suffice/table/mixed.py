@@ -121,9 +121,6 @@ def category_of(name: str, value: Levels) -> Category:
     return column
 
 
-# --- what each library's columns hold ------------------------------------------------------
-
-
 def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
     if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
         array = np.asarray(X)

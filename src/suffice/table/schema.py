@@ -1,12 +1,10 @@
 """The columns of a mixed table: numbers, categories with their levels, and what is left out."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -25,7 +23,7 @@ class Number:
     fill: float | None = None  # None: an empty cell stays NaN
     kind = "number"
 
-    def merged(self, other: Number) -> Number:
+    def merged(self, other: Self) -> Self:
         return replace(self, fill=other.fill) if self.fill is None else self
 
 
@@ -52,15 +50,16 @@ class Category:
         """What a cell of each level holds."""
         return (*self.levels, *[None] * self.missing, *["(other)"] * self.other)
 
-    def merged(self, other: Category) -> Category:
+    def merged(self, other: Self) -> Self:
         """Return the column with the levels of both sides."""
         # a level that one side may have counted among its others is counted so on both
         sides = (self, other)
         rare = {x for a, b in (sides, sides[::-1]) if a.other for x in {*b.levels} - {*a.levels}}
         levels = tuple(sorted({*self.levels, *other.levels} - rare))
-        return Category(self.name, levels, self.missing or other.missing, self.other or other.other)
+        empty, rest = self.missing or other.missing, self.other or other.other
+        return type(self)(self.name, levels, empty, rest)
 
-    def capped(self, weights: Floats) -> Category:
+    def capped(self, weights: Floats) -> Self:
         """Return the column with its rare levels counted together, by the weight of each."""
         if len(self.levels) <= MOST_LEVELS:
             return self
@@ -140,7 +139,7 @@ class Schema:
         levels = [f"{c.name}={level}" for c in self.categories for level in c.level_names]
         return (*numbers, *holes, *levels)
 
-    def merged(self, other: Schema) -> Schema:
+    def merged(self, other: Self) -> Self:
         """Return the schema of both sides: levels of either, and the same columns in one order."""
         if self == other:
             return self
@@ -149,18 +148,15 @@ class Schema:
             differ = sorted(set(self.names) ^ set(theirs))
             msg = f"only one side has the column {quoted(differ, 5)}: collect the same columns"
             raise FeatureMismatchError(msg)
-        return Schema(tuple(_both(c, theirs[c.name]) for c in self.columns))
+        return type(self)(tuple(_both(c, theirs[c.name]) for c in self.columns))
 
-    def places_in(self, wider: Schema) -> Codes:
+    def places_in(self, wider: Self) -> Codes:
         """Return where each feature lies in another schema, −1 where it has no place."""
         place = {name: at for at, name in enumerate(wider.feature_names)}
         others = {c.name: place.get(f"{c.name}=(other)", -1) for c in wider.categories}
         plain = [place.get(name, -1) for name in self.feature_names[: self.first_level]]
-        levels = [
-            place.get(f"{c.name}={level}", others.get(c.name, -1))
-            for c in self.categories
-            for level in c.level_names
-        ]
+        own = ((c.name, level) for c in self.categories for level in c.level_names)
+        levels = [place.get(f"{name}={level}", others.get(name, -1)) for name, level in own]
         return np.array([*plain, *levels], np.intp)
 
     @property
@@ -173,20 +169,17 @@ class Schema:
         """Whether a category has more levels than are kept apart."""
         return any(len(c.levels) > MOST_LEVELS for c in self.categories)
 
-    def capped(self, level_weights: Floats) -> Schema:
+    def capped(self, level_weights: Floats) -> Self:
         """Return the schema with only the levels of most weight kept apart; weights (C,)."""
         starts = zip(self.categories, self.starts[len(self.filled) :], strict=False)
         capped = {c.name: c.capped(level_weights[start:]) for c, start in starts}
-        return Schema(tuple(capped.get(c.name, c) for c in self.columns))
+        return type(self)(tuple(capped.get(c.name, c) for c in self.columns))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {"kind": c.kind, **{name: getattr(c, name) for name in c.__slots__}}
-            for c in self.columns
-        ]
+        return [{"kind": c.kind, **asdict(c)} for c in self.columns]
 
     @classmethod
-    def from_json(cls, columns: Any) -> Schema:
+    def from_json(cls, columns: Any) -> Self:
         try:
             return cls(tuple(_column(dict(column)) for column in columns))
         except (TypeError, KeyError, ValueError) as error:
@@ -225,13 +218,13 @@ class Encoding:
     reference: tuple[int, ...]  # level of each category that has no feature
 
     @classmethod
-    def of(cls, schema: Schema, level_weights: Floats) -> Encoding:
+    def of(cls, schema: Schema, level_weights: Floats) -> Self:
         """Return the encoding whose references are the levels of most weight; weights (C,)."""
         edges = itertools.pairwise(schema.starts[len(schema.filled) :])
         return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
     @classmethod
-    def from_json(cls, kept: Any) -> Encoding | None:
+    def from_json(cls, kept: Any) -> Self | None:
         if kept is None:
             return None
         schema = Schema.from_json(kept["columns"])

@@ -1,11 +1,9 @@
 """The labelled table: rows of numbers and the class of each, checked once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,7 +40,7 @@ class Table:
         missing: str = "marginal",
         schema: Schema | None = None,
         names: Any = None,
-    ) -> Table:
+    ) -> Self:
         """Return users' rows, labels and weights, after checking that they fit together.
 
         ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
@@ -67,7 +65,7 @@ class Table:
         return cls(x, labels, codes, as_weights(sample_weight, len(x)), found, indicators, schema)
 
     @classmethod
-    def of_device(cls, x: Any, y: Any, sample_weight: Any) -> Table:
+    def of_device(cls, x: Any, y: Any, sample_weight: Any) -> Self:
         """Return rows that stay where they lie; labels and weights come to the host."""
         labels, codes = encode(as_labels(to_numpy(y)))
         require_as_many(x.shape[0], len(codes))
@@ -101,14 +99,14 @@ class Table:
         """Sum of the weights of each class, (K,)."""
         return np.bincount(self.codes, self.weight, self.n_classes).astype(np.float64)
 
-    def take(self, rows: Any) -> Table:
+    def take(self, rows: Any) -> Self:
         """Return some rows, by number, by slice or by mask; the classes stay."""
         x = taken(self.x, np.arange(self.n_rows)[rows]) if is_foreign(self.x) else self.x[rows]
         others: Any = {name: getattr(self, name) for name in ("codes", "weight", "indicators")}
         own: Any = {name: None if v is None else v[rows] for name, v in others.items()}
         return replace(self, x=x, **own)
 
-    def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Table:
+    def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Self:
         """Return the same labels and weights with other numbers, such as transformed ones."""
         return replace(self, x=x, names=names)
 
@@ -121,7 +119,7 @@ class Table:
         on = placed >= 0
         return np.bincount(placed[on], w[on], self.schema.n_indicators).astype(np.float64)
 
-    def encoded(self, encoding: Encoding | None = None) -> tuple[Table, Encoding | None]:
+    def encoded(self, encoding: Encoding | None = None) -> tuple[Self, Encoding | None]:
         """Return the table as numbers alone, and how: None where it held numbers alone already."""
         if self.schema is None or self.indicators is None:
             return self, None
@@ -129,7 +127,7 @@ class Table:
         alone: Any = {"x": known.rows(self.x, self.indicators), "names": known.feature_names}
         return replace(self, **alone, indicators=None, schema=None), known
 
-    def counted(self) -> Table:
+    def counted(self) -> Self:
         """Return the rows of positive weight, and the classes that these have."""
         table = self if self.weight is None or self.weight.all() else self.take(self.weight > 0)
         present = np.flatnonzero(np.bincount(table.codes, minlength=self.n_classes))

@@ -48,10 +48,8 @@ def quoted(labels: Iterable[Any], most: int = 4) -> str:
 
 
 def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
-    """Return labels as text of at most ``width`` letters, different ones kept different.
-
-    The end is cut, or the middle where the ends are what differs, or a number is put behind.
-    """
+    """Return labels as text of at most ``width`` letters, different ones kept different."""
+    # the end is cut, or the middle where the ends are what differs, or a number is put behind
     texts = [" ".join(str(label).split()) for label in labels]
     for cut in (_end, _middle):
         short = tuple(cut(text, width) for text in texts)

@@ -1,7 +1,5 @@
 """A table of a database as a source of rows and of sums, by its address or as Ibis knows it."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sqlite3
@@ -10,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -73,7 +71,7 @@ class TableSource:
     method: str = "auto"
 
     @classmethod
-    def of(cls, table: Any, method: str = "auto") -> TableSource:
+    def of(cls, table: Any, method: str = "auto") -> Self:
         try:
             backend = table.get_backend()
         except Exception as error:

@@ -1,7 +1,5 @@
 """What is particular to each database engine, and nothing else about it."""
 
-from __future__ import annotations
-
 import io
 import threading
 import warnings
@@ -15,6 +13,22 @@ import polars as pl
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 METHODS = ("auto", "database", "stream")
+
+
+_BYTES = 1 << 23  # of text parsed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Limits and habits of an engine; the defaults suit one that nothing is known of."""
+
+    max_outputs: int = 1000  # columns of one answer
+    widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
+    session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
+    batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
+    anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
+    plain: Callable[[Any], Any] = lambda table: table  # with types that can be read
+    is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
 
 
 def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> tuple[str, str]:
@@ -35,22 +49,6 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
     wide = n_features > engine.widest_sums
     name, sign, edge = ("stream", ">", "from") if wide else ("database", "≤", "up to")
     return name, f"{n_features} features {sign} {engine.widest_sums}, {edge} which that is quicker"
-
-
-_BYTES = 1 << 23  # of text parsed at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Limits and habits of an engine; the defaults suit one that nothing is known of."""
-
-    max_outputs: int = 1000  # columns of one answer
-    widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
-    session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
-    batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
-    anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
-    plain: Callable[[Any], Any] = lambda table: table  # with types that can be read
-    is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
 
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:

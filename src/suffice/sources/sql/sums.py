@@ -1,7 +1,5 @@
 """The sums of a table, computed by its database: usable rows, queries, and their answers."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence

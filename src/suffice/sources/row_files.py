@@ -1,7 +1,5 @@
 """Files, globs of files, and standard input as sources of rows."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import has_magic
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 from urllib.parse import unquote
 
 import polars as pl
@@ -75,18 +73,14 @@ class File:
         value = self.values.get_column(name.lstrip("\0"))
         return pl.repeat(value[0], pl.len(), dtype=dtype or value.dtype).alias(name)
 
-    def without_rows(self) -> File:
+    def without_rows(self) -> Self:
         """Return the file without its first rows, which many files together might not afford."""
         table: Any = self.table
         return replace(self, table=replace(table, sample=table.sample.clear()))
 
 
 def file_source(
-    paths: Sequence[Path | str],
-    reading: TextStyle,
-    label: str,
-    target: str | None = None,
-    root: str | None = None,
+    paths: Sequence[Path | str], reading: TextStyle, label: str, root: str | None = None
 ) -> Source:
     """Return the rows of one file after another, after checking that their columns agree."""
     told = partitions_of(paths, root)
@@ -112,8 +106,7 @@ def file_source(
     rows = pl.int_range(sample.height, eager=True) % max(len(told), 1)
     sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
     written = isinstance(first.table, TextTable)
-    known: Any = {"doubts": doubts, "files": files, "written": written}
-    return Source(label, sample, scans, count, target, **known)
+    return Source(label, sample, scans, count, doubts=doubts, files=files, written=written)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
@@ -180,7 +173,7 @@ def open_named(name: str, reading: TextStyle) -> Source:
         return stream_source(bare, reading, "standard input")
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
-        return file_source([known.path], TextStyle(), name, known.target)
+        return replace(file_source([known.path], TextStyle(), name), target=known.target)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
