@@ -54,7 +54,7 @@ def load_classifier(path: str | Path) -> Classifier:
             from suffice.saved.coefficients import linear_from
 
             return linear_from(header, arrays)
-        from suffice.saved.densities import averaged_from, gaussian_from, mixture_from
+        from suffice.saved.gaussians import averaged_from, gaussian_from, mixture_from
 
         readers = dict.fromkeys(GAUSSIAN, gaussian_from) | dict.fromkeys(MIXTURE, mixture_from)
         return readers.get(name, averaged_from)(header, arrays)

@@ -70,7 +70,7 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
     yield ", ".join(facts)
     if "storage" in header:
         return
-    from suffice.saved.densities import views_in
+    from suffice.saved.gaussians import views_in
     from suffice.text.lists import listed
 
     classes = arrays["classes"].tolist()

@@ -18,7 +18,7 @@ from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import PiecewiseLinear, Plain, PowerTransformed
 from suffice.moments import Moments
-from suffice.saved import densities as saved
+from suffice.saved import gaussians as saved
 from suffice.search import candidates as search
 from suffice.search.plan import chosen
 from suffice.table import Table

@@ -31,7 +31,7 @@ from suffice.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_b
 from suffice.model.linear import discriminant
 from suffice.moments import Moments
 from suffice.power_transform import PowerTransform, check_power
-from suffice.saved import densities as saved
+from suffice.saved import gaussians as saved
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, like, to_numpy

@@ -13,7 +13,7 @@ from suffice.estimation.mixture_em import MixtureRecipe
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive
-from suffice.saved.densities import COSTS, mixture_from, mixture_state
+from suffice.saved.gaussians import COSTS, mixture_from, mixture_state
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_on_device
 from suffice.table.labels import in_order

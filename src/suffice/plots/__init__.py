@@ -17,7 +17,7 @@ from suffice.plots.densities import (
     posterior_line,
     posterior_surface,
 )
-from suffice.plots.errors import (
+from suffice.plots.error_rates import (
     confusion_matrix,
     cost_against_threshold,
     error_against_threshold,
