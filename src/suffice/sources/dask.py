@@ -190,15 +190,17 @@ def _parts(source: Any) -> _Parts:
 
 
 def _first_rows(client: Any, parts: _Parts) -> Source:
-    def heads() -> Iterator[Any]:
-        first = None
-        for at, part in parts:
-            (future,) = _applied(client, _head, [(at, part)])
-            head = _awaited(client, future)
-            first = head if first is None else first
-            yield head if isinstance(head, tuple) else frames.alike(head, first, _name(at))
-
-    return frames.opened_chunks(heads())  # which takes no more of them than it looks at
+    heads: list[Any] = []
+    n_rows = 0
+    for at, part in parts:
+        (future,) = _applied(client, _head, [(at, part)])
+        head = _awaited(client, future)
+        pair = isinstance(head, tuple)
+        heads.append(head if pair or not heads else frames.alike(head, heads[0], _name(at)))
+        n_rows += len(head[1]) if pair else head.height
+        if n_rows >= SAMPLE_ROWS:
+            break
+    return frames.opened_chunks(heads)
 
 
 def _applied(client: Any, function: Any, parts: _Parts, *question: Any) -> Any:
