@@ -84,6 +84,7 @@ def test_weekly_returns_are_not_predicted(table):
     assert found.threshold is None
     assert found.headline.startswith("Do not use ")
     assert all(gain.p_value > 0.05 for gain in found.gains)
+    assert not any("trust posteriors" in caveat for caveat in found.caveats)
 
 
 def test_the_gain_over_class_frequencies_is_tested_three_times(iris):
@@ -225,6 +226,9 @@ def test_the_error_with_more_rows_is_foretold_within_its_interval():
     real = np.mean(sf.LDA().fit(*rows(480)).predict(many) != truth)
     assert found.forecast[-1].low <= real <= found.forecast[-1].high
     assert found.sentence.startswith("More rows may or may not help")
+    rare = np.where(np.arange(120) < 3, 2, y)  # so that every size is about that of all rows
+    folds = folds_for(X, rare, 3, None, None, 0)
+    assert growth(model, folds, compared((model,), folds, 0, keep=True)["LDA"]) is None
 
 
 @pytest.mark.parametrize(

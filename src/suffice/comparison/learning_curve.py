@@ -24,6 +24,7 @@ from suffice.validation.predictions import CRITERIA
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _SIZES = 9
 _LEAST = 2  # rows of the smallest class
+_SPAN = 3  # times as many rows at the end of a curve as at its start, to say how it goes on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,7 +182,7 @@ def growth(
     rng, n = np.random.default_rng(seed), len(folds.codes)
     orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
     sizes = _sizes(None, folds, len(orders[0][0]), 5)
-    if len(sizes) < 3:
+    if len(sizes) < 3 or sizes[-1] < _SPAN * sizes[0]:
         return None
     (curve,) = _curves((model,), folds, sizes, orders, progress=False)
     errors = curve.losses[:, :, 0]

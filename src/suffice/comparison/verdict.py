@@ -207,7 +207,7 @@ def verdict_on(
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
-    often = [ERRS_OFTEN] if own.error > OFTEN else []
+    often = [ERRS_OFTEN] if useful and own.error > OFTEN else []
     serious = [*first, *([_misses(found)] if missed else []), *often, *_few(found)]
     # of few rows even a useful model shows no significant gain
     hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error

@@ -141,7 +141,7 @@ def reason(f: Findings) -> str:
             f"{simple.name} has the fewest errors, {percent(simple.error)}: {100 * more.mean:.1f} "
             f"points more ({p_statement(more.p_value)}), with log-loss "
             f"{loss_text(simple.log_loss)} against {loss_text(f.outcome.log_loss)} "
-            f"({p_statement(loss.p_value)}). It is the one to use where an equation is wanted."
+            f"({p_statement(loss.p_value)}). It is the one to use where the rule must be read."
         )
     cost = f", at {price}" if price else ""
     return (

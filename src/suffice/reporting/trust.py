@@ -51,9 +51,10 @@ def in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
     tested = sum(check.verdict != "not tested" for check in checks)
     found = f"{len(doubts)} of {plural(tested, 'check')}"
     return (
-        f"{found} found cause for caution. Errors on this page were counted on held-out rows and "
-        "hold whether or not the assumptions do; densities, samples and outliers depend on "
-        f"them.{many}"
+        f"{found} found cause for caution. Errors on this page were counted on held-out rows: they "
+        "need no such assumption, only that new rows are like these and independent of them (new "
+        "groups, such as other persons or later years, may have more); densities, samples and "
+        f"outliers depend on the checks.{many}"
     )
 
 
