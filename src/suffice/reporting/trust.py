@@ -54,7 +54,7 @@ def in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
         f"{found} found cause for caution. Errors on this page were counted on held-out rows: they "
         "need no such assumption, only that new rows are like these and independent of them (new "
         "groups, such as other persons or later years, may have more); densities, samples and "
-        f"outliers depend on the checks.{many}"
+        f"outliers depend on what was checked.{many}"
     )
 
 
