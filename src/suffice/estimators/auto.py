@@ -193,10 +193,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 PENALTIES = (100.0, 1.0, 0.01)
 ADDITIVE_PENALTY, PIECES = 50.0, 10  # of each feature in additive logistic regression
 _FEW_ROWS = 200  # under which no shapes are learnt
-_FEW, _MANY = (
-    50_000,
-    200_000,
-)  # numbers of rows and classes, up to which shapes, penalties are tried
+# numbers of rows and classes, up to which shapes of features, and several penalties, are tried
+_FEW, _MANY = 50_000, 200_000
 
 
 class AutoClassifier(AutoGaussian):
