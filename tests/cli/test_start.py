@@ -14,16 +14,17 @@ MODELS += ["least-squares", "logistic", "perceptron", "auto"]
 HEAVY = {"sklearn", "pandas", "matplotlib", "numba"}
 
 
-def imported_by(*args):
-    """Return the packages that a run of the command has imported."""
-    code = (
+def imported_by(*args, code=0):
+    """Return the packages that a run of the command, which ends with a code, has imported."""
+    script = (
         "import sys\n"
         "from suffice.cli.group import suffice\n"
         f"sys.argv = ['suffice', *{args!r}]\n"
-        "try:\n    suffice()\nexcept SystemExit as leaving:\n    assert not leaving.code\n"
+        "try:\n    suffice()\nexcept SystemExit as leaving:\n"
+        f"    assert (leaving.code or 0) == {code}\n"
         "print('IMPORTED', *{name.partition('.')[0] for name in sys.modules})"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return set(result.stdout.split("IMPORTED")[-1].split())
 
@@ -48,6 +49,13 @@ def test_sampling_imports_no_large_package(tmp_path):
 @pytest.mark.parametrize("words", [["--help"], ["plot", "--help"], ["report", "--help"]])
 def test_help_imports_not_even_numpy(words):
     assert not imported_by(*words) & (HEAVY | {"numpy", "polars"})
+
+
+def test_a_page_that_is_there_is_refused_before_anything_is_imported(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("kept")
+    assert not imported_by("report", "iris", "-o", str(page), code=1) & HEAVY
+    assert page.read_text() == "kept"
 
 
 def test_a_classifier_is_loaded_without_scikit_learn():

@@ -38,6 +38,10 @@ def report(
     terminal: Terminal, /, data: Data, output: Any, form: Any, against: Any, **asked: Any
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why."""
+    if output is not None and output.exists() and not asked["force"]:
+        msg = f"{output} is there already: name another page, or replace it with --force"
+        raise InvalidParameterError(msg)
+    # here, since these take seconds
     from suffice.reporting.build import FORMATS, report_of
     from suffice.reporting.choosing import ReportSettings
     from suffice.reporting.usage import Provenance
@@ -47,9 +51,6 @@ def report(
     written = form or FORMATS.get(path.suffix.lower())
     if written is None:
         msg = f"{path}: no format has this extension: use .html, .md or .json, or name a --format"
-        raise InvalidParameterError(msg)
-    if output is not None and output.exists() and not asked["force"]:
-        msg = f"{output} is there already: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
     model = path.with_name(f"{stem}.suffice")
     if not asked.pop("force"):
