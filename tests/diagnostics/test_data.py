@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from suffice.diagnostics.data import data_checks
+from suffice.diagnostics.data import data_checks, dates_in
 
 
 def rows(n=200, seed=0):
@@ -50,10 +50,68 @@ def test_a_lifeboat_that_is_known_of_survivors_gives_survival_away():
     assert suspects(X, y) == {"boat": "alone predicts 98.8\N{NO-BREAK SPACE}% of the classes"}
 
 
-def test_dates_are_named():
+def test_dates_hint_at_rows_that_belong_together():
     X, y = rows()
     X = X.assign(day=pd.date_range("2020-01-01", periods=200).to_numpy()[np.argsort(X["a"])])
-    assert suspects(X, y)["day"] == "is a date"
+    found = data_checks(X, y, dates_in(X))
+    assert found.suspects == ()
+    assert found.together.startswith("Column 'day' is a date: later rows may be ")
+    assert found.caveats == (f"{found.together}.",)
+    as_numbers = X.assign(day=X["day"].astype(np.int64) / 86_400e6)  # as a file of text is read
+    assert data_checks(as_numbers, y, ["day"]).together == found.together
+
+
+def test_a_column_that_repeats_another_of_the_row_before_is_an_order_in_time(table):
+    X, y, _ = table("islr_weekly")
+    X, walk = pd.DataFrame(X), np.random.default_rng(3).normal(size=202)
+    assert data_checks(X, y).together.startswith("Column 'x3' repeats 'x2' of the row before")
+    assert data_checks(X, y).together.endswith("--groups x1")  # the year, which never falls
+    X, y = rows()
+    lagged = X.assign(now=walk[2:], before=walk[1:-1])
+    assert data_checks(lagged, y).together.endswith("--groups COLUMN")
+    assert data_checks(lagged.sample(frac=1, random_state=0), y).together == ""
+
+
+def twins(n_models=40, seed=4):
+    """Return cars in versions that differ in two columns of six, and their makes."""
+    rng = np.random.default_rng(seed)
+    model = np.repeat(np.arange(n_models), 4)
+    body = rng.normal(size=(n_models, 4)).round(3)[model]
+    X = pd.DataFrame(np.c_[body, rng.normal(size=(len(model), 2))], columns=list("abcdef"))
+    return X.assign(make=[f"make {m % 8}" for m in model]), model % 2
+
+
+def test_rows_most_of_which_have_a_twin_belong_together():
+    X, y = twins()
+    said = data_checks(X, y).together
+    assert said.startswith("100\N{NO-BREAK SPACE}% of rows equal another, mostly of the ")
+    assert "same make, in at least half of 6 columns of numbers" in said
+    assert said.endswith("--groups make")
+    assert data_checks(X.drop(columns="make"), y).together.endswith("--groups COLUMN")
+    rng = np.random.default_rng(5)
+    apart = X.apply(lambda column: rng.permutation(column))
+    assert data_checks(apart, y).together == ""
+
+
+def test_rows_that_are_near_by_chance_do_not_belong_together(iris, table):
+    assert data_checks(*iris).together == ""
+    for name in ("wine", "fgl", "zoo", "crabs", "penguins_numeric"):
+        X, y, _ = table(name)
+        assert data_checks(X, y).together == "", name
+
+
+def test_a_zero_among_values_that_keep_far_from_it_is_named():
+    X, y = rows()
+    weight = 50 + 5 * X["a"].to_numpy()
+    weight[7] = 0
+    found = data_checks(X.assign(weight=weight, rate=np.abs(X["b"])), y).impossible
+    least = np.sort(weight)[1]
+    assert [(s.column, s.why) for s in found] == [
+        ("weight", f"is 0 in 1 row, in all others {least:.4g} or more")
+    ]
+    weight[8] = -2
+    (found,) = data_checks(X.assign(weight=weight), y).impossible
+    assert found.why.startswith("is 0 or less in 2 rows, in all others ")
 
 
 def test_copies_and_contradictions_are_counted():

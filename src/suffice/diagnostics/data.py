@@ -1,11 +1,13 @@
 """Is the data what it seems? Copies, columns that give the class away, impossible values."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtrc
 
 from suffice.table.sampling import stratified_sample
 from suffice.table.table import Table
@@ -18,6 +20,8 @@ ENOUGH = 5_000  # rows that columns are looked at one by one
 MOST_COLUMNS = 200
 # error of a column alone that is too good: absolutely, and by the error of the largest class
 TOO_GOOD, TOO_GOOD_SHARE = 0.03, 0.1
+# rows whose copies are looked for, those that they are looked for among, columns and values of each
+COPIED, AMONG, FEWEST_COLUMNS, FEWEST_VALUES = 300, 3_000, 4, 10
 CODES = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
 
 
@@ -39,6 +43,7 @@ class DataChecks:
     has_many_values: bool  # whether rows would differ, were they not copied
     suspects: tuple[Suspect, ...]  # row numbers, identifiers, dates, columns that predict alone
     impossible: tuple[Suspect, ...]  # values that may stand for something else
+    together: str = ""  # what hints at rows that belong together, if anything
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -48,28 +53,34 @@ class DataChecks:
         if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
             copies = f"{plural(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others"
             said.append(f"{copies}, so that some held-out rows were seen in training")
+        said += [self.together] if self.together else []
         return tuple(f"{each}." for each in said)
 
 
-def data_checks(X: Any, y: Any) -> DataChecks:
+def dates_in(X: Any) -> list[str]:
+    """Return the columns of a frame that hold dates."""
+    dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
+
+
+def data_checks(X: Any, y: Any, dates: Sequence[str] = ()) -> DataChecks:
     """Return copies, suspicious columns and impossible values of rows as they came, or a table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read
         table = X if isinstance(X, Table) else Table.of(X, y)
-    columns = dict(_columns(table))
-    dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
-    suspects = {str(name): "is a date" for name, dtype in dtypes if "date" in str(dtype).lower()}
+    columns, together, suspects = dict(_columns(table)), "", []
     if table.n_rows >= FEWEST:
+        together = _in_time(columns, dates) or _near_copies(columns, table.codes)
         at = stratified_sample(table.codes, ENOUGH, 0)
         for name, values in list(columns.items())[:MOST_COLUMNS]:
-            why = _numbering(values) or _alone(values[at], table.codes[at])
-            if why:
-                suspects.setdefault(name, why)
+            why = "" if name in dates else _numbering(values)
+            why = why or _alone(values[at], table.codes[at])
+            suspects += [Suspect(name, why)] if why else []
     numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
     impossible = [Suspect(n, why) for n, values in numbers.items() for why in _impossible(values)]
-    found = tuple(Suspect(name, why) for name, why in suspects.items())
     many = any(len(np.unique(values)) > table.n_rows / 4 for values in columns.values())
-    return DataChecks(table.n_rows, *_copies(table), many, found, tuple(impossible))
+    found: Any = (*_copies(table), many, tuple(suspects), tuple(impossible), together)
+    return DataChecks(table.n_rows, *found)
 
 
 def _columns(table: Table) -> Iterator[tuple[str, Any]]:
@@ -97,6 +108,46 @@ def _copies(table: Table) -> tuple[int, int]:
     mixed = np.minimum.reduceat(codes, first) < np.maximum.reduceat(codes, first)
     sizes = np.diff(np.append(first, len(told)))
     return len(told) - len(first), int(sizes[mixed].sum())
+
+
+def _in_time(columns: Mapping[str, Any], dates: Sequence[str]) -> str:
+    """Return what to say of a date, or of a column that repeats another of the row before."""
+    numbers = {name: v[:AMONG] for name, v in columns.items() if v.dtype.kind == "f"}
+    many = [name for name, v in numbers.items() if 4 * len(np.unique(v)) > len(v)][:30]
+    what = [f"{name!r} is a date" for name in dates]
+    for a, b in permutations(many, 2):
+        if np.mean(numbers[a][1:] == numbers[b][:-1]) > 0.9:
+            what.append(f"{a!r} repeats {b!r} of the row before")
+    steps = ((n, np.diff(v)) for n, v in numbers.items() if n not in many)
+    period = next((n for n, step in steps if (step >= 0).all() and step.any()), "COLUMN")
+    cure = f"To hold out whole periods, give --groups {period}"
+    return f"Column {what[0]}: later rows may be misclassified more often. {cure}" if what else ""
+
+
+def _near_copies(columns: Mapping[str, Any], codes: Codes) -> str:
+    """Return what to say of rows most of which share half of their numbers with another row."""
+    at = stratified_sample(codes, AMONG, 0)
+    rows, kept = np.random.default_rng(0).permutation(len(at))[:COPIED], columns.items()
+    numbers = [v[at] for _, v in kept if v.dtype.kind == "f"][:MOST_COLUMNS]
+    numbers = [v for v in numbers if len(np.unique(v)) >= FEWEST_VALUES]
+    equal, d = np.zeros((len(rows), len(at))), len(numbers)
+    for v in numbers:
+        equal += v[rows, None] == v
+    equal[np.arange(len(rows)), rows] = np.nan
+    # how many other rows share as much by chance, were columns independent
+    by_chance = len(at) * bdtrc((d - 1) // 2, d, np.nanmean(equal) / max(d, 1))
+    share, who = float(np.mean(np.nanmax(equal, 1) >= d / 2)), np.nanargmax(equal, 1)
+    if d < FEWEST_COLUMNS or share < 0.5 or by_chance > 0.05:
+        return ""
+    levels = {name: v[at] for name, v in kept if v.dtype.kind != "f"}
+    same = [name for name, v in levels.items() if np.mean(v[rows] == v[who]) > 0.8]
+    name = max(same, key=lambda each: levels[each].max(), default="COLUMN")
+    like = f", mostly of the same {name}" if same else ""
+    return (
+        f"{percent(share)} of rows equal another{like}, in at least half of {d} columns of numbers:"
+        " rows unlike these may be misclassified more often. To hold out whole groups, give "
+        f"--groups {name}"
+    )
 
 
 def _numbering(values: Any) -> str:
@@ -129,7 +180,7 @@ def _alone(values: Any, codes: Codes) -> str:
 def _impossible(values: Floats) -> list[str]:
     """Return what to say of codes such as 0, −1 or 999 that lie apart from all other values."""
     known = values[np.isfinite(values)]
-    if not len(known) or not {float(known.min()), float(known.max())} & CODES:
+    if not len(known) or (known.min() > 0 and float(known.max()) not in CODES):
         return []
     distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) < 10:
@@ -141,4 +192,12 @@ def _impossible(values: Floats) -> list[str]:
         if code in CODES and 1 < counts[end] < len(known) / 2 and gap > high - low:
             times = plural(int(counts[end]), "row")
             found.append(f"is {number(code)} in {times}, far from all others")
+    low, rest = known[known <= 0], distinct[distinct > 0]
+    # zero or less in a few rows, where the other values keep further from zero than from each other
+    few = 0 < len(low) <= max(1, 0.02 * len(known)) and len(rest) >= 10
+    if few and not found and rest[0] > 6 * np.diff(rest[:10]).mean():
+        least = f"is {number(low.max())}{' or less' * bool(low.min() < low.max())}"
+        found.append(
+            f"{least} in {plural(len(low), 'row')}, in all others {number(rest[0])} or more"
+        )
     return found
