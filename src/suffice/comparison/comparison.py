@@ -282,6 +282,7 @@ def folds_for(X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: in
     """Return the folds that every model is judged on."""
     if cv is None:
         cv = 10 if len(y) < MANY_FOLDED else 5
+        cv = cv if groups is None else min(cv, max(len(set(groups)), 2))
     return Folds.of(X, y, cv, sample_weight, groups, seed=seed)
 
 

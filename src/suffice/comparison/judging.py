@@ -24,7 +24,7 @@ from suffice.progress import Progress
 from suffice.table.matrix import is_complete, taken
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds, fitted, weight_name
-from suffice.validation.predictions import Predictions, placed, wilson
+from suffice.validation.predictions import Predictions, effective_rows, placed, wilson
 
 _CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
@@ -56,6 +56,7 @@ class Outcome:
     overlap: float  # rows judged by for each row that a fold learns from; 0 of one fold
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
+    groups: Codes | None = None  # of the held-out rows  (m,)
 
     @property
     def means(self) -> Floats:
@@ -90,12 +91,18 @@ class Outcome:
         return len(np.unique(self.held_out.rows))
 
     @property
+    def units(self) -> Codes:
+        """What errs by itself: each row, or each group of rows, (m,)."""
+        return self.held_out.rows if self.groups is None else self.groups
+
+    @property
     def effective_rows(self) -> float:
         """Independent rows that would tell the error as exactly (Nadeau & Bengio 2003)."""
-        _, first = np.unique(self.held_out.rows, return_index=True)
-        w = self.held_out.weights[first]
-        # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
-        return float(w.sum() ** 2 / (w @ w) / (1 + self.overlap))
+        _, first, at = np.unique(self.units, return_index=True, return_inverse=True)
+        w, grouped = self.held_out.weights, self.groups is not None
+        sums, total = np.bincount(at, w * self.row_losses[0]), np.bincount(at, w)
+        weights = np.asarray(total if grouped else w[first], np.float64)
+        return effective_rows(sums / total, weights, self.overlap, grouped=grouped)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -237,6 +244,7 @@ def outcome_of(
         folds.overlap,
         learnt if keep else (),
         tuple(notes),
+        None if folds.groups is None else folds.groups[held_out.rows],
     )
 
 

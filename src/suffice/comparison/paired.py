@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -11,7 +11,7 @@ from scipy.special import stdtr, stdtrit
 from suffice.comparison.judging import Outcome
 from suffice.comparison.models import CONSTANT
 from suffice.typing import Codes, Floats
-from suffice.validation.predictions import LEVEL, wilson
+from suffice.validation.predictions import LEVEL, effective_rows, wilson
 
 LARGEST = 10.0  # log-loss of a row beyond which it counts no more in a test
 LOSSES = ("error", "log_loss")
@@ -37,7 +37,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The losses of M models row by row; NaN where a model was not judged by a row."""
+    """The losses of M models row by row, or of groups; NaN where a model was not judged by it."""
 
     names: tuple[str, ...]
     losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
@@ -46,22 +46,25 @@ class RowLosses:
     overlap: float  # rows judged by for each row that a fold learns from
     sizes: Floats  # number of parameters, ∞ where there is none  (M,)
     readable: tuple[bool, ...]  # (M,)
+    grouped: bool = False  # whether losses are means of groups of rows
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> Self:
         most = max(outcomes, key=lambda o: o.n_rows)
-        rows, first = np.unique(most.held_out.rows, return_index=True)
-        losses = np.full((2, len(outcomes), len(rows)), np.nan)
+        units, first = np.unique(most.units, return_index=True)
+        weights, grouped = most.held_out.weights[first], most.groups is not None
+        losses = np.full((2, len(outcomes), len(units)), np.nan)
         for m, outcome in enumerate(outcomes):
-            at = np.searchsorted(rows, outcome.held_out.rows)
-            times = np.bincount(at, minlength=len(rows))
-            capped = np.minimum(outcome.row_losses[:2], LARGEST)
+            at, w = np.searchsorted(units, outcome.units), outcome.held_out.weights
+            total: Floats = np.bincount(at, w, len(units)).astype(np.float64)
+            weights = total if grouped and outcome is most else weights
+            capped = w * np.minimum(outcome.row_losses[:2], LARGEST)
             with np.errstate(invalid="ignore"):
-                losses[:, m] = [np.bincount(at, each, len(rows)) / times for each in capped]
+                losses[:, m] = [np.bincount(at, each, len(units)) / total for each in capped]
         names, readable = zip(*((o.name, o.is_readable) for o in outcomes), strict=True)
-        of_rows = (losses, most.held_out.weights[first], most.folds[first], most.overlap)
+        of_rows = (losses, weights, most.folds[first], most.overlap)
         sizes = np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf)
-        return cls(names, *of_rows, sizes, readable)
+        return cls(names, *of_rows, sizes, readable, grouped)
 
     def within(self, rows: Floats) -> Self:
         """Return the losses on some of the rows, given by a mask (n,)."""
@@ -159,12 +162,12 @@ class ChoiceEstimate:
 
     @classmethod
     def of_rows(
-        cls, wrong: Floats, weights: Floats, overlap: float = 0.0, choices: Sequence[str] = ()
+        cls, wrong: Floats, weights: Floats, choices: Sequence[str] = (), **how: Any
     ) -> Self:
         """Return the share of rows that are wrong, NaN apart: chosen by folds, or a test."""
         known = np.isfinite(wrong)
-        w = weights[known]
-        error, n = np.average(wrong[known], weights=w), w.sum() ** 2 / (w @ w) / (1 + overlap)
+        error = np.average(wrong[known], weights=weights[known])
+        n = effective_rows(wrong[known], weights[known], **how)
         low, high = wilson(np.asarray(error), np.asarray(n))
         n_rows = 0 if choices else len(wrong)
         return cls(float(error), float(low), float(high), tuple(choices), n_rows)
@@ -182,4 +185,5 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
         chosen = losses.within(~here).recommended()
         each[here] = losses.losses[0, chosen, here]
         choices.append(losses.names[chosen])
-    return ChoiceEstimate.of_rows(each, losses.weights, losses.overlap, choices)
+    how = {"overlap": losses.overlap, "grouped": losses.grouped}
+    return ChoiceEstimate.of_rows(each, losses.weights, choices, **how)

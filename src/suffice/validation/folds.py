@@ -1,6 +1,7 @@
 """Rows divided into folds, with the moments that each learns from, or once into three parts."""
 
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from suffice.moments import Moments
 from suffice.power_transform import parse_power
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
-from suffice.table.labels import as_labels, codes_of, encode
+from suffice.table.labels import as_labels, codes_of, encode, has_label
 from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
 from suffice.table.mixed import is_mixed
 from suffice.table.sampling import ranks_within, stratified_folds, stratified_sample
@@ -47,6 +48,7 @@ class Folds:
     weight: Floats | None  # (n,)
     splits: Splits
     protocol: str = ""  # the splits in words
+    groups: Codes | None = None  # of rows that belong together  (n,)
     _moments: dict[Any, tuple[list[Moments], float]] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -60,14 +62,11 @@ class Folds:
             rows = to_numpy(rows)
         labels = checked_labels(rows, y)
         weight = as_weights(sample_weight, len(labels))
-        known = None if groups is None else np.asarray(groups)
-        if known is not None and known.shape != labels.shape:
-            msg = f"groups has shape {known.shape}, but there are {len(labels)} rows"
-            raise InvalidInputError(msg)
+        known = None if groups is None else group_codes(groups, len(labels))
         seen = np.ones(len(labels), bool) if weight is None else weight > 0
         checked_labels(labels[seen], labels[seen])
         pairs, protocol = _divided(cv, labels, known, seen, seed)
-        return cls(rows, *encode(labels), weight, pairs, protocol)
+        return cls(rows, *encode(labels), weight, pairs, protocol, known)
 
     @classmethod
     def stratified(cls, table: Table, n_folds: int, seed: int) -> Self:
@@ -179,6 +178,17 @@ def checked_labels(X: Any, y: Any) -> Labels:
     return labels
 
 
+def group_codes(groups: Any, n_rows: int) -> Codes:
+    """Return the code of each row's group, one for every row."""
+    found = np.asarray(groups)
+    if found.shape != (n_rows,):
+        raise InvalidInputError(f"groups has shape {found.shape}, but there are {n_rows} rows")
+    if not (known := has_label(found)).all():
+        raise InvalidInputError(f"row {known.argmin()} has no group: every row needs one")
+    text = found.astype(np.str_) if found.dtype.kind == "O" else found
+    return np.asarray(np.unique(text, return_inverse=True)[1])
+
+
 def _divided(
     cv: Any, labels: Labels, groups: Labels | None, seen: Any, seed: int | None
 ) -> tuple[Splits, str]:
@@ -219,7 +229,9 @@ def _stratified(
             raise InvalidParameterError(msg)
         splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
         said = f"{n_folds} stratified folds of whole groups, {order}"
-        return splitter.split(labels, labels, groups), said
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a class in fewer groups is absent from some folds
+            return list(splitter.split(labels, labels, groups)), said
     classes, codes = encode(labels)
     k, least = int(np.bincount(codes).argmin()), int(np.bincount(codes).min())
     if least >= n_folds:

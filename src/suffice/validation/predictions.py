@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.linalg import EPS
@@ -39,6 +39,20 @@ def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, 
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
     low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
     return np.clip(low, 0, share), np.clip(high, share, 1)
+
+
+def effective_rows(
+    losses: Floats, weights: Floats, overlap: float = 0.0, *, grouped: bool = False
+) -> float:
+    """Return how many independent rows would tell an error as exactly as these rows, or groups."""
+    # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
+    n, mean = float(weights.sum() ** 2 / (weights @ weights)), np.average(losses, weights=weights)
+    variance = np.average(np.square(losses - mean), weights=np.square(weights))
+    if grouped and variance > 0:
+        # of rows σ² = p (1 − p), of groups less (Kish 1965), by t since few tell it badly
+        wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
+        n *= mean * (1 - mean) / variance / wider**2
+    return float(n / (1 + overlap))
 
 
 def check_criterion(criterion: str) -> None:
