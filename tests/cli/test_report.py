@@ -51,6 +51,32 @@ def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
         assert "no usable row is left of the class 'z'" in text
 
 
+def test_groups_are_held_out_whole_and_are_no_feature(ok):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]},site {i % 6}" for i in range(90)]
+    Path("sites.csv").write_text("\n".join(["a,b,kind,site", *rows]))
+    ok("report", "sites.csv", "-t", "kind", "--groups", "site", "--fast", "-q", "-o", "s.md")
+    page = Path("s.md").read_text()
+    assert "90 rows of 2 features" in page
+    assert "3 stratified folds of whole groups" in page
+    assert "Folds keep whole groups of site together (6 groups)" in page
+    assert list(sf.load("sites.suffice").feature_names_in_) == ["a", "b"]
+    assert "--groups site" in page
+    said = ok("compare", "sites.csv", "-t", "kind", "--groups", "site", "-m", "lda")
+    assert "6 stratified folds of whole groups" in said
+    known = pd.read_csv("sites.csv")
+    wanted = sf.compare(known[["a", "b"]], known["kind"], ["LDA"], None, groups=known["site"])
+    assert wanted.verdict in said
+
+
+def test_a_row_without_its_group_is_refused(refused):
+    rows = [f"{i % 7},{'xy'[i % 2]},{'' if i == 4 else i % 6}" for i in range(60)]
+    Path("holes.csv").write_text("\n".join(["a,kind,site", *rows]))
+    said = refused("compare", "holes.csv", "-t", "kind", "--groups", "site", "-m", "lda")
+    assert "row 4 has no group" in said
+    said = refused("report", "holes.csv", "-t", "kind", "--groups", "sit", "--fast")
+    assert "did you mean 'site'?" in said
+
+
 def test_the_verdict_is_printed(made):
     _, said = made
     assert "of rows it has not seen (95 % interval" in said.stdout

@@ -11,7 +11,7 @@ from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.importance import permutation_importance
 from suffice.comparison.learning_curve import Forecast, Growth, growth
 from suffice.comparison.models import parse_models
-from suffice.comparison.verdict import verdict_on
+from suffice.comparison.verdict import Found, _misses, most_missed, verdict_on
 from suffice.curves.thresholds import roc_curve
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
@@ -39,9 +39,10 @@ def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     worst = found.found[0]
     assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
-    assert found.caveats[0] == "It finds none of the 32 rows of class positive."
-    assert not any("of the 32" in sentence for sentence in found.sentences)  # said once
-    assert "constant" not in found.price
+    assert found.headline.endswith(
+        "It misses 32 of 32 rows of class positive (100\N{NO-BREAK SPACE}%)."
+    )
+    assert not any("of 32 rows" in told for told in (*found.sentences, *found.caveats))
     assert "no fewer than the 2.6" in found.headline
     assert result.reference == "logistic regression"
 
@@ -109,12 +110,48 @@ def test_the_protocol_says_how_the_winner_was_judged(iris):
     assert named.error == result["decision tree"].error
 
 
-@pytest.mark.parametrize(("error", "said"), [(0.03, " makes its"), (0.02, " has not made its")])
-def test_the_price_of_choosing_is_told_only_where_there_is_one(error, said, iris):
-    _, found = verdict(*iris, ["LDA", "tree"])
-    chosen = dataclasses.replace(found.choice, error=error)
-    again = dataclasses.replace(found, error=0.02, choice=chosen)
-    assert said in again.sentences[-1]
+def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
+    result, found = verdict(*iris, ["LDA", "tree"])
+    assert found.choice.choices == ("LDA",) * 5
+    assert found.sentences == (
+        "Why LDA: it is the simplest of the models about as good as the best, by error and "
+        "log-loss. Chosen by the other folds only, it is the same model in 5 of 5 folds.",
+    )
+    split = dataclasses.replace(found.choice, choices=("LDA", "tree", "LDA", "QDA", "LDA"))
+    said = dataclasses.replace(found, choice=split).sentences[-1]
+    e, low, high = (
+        f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in (split.error, split.low, split.high)
+    )
+    assert said.endswith(
+        "it is the same model in 3 of 5 folds, else QDA and tree; so chosen, "
+        f"{e} ({low} to {high}) are misclassified."
+    )
+    named = verdict_on(result.against("decision tree"), chosen=False)
+    assert named.sentences == ("decision tree was asked for, not chosen.",)
+
+
+def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(600) < 0.35, "yes", "no")
+    X = rng.normal(size=(600, 2)) + 1.1 * (y == "yes")[:, None]
+    _, found = verdict(X, y, ["LDA"])
+    worst = found.found[0]
+    assert 1 / 2 < worst.found / worst.of < 2 / 3
+    assert (found.usable, found.caveats) == ("with care", ())
+    missed = worst.of - worst.found
+    share = f"{100 * missed / worst.of:.1f}\N{NO-BREAK SPACE}%"
+    said = f"It misses {missed} of {worst.of} rows of class yes ({share})."
+    assert found.headline.endswith(said)
+
+
+def test_the_class_missed_most_is_one_of_which_enough_rows_are_known():
+    found = tuple(Found(*each) for each in (("a", 1, 3), ("b", 20, 30), ("c", 29, 30)))
+    assert most_missed(found).label == "b"
+    assert _misses(found) == (
+        "It misses 10 of 30 rows of class b (33.3\N{NO-BREAK SPACE}%), and more than half of "
+        "1 other class."
+    )
+    assert most_missed((found[0], Found("d", 30, 30))).label == "a"
 
 
 def test_a_row_number_as_the_only_signal_is_a_caveat():

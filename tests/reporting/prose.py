@@ -38,7 +38,6 @@ CONSTANTS = (
     "| 95 % interval |",
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
-    "than 99.9 % of rows drawn from it",
 )
 
 
@@ -151,7 +150,9 @@ def _verdict(report):
     if j.verdict.choice is not None:
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
-        yield f"by the other folds only, it is {told}"
+        same, n = c.choices.count(j.name), len(c.choices)
+        yield f"it is the same model in {same} of {n} folds"
+        yield f"so chosen, {told} are misclassified"
         yield (
             f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"
@@ -174,13 +175,12 @@ def _classes(report):
     np.add.at(counts, (rows.truth, rows.predicted), 1)
     recalls = np.diagonal(counts) / counts.sum(1)
     for c, name in enumerate(names):
-        hits = f"{count(counts[c, c])} of {count(counts[c].sum())}"
-        yield f"| {name} | {hits} |"
+        n = counts[c].sum()
+        yield f"| {name} | {count(counts[c, c])} of {count(n)} |"
         if recalls[c] == min(recalls):
-            yield f"The class it misses most often is {name}: it finds {hits} rows."
-            yield from (f"It finds {o}{hits} rows of class {name}" for o in ("", "only "))
-            if not counts[c, c]:
-                yield f"It finds none of the {count(counts[c].sum())} rows of class {name}"
+            missed = f"It misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
+            yield f"{missed} ({percent(1 - recalls[c])})"
+    yield f"and more than half of {(recalls < 0.5).sum() - 1} other class"
     yield "The 8 classes of which it finds least."
     yield f"Shown: 10 of {k} classes."
     for a, b in permutations(range(k), 2):
@@ -231,11 +231,10 @@ def _data(report, X, y):
     j, table, model = report.judgement, data.table, report.judgement.explained
     empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
     yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
-    alike = f"{count(j.checks.n_conflicting)} rows are equal in all but the class"
-    yield f"| duplicate rows | {alike} |"
-    for profile in data.profiles:
-        yield f"{profile.name} ({profile.distinct} levels)"
-        yield f"{profile.name} ({count(profile.empty.sum())})"
+    yield f"; {count(j.checks.n_conflicting)} equal one of another class |"
+    for p in data.profiles:
+        yield f"{p.name} ({p.distinct} levels)"
+        yield f"{p.name} ({count(p.empty.sum())}, {percent(p.empty.mean())})"
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
@@ -243,12 +242,9 @@ def _data(report, X, y):
         yield f"and {len(holed)} of {len(holed)} columns with empty cells"
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
-        found = outliers.log_densities < outliers.threshold
         at = np.argsort(outliers.log_densities, kind="stable")[:10]
-        share = f"{count(found.sum())} rows ({percent(found.mean())})"
-        yield f"Outliers: {share} are less likely under the chosen model"
-        yield f"if the model were true, {number(OUTLIER_RATE * n, 2)} would be expected."
-        yield f"An outlier has a log density under {number(outliers.threshold)}."
+        yield f"An outlier has a log density under {number(outliers.threshold)};"
+        yield f"were the model true, {number(OUTLIER_RATE * n, 2)} would be expected."
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])
     yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)

@@ -6,13 +6,13 @@ import pytest
 
 import suffice as sf
 from suffice.diagnostics import predictive_check
-from suffice.reporting.answer import reason
 from suffice.reporting.blocks import Check, Checks, DataTable, Equation
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import misclassified
 from suffice.reporting.trust import in_words as trust_in_words
 from suffice.reporting.why import _chosen, in_words
+from suffice.text.numbers import p_statement
 
 
 def judged(X, y, **settings):
@@ -148,8 +148,11 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
     assert found.name == "nearest neighbours"
     simple = found.comparison["GaussianNB"]
     points = 100 * (simple.error - found.outcome.error)
-    assert f"{points:.1f} points more" in reason(found)
-    assert "without densities" not in reason(found)
+    (said,) = found.verdict.sentences
+    p = {d.model: d.p_value for d in found.comparison.differences("log_loss")}
+    assert f"{points:.1f} points more errors" in said
+    assert f"log-loss {simple.log_loss:.3f} against {found.outcome.log_loss:.3f}" in said
+    assert f"({p_statement(p['GaussianNB'])}; both adjusted for the number of models)." in said
 
 
 def test_columns_keep_their_names_in_importance_and_checks(iris):

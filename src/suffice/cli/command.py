@@ -144,7 +144,10 @@ def file_argument(name: str, **options: Any) -> Decorator:
     return click.argument(name, type=click.Path(path_type=Path), **options)
 
 
-folds = option("--cv", text="Folds; by default 10, or 5 of many rows.", type=click.IntRange(2))
+folds = given(
+    option("--cv", text="Folds; by default 10, or 5 of many rows.", type=click.IntRange(2)),
+    click.option("--groups", metavar="COLUMN", help="Rows that belong together: not a feature."),
+)
 
 
 def seed(text: str, default: int | None = 0) -> Decorator:

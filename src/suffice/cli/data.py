@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -110,11 +110,17 @@ class Data:
             return self.total
         return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
 
-    def rows(self, **taken: bool) -> Chunk:
+    def rows(self, groups: str | None = None, **taken: bool) -> Chunk:
         """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
         from suffice.sources.chunks import load_rows
 
-        return load_rows(*self.opened("this needs rows", **taken))
+        found = self.without(groups).opened("this needs rows", **taken)
+        return load_rows(*found, groups=groups)
+
+    def without(self, column: str | None) -> Self:
+        """Return the same data, a column of which is no feature."""
+        ignored = {"ignore": (*self.columns.get("ignore", ()), column)}
+        return self if column is None else replace(self, columns={**self.columns, **ignored})
 
 
 def _can_ask() -> bool:

@@ -55,12 +55,12 @@ def report(
     model = path.with_name(f"{stem}.suffice")
     if not asked.pop("force"):
         path, model = (_unused(each, terminal) for each in (path, model))
+    documented = _documented(data, stem, asked.pop("groups"))
     settings = ReportSettings(**asked, progress=False if terminal.quiet else None)
-    typed = shlex.split(click.get_current_context().meta["typed"])
+    typed = click.get_current_context().meta["typed"]
     # the page travels: its files lie in no folder of this machine
-    words = [re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in typed]
+    words = [re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in shlex.split(typed)]
     provenance = Provenance(without_passwords(shlex.join(words)), model.name, settings.seed)
-    documented = _documented(data, stem)
     new = None if against is None else _new_rows(against, data, documented)
     made = report_of(documented, settings, provenance, new)
     kept = hasattr(made.estimator, "save")
@@ -100,17 +100,18 @@ def _stem(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
 
-def _documented(data: Data, name: str) -> Any:
+def _documented(data: Data, name: str, groups: str | None) -> Any:
     """Return the rows with what names them; what is left out is said now, and on the page."""
     import numpy as np
 
     from suffice.reporting.documented import DocumentedTable
     from suffice.sources.chunks import load_rows
+    from suffice.sources.columns import is_date
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        source, roles = data.opened("a report needs rows")
-        chunk = load_rows(source, roles, ROW)
+        source, roles = data.without(groups).opened("a report needs rows")
+        chunk = load_rows(source, roles, ROW, groups)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
     table, ids = chunk.table, chunk.kept.to_series()
@@ -122,6 +123,8 @@ def _documented(data: Data, name: str) -> Any:
         ids=ids.to_numpy() if counted else np.asarray(ids.to_list(), dtype=object),
         name=name,
         target=roles.target,
+        groups=None if groups is None else chunk.kept.get_column(groups),
+        dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
     )
     notes = (*(str(warning.message) for warning in caught), *documented.notes)
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
@@ -167,8 +170,9 @@ def compare(
     check_figure(plot, "--plot ")
     from suffice import comparison
 
-    rows, seed = data.rows(), how["seed"]
+    rows, seed, groups = data.rows(how["groups"]), how["seed"], how["groups"]
     said: Any = {"sample_weight": rows.table.weight, "random_state": seed}
+    said["groups"] = None if groups is None else rows.kept.get_column(groups)
     said["progress"] = False if terminal.quiet else None
     compared = rows.frame, rows.table.labels, _chosen_models(models, added, seed), how["cv"]
     result = comparison.compare(*compared, **said)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from suffice.comparison.judging import Outcome
-from suffice.comparison.paired import ChoiceEstimate, choice_estimate
+from suffice.comparison.paired import ChoiceEstimate, Difference, choice_estimate
 from suffice.curves.thresholds import cost_curve
 from suffice.text.lists import listed, plain, plural
 from suffice.text.numbers import loss as loss_text
@@ -62,12 +62,16 @@ def price_of(comparison: Comparison) -> str:
     best = next((o for o in comparison.outcomes if o is not comparison.baseline), own)
     if own.error - best.error < WORTH_SAYING:
         return ""
-    (test,) = (d for d in comparison.differences() if d.model == best.name)
+    test = _difference(comparison, best, "error")
     different = "significant" if test.verdict == "better" else "not significant"
     return (
         f"{-100 * test.mean:.1f} points more errors than {best.name} "
         f"({percent(best.error)}; {different}, {p_statement(test.p_value)})"
     )
+
+
+def _difference(comparison: Comparison, other: Outcome, loss: str) -> Difference:
+    return next(d for d in comparison.differences(loss) if d.model == other.name)
 
 
 def _alike(alike: Mapping[str, float], n_others: int) -> str:
@@ -136,7 +140,7 @@ class Verdict:
     found: tuple[Found, ...]  # least share first
     auc: float
     threshold: Threshold | None  # of two classes, where the rarer one is often missed
-    price: str  # what simplicity costs, "" where nothing
+    reason: str  # why this model, and what it costs
     caveats: tuple[str, ...]  # at most three
 
     @property
@@ -153,34 +157,28 @@ class Verdict:
             f" (95 % interval {percent(self.low)} to {percent(self.high)}), "
             f"{'against' if error.is_better else f'{fewer} than'} the {percent(error.constant)} of "
             "the constant classifier, which always predicts the most frequent class "
-            f"({p_statement(error.p_value)})."
+            f"({p_statement(error.p_value)}). {_misses(self.found)}"
         )
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it misses, at which threshold it is useful, its price, what choosing costs."""
-        misses = _misses(self.found)
-        said = [] if misses in self.caveats else [misses]
-        if self.threshold is not None:
-            said.append(self._at_threshold(self.threshold))
-        if self.price and self.usable != "no":
-            said.append(f"The simplest model about as good is {self.model}: {self.price}.")
-        if self.choice is not None:
-            said.append(self._chosen(self.choice))
-        return tuple(said)
+        """At which threshold it is useful, why this model, and whether rows agree on it."""
+        at = () if self.threshold is None else (self._at_threshold(self.threshold),)
+        agreed = "" if self.choice is None else f" {self._chosen(self.choice)}"
+        return (*at, f"{self.reason}{agreed}")
 
     def _chosen(self, choice: ChoiceEstimate) -> str:
-        e, low, high = map(percent, (choice.error, choice.low, choice.high))
+        told = f"{percent(choice.error)} ({percent(choice.low)} to {percent(choice.high)})"
         if choice.n_rows:
-            return (
-                f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model, "
-                f"it misclassifies {e} ({low} to {high})."
-            )
-        makes = "makes" if choice.error > self.error else "has not made"
-        return (
-            f"Choosing the best of several models {makes} its error look too low: with the model "
-            f"chosen anew for each fold, by the other folds only, it is {e} ({low} to {high})."
+            who = f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model,"
+            return f"{who} it misclassifies {told}."
+        same, n = choice.choices.count(self.model), len(choice.choices)
+        said = f"Chosen by the other folds only, it is the same model in {same} of {n} folds"
+        others = sorted({*choice.choices} - {self.model})
+        rest = (
+            f", else {listed(others, FEW)}; so chosen, {told} are misclassified" if others else ""
         )
+        return f"{said}{rest}."
 
     def _at_threshold(self, t: Threshold) -> str:
         precision = t.found / max(t.found + t.false_alarms, 1)
@@ -207,24 +205,42 @@ def verdict_on(
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
+    worst = most_missed(found)
     often = [ERRS_OFTEN] if useful and own.error > OFTEN else []
-    serious = [*first, *([_misses(found)] if missed else []), *often, *_few(found)]
+    serious = [*first, *often, *_few(found)]
     # of few rows even a useful model shows no significant gain
     hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error
     usable: Usable = "with care" if useful or hopeful else "no"
-    if "error" in useful and not serious:
+    if "error" in useful and not (serious or missed or worst.found < (1 - OFTEN) * worst.of):
         usable = "yes"
     measured = (own.error, *own.interval, choice, protocol, gains, found, own.auc)
     at, caveats = _threshold(own) if missed else None, (*serious, *last)[:MOST_CAVEATS]
-    return Verdict(own.name, usable, *measured, at, price_of(comparison), caveats)
+    why = _reason(comparison, usable) if chosen else f"{own.name} was asked for, not chosen."
+    return Verdict(own.name, usable, *measured, at, why, caveats)
+
+
+def _reason(comparison: Comparison, usable: Usable) -> str:
+    """Return why the reference is recommended, its price, and that of one that can be read."""
+    own, price = comparison[comparison.reference], price_of(comparison)
+    if usable == "no":
+        return f"Why {own.name}: it is the simplest of the models that come closest."
+    rule = "it is the simplest of the models about as good as the best, by error and log-loss"
+    said = f"Why {own.name}: {rule}{f', at {price}' if price else ''}."
+    simple = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
+    if own.is_readable or simple is comparison.baseline:
+        return said
+    more, loss = (_difference(comparison, simple, of) for of in ("error", "log_loss"))
+    return (
+        f"{said} Easier to read, as an equation or one tree, is {simple.name}: "
+        f"{100 * more.mean:.1f} points more errors ({p_statement(more.p_value)}), log-loss "
+        f"{loss_text(simple.log_loss)} against {loss_text(own.log_loss)} "
+        f"({p_statement(loss.p_value)}; both adjusted for the number of models)."
+    )
 
 
 def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p, p_log = (
-        next(d.p_value for d in comparison.differences(loss) if d.model == constant.name)
-        for loss in ("error", "log_loss")
-    )
+    p, p_log = (_difference(comparison, constant, of).p_value for of in ("error", "log_loss"))
     gains = [Gain("error", own.error, constant.error, p)]
     if np.isfinite(own.log_loss):
         gains.append(Gain("log-loss", own.log_loss, constant.log_loss, p_log))
@@ -240,7 +256,7 @@ def _balanced(own: Outcome) -> Gain:
     k = len(n)
     share = (hits + 1) / (n + 2)
     # Var = Σ_k r_k (1 − r_k) / n_k / K², of rows that are correlated over folds
-    se = np.sqrt((share * (1 - share) / n).sum() * (1 + own.overlap)) / k
+    se = np.sqrt((share * (1 - share) / n).sum() * own.n_rows / own.effective_rows) / k
     balanced = float((hits / n).mean())
     return Gain("balanced accuracy", balanced, 1 / k, float(2 * ndtr(-abs(balanced - 1 / k) / se)))
 
@@ -265,7 +281,7 @@ def _threshold(own: Outcome) -> Threshold | None:
     counts = np.bincount(rows.truth, minlength=2)
     rare = int(counts.argmin())
     # se² ≤ A (1 − A) / min(n₀, n₁)  (Birnbaum & Klose 1957)
-    bound = own.auc * (1 - own.auc) / counts[rare] * (1 + own.overlap)
+    bound = own.auc * (1 - own.auc) / counts[rare] * own.n_rows / own.effective_rows
     if not own.auc - 2 * np.sqrt(bound) > 0.5:
         return None
     label = rows.classes[rare]
@@ -281,17 +297,22 @@ def _threshold(own: Outcome) -> Threshold | None:
     return Threshold(plain(label), found, int(counts[rare]), best(slice(None)), alarms)
 
 
+def most_missed(found: Sequence[Found]) -> Found:
+    """Return the class of which most is missed, if it can be one whose rows tell how often."""
+    enough = (each for each in found if FEW_OF_A_CLASS <= each.of != each.found)
+    return next(enough, found[0])
+
+
 def _misses(found: Sequence[Found]) -> str:
-    """Return what is found of the class that is missed most."""
-    worst, more = found[0], sum(each.found < each.of / 2 for each in found) - 1
-    if all(each.found == each.of for each in found):
+    """Return how many rows are missed of the class that is missed most."""
+    worst = most_missed(found)
+    missed = worst.of - worst.found
+    if not missed:
         return "It finds all rows of every class."
-    also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
-    some = f"{'only ' * (more >= 0)}{worst.found:,} of" if worst.found else "none of the"
-    some = f"{some} {plural(worst.of, 'row')}"
-    if len(found) > 2 and more < 0:
-        return f"The class it misses most often is {worst.label}: it finds {some}."
-    return f"It finds {some} of class {worst.label}{also}."
+    more = sum(each.found < each.of / 2 for each in found if each is not worst)
+    also = f", and more than half of {plural(more, 'other class')}" * (more > 0)
+    some = f"{missed:,} of {plural(worst.of, 'row')} of class {worst.label}"
+    return f"It misses {some} ({percent(missed / worst.of)}){also}."
 
 
 def _few(found: Sequence[Found]) -> list[str]:

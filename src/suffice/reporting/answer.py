@@ -3,12 +3,11 @@
 import numpy as np
 
 from suffice.comparison.models import CONSTANT
-from suffice.comparison.verdict import FEW_OF_A_CLASS, FEW_ROWS
+from suffice.comparison.verdict import FEW_OF_A_CLASS, FEW_ROWS, most_missed
 from suffice.reporting import blocks as page
 from suffice.reporting.choosing import Findings
-from suffice.text.lists import listed
+from suffice.text.lists import listed, plural
 from suffice.text.numbers import cell, count, p_statement, percent
-from suffice.text.numbers import loss as loss_text
 
 MOST_FOUND = 8  # classes shown
 STYLES = {"error": "percent", "balanced accuracy": "percent"}
@@ -33,6 +32,10 @@ def answer(f: Findings) -> page.Section:
         for c in verdict.found[:MOST_FOUND]
     )
     few = f"The {MOST_FOUND} classes of which it finds least." * (len(verdict.found) > MOST_FOUND)
+    measured, together = f"Measured on rows not seen in training: {verdict.protocol}.", ""
+    if f.sample.groups is not None:
+        n_groups = plural(len(np.unique(f.sample.groups)), "group")
+        together = f" Folds keep whole groups of {f.data.groups_name} together ({n_groups})."
     blocks: list[page.Block] = [
         page.Paragraph(verdict.headline, verdict.usable),
         *(page.Paragraph(caveat, "caution") for caveat in verdict.caveats),
@@ -40,7 +43,7 @@ def answer(f: Findings) -> page.Section:
         page.Paragraph(f"Next: {_next(f)}.", "lead"),
         page.Facts(tuple(facts)),
         page.Intervals("What it finds of each class", "share of the class", "percent", found, few),
-        page.Paragraph(f"Measured on rows not seen in training: {verdict.protocol}.", "note"),
+        page.Paragraph(f"{measured}{together}", "note"),
     ]
     return page.Section("answer", "The answer", tuple(blocks))
 
@@ -56,14 +59,16 @@ def _next(f: Findings) -> str:
             "choose the threshold by that, under Where it errs"
         )
     if verdict.usable == "no":
-        return "look for other columns, since these do not separate the classes"
+        return "other columns may tell more; these are not shown to tell the classes apart"
     if verdict.usable == "with care":
-        who = min(verdict.found, key=lambda each: (each.found >= each.of / 2, each.of))
+        least = min(verdict.found, key=lambda each: each.of)
+        who = least if least.of < FEW_OF_A_CLASS else most_missed(verdict.found)
         which = "" if f.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
         more = f"collect more rows{which}"
         if which and who.of >= FEW_OF_A_CLASS and curve and curve.helps == "would hardly help":
-            more = f"look for columns that separate class {who.label} from the others"
+            more = f"see whether other columns tell class {who.label} apart"
         what = "settle the doubts above" if checks.caveats else more
+        what = "make this page again with whole groups held out" if checks.together else what
         return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
         return "use it as shown under How to use it, and collect more rows, since they would help"
@@ -99,11 +104,11 @@ def models_compared(f: Findings) -> page.Section:
         headings,
         styles,
         tuple(tuple(row[name] for name in names) for row in told),
-        f"From, to: 95 % interval of the error (Wilson). p: its difference from {f.name}, paired "
-        "by rows (McNemar) and, except for the constant classifier, adjusted for the number of "
-        "models (Bonferroni). Both allow for training sets that overlap. Brier and AUC: sum and "
-        "mean over classes. Calib. error: expected calibration error of the most probable class. "
-        "Size: free parameters. Fit: time for one fold.",
+        f"From, to: 95 % interval of the error (Wilson). p: whether it errs as often as {f.name}, "
+        "on the same rows (McNemar), adjusted for the number of models (Bonferroni) but for the "
+        "constant classifier. Both are widened, since folds share training rows. Brier and AUC: "
+        "sum and mean over classes. Calib. error: expected calibration error of the most probable "
+        "class. Size: free parameters. Fit: time for one fold.",
         tuple(i for i, row in enumerate(told) if row["model"] == f.name),
     )
     remarks = []
@@ -115,40 +120,8 @@ def models_compared(f: Findings) -> page.Section:
     if comparison.left_out:
         remarks.append(f"Not compared, to save time: {listed(comparison.left_out)}.")
     notes = (page.Paragraph(remark, "note") for remark in remarks)
-    first = page.Paragraph(comparison.verdict, "lead"), page.Paragraph(reason(f))
-    return page.Section("models", "Models compared", (*first, table, *notes, _differences(f)))
-
-
-def reason(f: Findings) -> str:
-    """Return why this classifier was chosen, with its price."""
-    own, price = f.name, f.verdict.price
-    if f.asked_for:
-        return f"{own} was asked for; the others are there to compare it with."
-    if f.verdict.usable == "no":
-        return (
-            "No model is significantly better than the constant classifier; "
-            f"{own} is the simplest of those that come closest."
-        )
-    written = [o for o in f.comparison.outcomes if o.is_readable]
-    if not f.outcome.is_readable:
-        simple = min(written, key=lambda o: o.error)
-        more, loss = (
-            next(d for d in f.comparison.differences(of) if d.model == simple.name)
-            for of in ("error", "log_loss")
-        )
-        return (
-            f"{own} cannot be written down as an equation or one tree. Of the models that can, "
-            f"{simple.name} has the fewest errors, {percent(simple.error)}: {100 * more.mean:.1f} "
-            f"points more ({p_statement(more.p_value)}), with log-loss "
-            f"{loss_text(simple.log_loss)} against {loss_text(f.outcome.log_loss)} "
-            f"({p_statement(loss.p_value)}). It is the one to use where the rule must be read."
-        )
-    cost = f", at {price}" if price else ""
-    return (
-        f"{own} is the simplest model that is about as good as the best{cost}: no model has "
-        "significantly fewer errors or a lower log-loss, and its log-loss is within one standard "
-        "error of the lowest."
-    )
+    lead = page.Paragraph(comparison.verdict, "lead")
+    return page.Section("models", "Models compared", (lead, table, *notes, _differences(f)))
 
 
 def _differences(f: Findings) -> page.Intervals:
@@ -163,7 +136,7 @@ def _differences(f: Findings) -> page.Intervals:
         "Paired on the same held-out rows. The 95 % intervals hold for all models at once: where "
         "one excludes zero, the difference is significant."
     )
-    caption = f"Difference in error from {comparison.reference}"
+    caption = f"More or fewer errors than {comparison.reference}"
     return page.Intervals(caption, "percentage points; left: fewer errors", "points", items, note)
 
 

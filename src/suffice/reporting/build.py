@@ -87,8 +87,8 @@ class Report:
 def report(
     X: Any, y: Any, path: str | Path | None = None, *, estimator: Any = None, models: Any = None,
     cv: Any = None, sample_weight: Any = None, ids: Any = None, name: str = "data",
-    target: str | None = None, against: Any = None, fast: bool = False, random_state: int = 0,
-    progress: Any = None,
+    target: str | None = None, groups: Any = None, against: Any = None, fast: bool = False,
+    random_state: int = 0, progress: Any = None,
 ) -> Report:  # fmt: skip
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
@@ -112,6 +112,8 @@ def report(
         What a person finds each row by; by default the index of a pandas frame, or the place.
     name, target : str, optional
         What data and labels are called.
+    groups : array (n,), optional
+        Which rows belong together (of one person, batch or year): folds hold out whole groups.
     against : rows, or a pair of rows and labels, optional
         New rows: which columns have moved, and how often the chosen model is wrong about them.
     fast : bool, default=False
@@ -132,7 +134,7 @@ def report(
     LDA()
     >>> page.save("iris.html")  # doctest: +SKIP
     """
-    named = {"ids": ids, "name": name, "target": target}
+    named = {"ids": ids, "name": name, "target": target, "groups": groups}
     data = DocumentedTable.of(X, y, sample_weight=sample_weight, **named)
     settings = ReportSettings(estimator, models, cv, random_state, progress, fast)
     pair = against if isinstance(against, tuple) else (against,)
@@ -172,5 +174,5 @@ def report_of(
                 sections += [section] if (section := stage(f)) is not None else []
                 steps.step()
     told = (data.name, summary(data), f.verdict.headline, tuple(sections))
-    kept = replace(f, data=sample)  # a page does not hold a million rows
+    kept = replace(f, data=sample, learnt=())  # a page does not hold a million rows
     return Report(*told, f.estimator, f.comparison, version("suffice"), kept)

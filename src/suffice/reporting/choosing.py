@@ -50,6 +50,7 @@ class Findings:
     growth: Growth | None  # what more rows would bring
     fast: bool  # whether simulations, importance and learning curve were left out
     learnt_from: str = "all rows"  # what the estimator was fitted to
+    learnt: tuple[Any, ...] = ()  # the chosen one as each fold learnt it, while the page is made
 
     @property
     def name(self) -> str:
@@ -152,11 +153,11 @@ def judge(
     Rows that are not in the sample, if any, say how good the choice was.
     """
     with overheard():  # first, since it needs memory for all rows, and models keep theirs
-        checks = data_checks(data.table if data.source is None else data.source, data.table.labels)
+        checks = _checked(data)
     table = sample.table
     # other rows, if any, test the choice: three folds suffice to make it
     cv = 3 if (settings.fast or others) and settings.cv is None else settings.cv
-    folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
+    folds = folds_for(sample.rows, table.labels, cv, table.weight, sample.groups, settings.seed)
     size = size_of(folds)
     members, left_out = settings.members(len(folds.splits), size)
     comparison = compared(
@@ -176,15 +177,22 @@ def judge(
         known = type(chosen) is type(explained) and not settings.fast
         expected = float(explained.bayes_error(20_000)) if known else None
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
-    comparison = _forgetful(comparison, line_up.n_parameters(chosen))
+    comparison, of_folds = _forgetful(comparison, line_up.n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
     caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
     verdict = verdict_on(comparison, chosen=not asked, tested=tested, **caveats)
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
     told: Any = (comparison, chosen, explained, held_out, expected, asked, checks, calibrated)
-    more: Any = (verdict, importance, curve, settings.fast, rows)
+    more: Any = (verdict, importance, curve, settings.fast, rows, of_folds)
     return Findings(data, sample, *told, *more)
+
+
+def _checked(data: DocumentedTable) -> DataChecks:
+    rows = data.table if data.source is None else data.source
+    dates = [p.name for p in data.profiles if p.kind == "date"]
+    found = data_checks(rows, data.table.labels, dates)
+    return found if data.groups is None else replace(found, together="")
 
 
 def _tested(trial: Any, others: DocumentedTable) -> ChoiceEstimate:
@@ -204,15 +212,17 @@ def _explored(
     # as many repeats as a few seconds have time for
     one = max(line_up.seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
-    curve = None if one > 1 else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
+    # of groups, a curve would have to say whether more rows are of known ones or of new ones
+    none = one > 1 or sample.groups is not None
+    curve = None if none else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
 
 
-def _forgetful(comparison: Comparison, size: float) -> Comparison:
-    """Return a comparison without the classifiers of folds; the size of the chosen is its own."""
+def _forgetful(comparison: Comparison, size: float) -> tuple[Comparison, tuple[Any, ...]]:
+    """Return a comparison with the size of the chosen one, its folds' classifiers taken out."""
     sizes = {o.name: o.n_parameters for o in comparison.outcomes} | {comparison.reference: size}
     forgot = [replace(o, learnt=(), n_parameters=sizes[o.name]) for o in comparison.outcomes]
-    return replace(comparison, outcomes=tuple(forgot))
+    return replace(comparison, outcomes=tuple(forgot)), comparison[comparison.reference].learnt
 
 
 def _calibrated(rows: Predictions, simulations: int) -> Calibration | None:

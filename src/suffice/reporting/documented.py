@@ -1,6 +1,6 @@
 """The labelled table that a report is about, with what a reader must know of it."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -8,12 +8,14 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from suffice.diagnostics.data import dates_in
 from suffice.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
 from suffice.table.schema import Category, Column, LeftOut, Number
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
 from suffice.typing import Codes, Floats, Labels
+from suffice.validation.folds import group_codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +26,6 @@ class Profile:
     kind: str  # in words
     empty: Any  # whether each row's cell is  (n,)
     values: Floats  # numbers, or codes of levels  (n,)
-    levels: tuple[str, ...] = ()
 
     @property
     def distinct(self) -> int:
@@ -43,11 +44,13 @@ class DocumentedTable:
     notes: tuple[str, ...] = ()  # what was encoded or left out, in words
     profiles: tuple[Profile, ...] = ()  # of the columns as they came
     source: Any = None  # the rows as they came, where the table is an encoding of them
+    groups: Codes | None = None  # of rows that belong together  (n,)
+    groups_name: str = "groups"  # of the column that they come from
 
     @classmethod
     def of(
         cls, X: Any, y: Any, *, sample_weight: Any = None, ids: Any = None, name: str = "data",
-        target: str | None = None,
+        target: str | None = None, groups: Any = None, dates: Sequence[str] = (),
     ) -> Self:  # fmt: skip
         """Return users' rows: all of them, and all columns that say something."""
         read = Table.of(X, y, sample_weight)
@@ -60,8 +63,13 @@ class DocumentedTable:
         if ids is None:  # the index of a pandas frame, or the place of each row
             ids = X.index if hasattr(X, "iloc") else np.arange(table.n_rows)
         word = target or str(getattr(y, "name", None) or "class")
-        said: dict[str, Any] = {"notes": _said(read, names), "profiles": _profiles(read, names)}
-        return cls(table, np.asarray(ids), name, word, source=None if plain else X, **said)
+        profiles = _profiles(read, names, {*dates, *dates_in(X)})
+        said: dict[str, Any] = {"notes": _said(read), "profiles": profiles}
+        said["source"] = None if plain else X
+        if groups is not None:
+            said["groups"] = group_codes(groups, table.n_rows)
+            said["groups_name"] = str(getattr(groups, "name", None) or "groups")
+        return cls(table, np.asarray(ids), name, word, **said)
 
     @property
     def rows(self) -> Any:
@@ -95,6 +103,7 @@ class DocumentedTable:
         source = None if self.source is None else taken(self.source, rows)
         cut = [replace(p, empty=p.empty[rows], values=p.values[rows]) for p in self.profiles]
         few: dict[str, Any] = {"ids": self.ids[rows], "source": source, "profiles": tuple(cut)}
+        few["groups"] = None if self.groups is None else self.groups[rows]
         return replace(self, table=self.table.take(rows), **few)
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
@@ -102,12 +111,14 @@ class DocumentedTable:
         if self.table.n_rows <= n_rows:
             return self, None
         kept = stratified_sample(self.table.codes, n_rows, seed)
+        if self.groups is not None:  # other rows are of the same groups: they would flatter
+            return self.take(kept), None
         others = np.delete(np.arange(self.table.n_rows), kept)
         drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
         return self.take(kept), self.take(np.sort(drawn))
 
 
-def _profiles(table: Table, names: Sequence[str]) -> tuple[Profile, ...]:
+def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Profile, ...]:
     """Return what each column holds, in the order of the rows as they came."""
     schema = table.schema
     columns: tuple[Column, ...] = tuple(map(Number, names)) if schema is None else schema.columns
@@ -119,17 +130,18 @@ def _profiles(table: Table, names: Sequence[str]) -> tuple[Profile, ...]:
         if isinstance(column, Number):
             x = np.asarray(next(numbers), np.float64)
             empty = np.isnan(x) if np.isnan(x.sum()) else none
-            found.append(Profile(column.name, "number", empty, x))
+            kind = "date" if column.name in dates else "number"
+            found.append(Profile(column.name, kind, empty, x))
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
             empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
-            found.append(Profile(column.name, "category", empty, codes, column.level_names))
+            found.append(Profile(column.name, "category", empty, codes))
         else:
             found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
     return tuple(found)
 
 
-def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+def _said(table: Table) -> tuple[str, ...]:
     """Return how the columns of a mixed or incomplete table are read, in words."""
     notes, columns = [], () if table.schema is None else table.schema.columns
     categories = [c for c in columns if isinstance(c, Category)]
@@ -138,10 +150,6 @@ def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     if levels:
         empty = ", empty cells being a level" * any(c.missing for c in read)
         notes.append(f"categories, as indicators of all levels but one{empty}: {listed(levels)}")
-    gaps = np.isnan(table.x).sum(0) if has_missing(table.x) else []
-    holed = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
-    if holed:
-        notes.append(f"empty cells, in charts at the mean of their column: {listed(holed)}")
     left = [f"{c.name!r} ({c.reason})" for c in columns if isinstance(c, LeftOut)]
     left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))

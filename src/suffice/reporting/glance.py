@@ -1,61 +1,94 @@
 """The data at a glance: columns, gaps, classes, suspects, features by separation, outliers."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from suffice.curves.feature_separation import separation
-from suffice.diagnostics.diagnostic import varying_columns
+from suffice.estimators.auto import AutoGaussian
+from suffice.estimators.encoder import TableEncoder
 from suffice.moments import Moments
 from suffice.reporting import blocks as page
 from suffice.reporting.charts import distributions
 from suffice.reporting.choosing import Findings
-from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.documented import DocumentedTable, Profile
 from suffice.reporting.misclassified import Outliers
 from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
 
-MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 15, 15  # of which the summary is shown
+MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 30, 15  # of which the summary is shown
 MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 10
 COLLINEAR = 0.9  # correlation within classes that is worth a word
+SCALES = (  # classes that have an order
+    *("low medium middle high", "small medium large", "none mild moderate severe"),
+    *("bad poor fair average good excellent", "never rarely sometimes often always"),
+)
 
 
 def glance(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section that says what the data is."""
     data, checks = f.data, f.checks
-    suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
-    told = (_constant(data), _collinear(f.sample))
+    suspects = [f"Column {s.column!r} {s.why}." for s in checks.suspects]
+    suspects += [f"Column {s.column!r} {s.why}: check it." for s in checks.impossible]
+    notes = [*(f"{note}." for note in data.notes), *_constant(data), *_empty(f), *_ordered(data)]
     blocks: list[page.Block] = [
         _facts(data, checks, outliers),
-        *(page.Paragraph(f"{note}.", "note") for note in data.notes),
+        *(page.Paragraph(note, "note") for note in notes),
         *(page.Paragraph(note, "caution") for note in suspects),
         _classes(data),
         _separation(f),
         *distributions(f),
         _columns(data),
         *_gaps(data),
-        *(page.Paragraph(text) for text in told if text),
         *_pairs(data, f.moments),
-        *([page.Paragraph(outliers.sentence)] if outliers is not None else []),
     ]
     return page.Section("data", "The data", tuple(blocks))
 
 
 def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> page.Facts:
     empty = sum(int(p.empty.sum()) for p in data.profiles)
-    cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
-    conflicting = f"{n:,} rows are equal in all but the class" if n else ""
+    cells = data.table.n_rows * max(len(data.profiles), 1)
+    copies = "equal to an earlier row" if checks.has_many_values else "likely with so few values"
+    if checks.n_conflicting:
+        copies += f"; {checks.n_conflicting:,} equal one of another class"
     items = [
         page.Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
         page.Fact("columns" if data.source is not None else "features", len(data.columns)),
         page.Fact("classes", data.table.n_classes, f"column {data.target}"),
         page.Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
+        page.Fact("repeated rows", checks.n_duplicates, copies if checks.n_duplicates else ""),
     ]
-    if checks.has_many_values:  # else rows are equal by chance
-        items.append(page.Fact("duplicate rows", checks.n_duplicates, conflicting))
     if outliers is not None:
         items.append(page.Fact("outliers", outliers.n_flagged, "by log density"))
     return page.Facts(tuple(page.Fact(f.name, f.value, f.remark, "count") for f in items))
+
+
+def _holed(data: DocumentedTable) -> list[Profile]:
+    return sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
+
+
+def _empty(f: Findings) -> Iterator[str]:
+    """Yield the share of empty cells by column, and what the chosen model makes of them."""
+    told = [f"{p.name} ({p.empty.sum():,}, {percent(p.empty.mean())})" for p in _holed(f.data)]
+    first = f.estimator[0] if isinstance(f.estimator, Pipeline) else f.estimator
+    missing = getattr(first, "missing", "")
+    how = "judges a row by its other cells" if missing == "marginal" else "takes them as they are"
+    if isinstance(first, (TableEncoder, AutoGaussian)) or missing == "indicator":
+        how = "takes the mean for an empty number and learns that it was empty"
+    if told:
+        yield f"Empty cells: {listed(told)}; {f.name} {how}, and charts show the mean."
+
+
+def _ordered(data: DocumentedTable) -> Iterator[str]:
+    """Yield what to say where the classes may have an order."""
+    names = {name.lower() for name in data.class_names}
+    numbers = all(re.fullmatch(r"[-+]?\d+(\.\d+)?", name) for name in names)
+    if len(names) > 2 and (numbers or any(names <= {*scale.split()} for scale in SCALES)):
+        what = "numbers" if numbers else "steps of a scale"
+        yield f"The classes are {what}: if their order matters, no model here uses it."
 
 
 def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
@@ -75,7 +108,7 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
 
 def _separation(f: Findings) -> page.Intervals:
     """Return the features by how much of their variance lies between the classes."""
-    between, order = 1 - 1 / (1 + separation(f.moments)), f.ranked_features[:MOST_FEATURES]
+    between, order = 1 - 1 / (1 + separation(f.moments)), _most(f.ranked_features, MOST_FEATURES)
     items = tuple(page.Interval(f.data.names[j], float(between[j])) for j in order)
     more = len(f.data.names) - len(order)
     few = f"{plural(more, 'more feature')} not shown." if more else ""
@@ -85,25 +118,33 @@ def _separation(f: Findings) -> page.Intervals:
 
 def _columns(data: DocumentedTable) -> page.DataTable:
     body = []
-    for p in data.profiles[:MOST_COLUMNS]:
-        known = p.values[~p.empty] if p.kind == "number" else np.full(1, np.nan)
+    for p in _most(data.profiles, MOST_COLUMNS):
+        known = p.values[~p.empty] if p.kind in ("number", "date") else np.zeros(0)
         known = known if len(known) else np.full(1, np.nan)
-        spread = (known.mean(), known.std(), known.min(), known.max())
+        spread: list[Any] = [float(each(known)) for each in (np.mean, np.std, np.min, np.max)]
+        if p.kind == "date" and np.isfinite(spread[0]):  # its spread stays in days
+            days = [str(np.datetime64(int(day // 1), "D")) for day in spread]
+            spread = [days[0], spread[1], *days[2:]]
         distinct = p.distinct if not p.kind.startswith("not used") else None
-        body.append((p.name, p.kind, int(p.empty.sum()), distinct, *map(float, spread)))
+        body.append((p.name, p.kind, float(p.empty.mean()), distinct, *spread))
     more = len(data.profiles) - len(body)
     return page.DataTable(
         "Columns",
         ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
-        ("text", "text", "count", "count", *["number"] * 4),
+        ("text", "text", "percent", "count", *["number"] * 4),
         tuple(body),
         note=f"{plural(more, 'more column')} not shown." if more else "",
     )
 
 
+def _most(items: Any, most: int) -> Any:
+    """Return the first of many, or all of a few more."""
+    return items if len(items) <= 1.2 * most else items[:most]
+
+
 def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     """Return which cells are empty together, the most frequent patterns first."""
-    holed = sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
+    holed = _holed(data)
     shown = holed[:MOST_GAPS]
     if len(shown) < 2:
         return ()
@@ -119,25 +160,11 @@ def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     return (page.DataTable(caption, head, styles, body, note),)
 
 
-def _constant(data: DocumentedTable) -> str:
+def _constant(data: DocumentedTable) -> Iterator[str]:
     flat = [data.names[j] for j in np.flatnonzero(data.table.x.max(0) == data.table.x.min(0))]
-    if not flat:
-        return ""
-    verb = "is" if len(flat) == 1 else "are"
-    return f"Nothing can be learnt from {listed(flat)}, which {verb} constant."
-
-
-def _collinear(sample: DocumentedTable) -> str:
-    """Return what to say of columns that are combinations of others."""
-    x = sample.table.x
-    varying = np.flatnonzero(x.max(0) > x.min(0))
-    # all rows as one class: a column that differs between classes alone is no combination
-    lost = np.setdiff1d(varying, varying_columns(Moments.of(x, np.zeros(len(x)))))
-    if not len(lost):
-        return ""
-    named = listed([sample.names[j] for j in lost])
-    are = "is a combination" if len(lost) == 1 else "are combinations"
-    return f"To a linear model nothing is added by {named}, which {are} of other columns."
+    if flat:
+        verb = "is" if len(flat) == 1 else "are"
+        yield f"Nothing can be learnt from {listed(flat)}, which {verb} constant."
 
 
 def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...]:
@@ -160,9 +187,6 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...
 
 def summary(data: DocumentedTable) -> str:
     """Return the size of the data in words."""
-    table = data.table
+    rows, classes = plural(data.table.n_rows, "row"), plural(data.table.n_classes, "class")
     what = plural(len(data.columns), "feature" if data.source is None else "column")
-    return (
-        f"{plural(table.n_rows, 'row')} of {what} in "
-        f"{plural(table.n_classes, 'class')} (column {data.target})"
-    )
+    return f"{rows} of {what} in {classes} (column {data.target})"

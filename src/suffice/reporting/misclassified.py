@@ -1,7 +1,7 @@
 """Where the chosen model errs: held-out confusion, misclassified rows, outliers."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -10,7 +10,6 @@ from suffice.curves.reliability import confusion
 from suffice.reporting import blocks as page
 from suffice.reporting.charts import class_distances, posteriors
 from suffice.reporting.choosing import Findings
-from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.explaining import LEAST, contributions
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
@@ -45,22 +44,13 @@ class Outliers:
     def n_flagged(self) -> int:
         return int((self.log_densities < self.threshold).sum())
 
-    @property
-    def sentence(self) -> str:
-        """How many outliers there are against how many one expects."""
-        n, found = len(self.log_densities), self.n_flagged
-        who = f"{plural(found, 'row')} ({percent(found / n)})" if found else "no row"
-        return (
-            f"Outliers: {who} {'are' if found > 1 else 'is'} less likely under the chosen model "
-            f"than {percent(1 - OUTLIER_RATE)} of rows drawn from it; if the model were true, "
-            f"{number(OUTLIER_RATE * n, 2)} would be expected."
-        )
 
-
-def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> page.DataTable:
+def _least_likely(outliers: Outliers, f: Findings) -> page.DataTable:
     """Return the least likely rows, each with the feature that is most extreme in its class."""
-    at, codes = np.argsort(outliers.log_densities, kind="stable")[:MOST], data.table.codes
-    z = _standardised(explained, data, at)
+    data, moments, codes = f.data, f.moments, f.data.table.codes
+    at = np.argsort(outliers.log_densities, kind="stable")[:MOST]
+    scale = np.sqrt(moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None])[codes[at]]
+    z = (data.table.x[at] - moments.means[codes[at]]) / np.where(scale > 0, scale, np.inf)
     body = []
     for r, i in enumerate(at):
         j, density = int(np.abs(z[r]).argmax()), float(outliers.log_densities[i])
@@ -73,23 +63,11 @@ def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> 
         (data.id_name, *head),
         ("text", "text", "number", "text", "text", "number", "signed"),
         tuple(body),
-        f"An outlier has a log density under {number(outliers.threshold)}. The "
-        "z-score is the distance from the mean of the class in its standard deviations.",
+        f"An outlier has a log density under {number(outliers.threshold)}; were the model true, "
+        f"{number(OUTLIER_RATE * data.table.n_rows, 2)} would be expected. The z-score is the "
+        "distance from the mean of the class in its standard deviations.",
         linked=True,
     )
-
-
-def _standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
-    """Return how far rows lie from the mean of their class, feature by feature, (m, d)."""
-    moments, x, codes = explained.moments_, data.table.x[at], data.table.codes[at]
-    if moments.power is not None:
-        x = moments.power.apply(x)
-    variances = moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None]
-    pooled = moments.diagonals.sum(0) / moments.total_weight
-    scale = np.sqrt(np.where(variances[codes] > 0, variances[codes], pooled))
-    difference = x - moments.means[codes]
-    z: Floats = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0)
-    return z
 
 
 def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
@@ -112,7 +90,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     none = page.Paragraph(f"{f.name} states no probabilities: nothing to calibrate.")
     blocks.append(_worst(f) if f.held_out.logs is not None else none)
     if outliers is not None and outliers.n_flagged:
-        blocks.append(_least_likely(outliers, f.explained, f.data))
+        blocks.append(_least_likely(outliers, f))
     return page.Section("errors", "Where it errs", tuple(blocks))
 
 
@@ -176,15 +154,15 @@ def _worst(f: Findings) -> page.DataTable:
         for i, parts in zip(at, why.tolist(), strict=True)
     ]
     said = (
-        " On the right, why: the log odds of the most probable wrong class against the true one, "
-        f"by the model fitted to {f.learnt_from}. They start from those of a typical row, the one "
-        "of the true class nearest to its mean; each column adds its part; the last column is the "
-        "sum, rounded: below zero where that model, which has seen the row, is right. "
+        " On the right, why, by a model that had not seen the row: the log odds of the most "
+        "probable wrong class against the true one. They start from those of a typical row, the "
+        "one of the true class nearest to its mean; each column adds its part; the sum, rounded, "
+        "is above zero where the wrong class is the more probable one. "
         f"Log posteriors below {signed(LEAST)} count as that."
     )
     return page.DataTable(
         "Worst predictions",
-        (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
+        (f.sample.id_name, "true class", "predicted", "posterior of true class", *columns),
         ("text", "text", "text", "percent", *["signed"] * len(columns)),
         tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
@@ -207,12 +185,18 @@ def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]
     tried = (f.ranked_features if table.n_features == len(names) else every)[:MOST_COLUMNS]
     rest = np.setdiff1d(every, tried)
     groups = [np.array([j]) for j in tried] + ([rest] if len(rest) else [])
-    found = contributions(*f.asked(), who, pairs, groups)
-    if found is None:
-        return np.zeros((len(at), 0)), ()
+    found = np.zeros((len(at), 1 + len(groups)))
+    folds = f.outcome.folds[np.argsort(f.outcome.held_out.rows, kind="stable")][at]
+    for fold in np.unique(folds):
+        here = folds == fold
+        of_fold = f.learnt[fold], f.sample.rows, table.classes, who[here], pairs[here]
+        parts = contributions(*of_fold, groups)
+        if parts is None:
+            return np.zeros((len(at), 0)), ()
+        found[here] = parts
     # the columns that say most of these rows, and the sum of what is left
     largest = np.argsort(-np.abs(found[:, 1 : 1 + len(tried)]).mean(0), kind="stable")[:MOST_PARTS]
-    told, shown = found[:, [0, *(1 + largest)]], [names[tried[i]] for i in largest]
+    told, shown = found[:, [0, *(1 + largest)]], [f"+ {names[tried[i]]}" for i in largest]
     if len(names) > len(shown):
-        told, shown = np.c_[told, found.sum(1) - told.sum(1)], [*shown, "all others"]
-    return np.c_[told, found.sum(1)], ("typical row", *shown, "log odds")
+        told, shown = np.c_[told, found.sum(1) - told.sum(1)], [*shown, "+ all others"]
+    return np.c_[told, found.sum(1)], ("typical row", *shown, "= log odds")

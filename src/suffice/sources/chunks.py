@@ -180,13 +180,15 @@ def chunks_of(
         total.say()
 
 
-def load_rows(source: Source, roles: Roles, numbered: str = "") -> Chunk:
-    """Return numbers, labels, weights and ids of every usable row, in their order."""
+def load_rows(source: Source, roles: Roles, numbered: str = "", groups: str | None = None) -> Chunk:
+    """Return numbers, labels, weights, ids and groups of every usable row, in their order."""
     # where rows have no id, ``numbered`` names the column of their numbers, counted from one
+    ids, also = roles.kept, () if groups is None else (groups,)
+    roles = replace(roles, kept=tuple(dict.fromkeys((*ids, *also))))
     frames = list(frames_of(source, roles))
-    if numbered and not roles.kept:
+    if numbered and not ids:
         frames = [pl.concat(frames).with_row_index(numbered, 1)]
-        roles = replace(roles, kept=(numbered,))
+        roles = replace(roles, kept=(numbered, *also))
     chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
     left_out.say()
     require_rows(chunk.table.n_rows, source.label)
