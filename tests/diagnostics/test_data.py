@@ -107,7 +107,7 @@ def test_a_zero_among_values_that_keep_far_from_it_is_named():
     found = data_checks(X.assign(weight=weight, rate=np.abs(X["b"])), y).impossible
     least = np.sort(weight)[1]
     assert [(s.column, s.why) for s in found] == [
-        ("weight", f"is 0 in 1 row, in all others {least:.4g} or more")
+        ("weight", f"is 0 in 1 row, in all others {least:.4g} or more: check it")
     ]
     weight[8] = -2
     (found,) = data_checks(X.assign(weight=weight), y).impossible

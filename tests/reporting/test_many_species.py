@@ -35,7 +35,7 @@ def test_text_table_and_figure_follow_one_rule(leaves):
     text = said_of_each(leaves.comparison)
     rows = table(leaves, "Held-out losses").rows
     p = {row[0]: row[-1] for row in rows if row[0] not in ("GaussianNB", "constant")}
-    (figure,) = (i for i in blocks(leaves, Intervals, "models") if "Difference" in i.caption)
+    (figure,) = (i for i in blocks(leaves, Intervals, "models") if "errors than" in i.caption)
     drawn = {i.name: i for i in figure.items}
     assert set(text) == set(p) == set(drawn) == {
         "LDA", "QDA", "nearest neighbours", "decision tree"

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -81,7 +81,7 @@ class Data:
 
         return open_source(self.name, TextStyle(**self.reading))
 
-    def opened(self, why: str = "", **taken: Any) -> tuple[Source, Roles]:
+    def opened(self, why: str = "", groups: Any = None, **taken: Any) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said."""
         # ``why`` rows are needed is told where a file of ours is given; what takes no categories,
         # or no rows with holes, gets numbers, or complete rows, only
@@ -90,6 +90,7 @@ class Data:
         from suffice.sources.columns import ColumnOptions, roles_for_learning
 
         source, said = self.source(), ColumnOptions(**self.columns, **taken)
+        said = said if groups is None else replace(said, ignore=(*said.ignore, groups))
         try:
             return source, roles_for_learning(source, said)
         except UnknownTargetError as error:
@@ -114,13 +115,7 @@ class Data:
         """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
         from suffice.sources.chunks import load_rows
 
-        found = self.without(groups).opened("this needs rows", **taken)
-        return load_rows(*found, groups=groups)
-
-    def without(self, column: str | None) -> Self:
-        """Return the same data, a column of which is no feature."""
-        ignored = {"ignore": (*self.columns.get("ignore", ()), column)}
-        return self if column is None else replace(self, columns={**self.columns, **ignored})
+        return load_rows(*self.opened("this needs rows", groups, **taken), groups=groups)
 
 
 def _can_ask() -> bool:

@@ -41,7 +41,6 @@ def report(
     if output is not None and output.exists() and not asked["force"]:
         msg = f"{output} is there already: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
-    # here, since these take seconds
     from suffice.reporting.build import FORMATS, report_of
     from suffice.reporting.choosing import ReportSettings
     from suffice.reporting.usage import Provenance
@@ -110,7 +109,7 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        source, roles = data.without(groups).opened("a report needs rows")
+        source, roles = data.opened("a report needs rows", groups)
         chunk = load_rows(source, roles, ROW, groups)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)

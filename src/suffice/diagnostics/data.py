@@ -196,8 +196,7 @@ def _impossible(values: Floats) -> list[str]:
     # zero or less in a few rows, where the other values keep further from zero than from each other
     few = 0 < len(low) <= max(1, 0.02 * len(known)) and len(rest) >= 10
     if few and not found and rest[0] > 6 * np.diff(rest[:10]).mean():
-        least = f"is {number(low.max())}{' or less' * bool(low.min() < low.max())}"
-        found.append(
-            f"{least} in {plural(len(low), 'row')}, in all others {number(rest[0])} or more"
-        )
+        least = f"{number(low.max())}{' or less' * bool(low.min() < low.max())}"
+        others = f"in all others {number(rest[0])} or more: check it"
+        found.append(f"is {least} in {plural(len(low), 'row')}, {others}")
     return found

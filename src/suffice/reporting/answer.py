@@ -32,10 +32,10 @@ def answer(f: Findings) -> page.Section:
         for c in verdict.found[:MOST_FOUND]
     )
     few = f"The {MOST_FOUND} classes of which it finds least." * (len(verdict.found) > MOST_FOUND)
-    measured, together = f"Measured on rows not seen in training: {verdict.protocol}.", ""
+    measured = f"Measured on rows not seen in training: {verdict.protocol}."
     if f.sample.groups is not None:
         n_groups = plural(len(np.unique(f.sample.groups)), "group")
-        together = f" Folds keep whole groups of {f.data.groups_name} together ({n_groups})."
+        measured += f" Folds keep whole groups of {f.data.groups_name} together ({n_groups})."
     blocks: list[page.Block] = [
         page.Paragraph(verdict.headline, verdict.usable),
         *(page.Paragraph(caveat, "caution") for caveat in verdict.caveats),
@@ -43,7 +43,7 @@ def answer(f: Findings) -> page.Section:
         page.Paragraph(f"Next: {_next(f)}.", "lead"),
         page.Facts(tuple(facts)),
         page.Intervals("What it finds of each class", "share of the class", "percent", found, few),
-        page.Paragraph(f"{measured}{together}", "note"),
+        page.Paragraph(measured, "note"),
     ]
     return page.Section("answer", "The answer", tuple(blocks))
 

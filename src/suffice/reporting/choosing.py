@@ -189,9 +189,8 @@ def judge(
 
 
 def _checked(data: DocumentedTable) -> DataChecks:
-    rows = data.table if data.source is None else data.source
-    dates = [p.name for p in data.profiles if p.kind == "date"]
-    found = data_checks(rows, data.table.labels, dates)
+    rows, dates = data.source, [p.name for p in data.profiles if p.kind == "date"]
+    found = data_checks(data.table if rows is None else rows, data.table.labels, dates)
     return found if data.groups is None else replace(found, together="")
 
 
@@ -212,9 +211,8 @@ def _explored(
     # as many repeats as a few seconds have time for
     one = max(line_up.seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
-    # of groups, a curve would have to say whether more rows are of known ones or of new ones
-    none = one > 1 or sample.groups is not None
-    curve = None if none else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
+    unclear = one > 1 or sample.groups is not None  # more rows of known groups, or new ones?
+    curve = None if unclear else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
 
 

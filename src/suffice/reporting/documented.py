@@ -64,8 +64,7 @@ class DocumentedTable:
             ids = X.index if hasattr(X, "iloc") else np.arange(table.n_rows)
         word = target or str(getattr(y, "name", None) or "class")
         profiles = _profiles(read, names, {*dates, *dates_in(X)})
-        said: dict[str, Any] = {"notes": _said(read), "profiles": profiles}
-        said["source"] = None if plain else X
+        said: Any = {"notes": _said(read), "profiles": profiles, "source": None if plain else X}
         if groups is not None:
             said["groups"] = group_codes(groups, table.n_rows)
             said["groups_name"] = str(getattr(groups, "name", None) or "groups")

@@ -14,7 +14,7 @@ from suffice.moments import Moments
 from suffice.reporting import blocks as page
 from suffice.reporting.charts import distributions
 from suffice.reporting.choosing import Findings
-from suffice.reporting.documented import DocumentedTable, Profile
+from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import Outliers
 from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
@@ -22,17 +22,13 @@ from suffice.text.numbers import percent
 MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 30, 15  # of which the summary is shown
 MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 10
 COLLINEAR = 0.9  # correlation within classes that is worth a word
-SCALES = (  # classes that have an order
-    *("low medium middle high", "small medium large", "none mild moderate severe"),
-    *("bad poor fair average good excellent", "never rarely sometimes often always"),
-)
+SCALES = ("low medium middle high", "small medium large", "mild moderate severe", "poor fair good")
 
 
 def glance(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section that says what the data is."""
     data, checks = f.data, f.checks
-    suspects = [f"Column {s.column!r} {s.why}." for s in checks.suspects]
-    suspects += [f"Column {s.column!r} {s.why}: check it." for s in checks.impossible]
+    suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
     notes = [*(f"{note}." for note in data.notes), *_constant(data), *_empty(f), *_ordered(data)]
     blocks: list[page.Block] = [
         _facts(data, checks, outliers),
@@ -66,13 +62,10 @@ def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> pag
     return page.Facts(tuple(page.Fact(f.name, f.value, f.remark, "count") for f in items))
 
 
-def _holed(data: DocumentedTable) -> list[Profile]:
-    return sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
-
-
 def _empty(f: Findings) -> Iterator[str]:
     """Yield the share of empty cells by column, and what the chosen model makes of them."""
-    told = [f"{p.name} ({p.empty.sum():,}, {percent(p.empty.mean())})" for p in _holed(f.data)]
+    holed = sorted((p for p in f.data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
+    told = [f"{p.name} ({p.empty.sum():,}, {percent(p.empty.mean())})" for p in holed]
     first = f.estimator[0] if isinstance(f.estimator, Pipeline) else f.estimator
     missing = getattr(first, "missing", "")
     how = "judges a row by its other cells" if missing == "marginal" else "takes them as they are"
@@ -144,7 +137,7 @@ def _most(items: Any, most: int) -> Any:
 
 def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     """Return which cells are empty together, the most frequent patterns first."""
-    holed = _holed(data)
+    holed = sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
     shown = holed[:MOST_GAPS]
     if len(shown) < 2:
         return ()
