@@ -65,6 +65,18 @@ def test_the_variance_of_an_error_is_that_of_sums_over_groups():
     assert effective_rows(np.zeros(8), np.full(8, 10.0), grouped=True) == pytest.approx(8)
 
 
+def test_a_few_groups_tell_a_great_difference_and_no_error_more_exactly_than_rows():
+    X, y = rows(240)
+    X += 3 * y[:, None]
+    groups = np.arange(240) // 2 % 3  # in which nothing differs
+    result, alone = (sf.compare(X, y, ["LDA"], 3, groups=g) for g in (groups, None))
+    (difference,) = (d for d in result.differences() if d.model == "constant")
+    assert difference.p_value < 0.01
+    for name in ("LDA", "constant"):
+        (low, high), (least, most) = result[name].interval, alone[name].interval
+        assert high - low >= most - least
+
+
 def test_a_row_without_a_group_is_refused():
     X, y = rows()
     groups = np.array(["a", "b", "c", None] * 30, dtype=object)

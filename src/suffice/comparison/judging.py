@@ -99,7 +99,7 @@ class Outcome:
     def effective_rows(self) -> float:
         """Independent rows that would tell the error as exactly (Nadeau & Bengio 2003)."""
         _, first, at = np.unique(self.units, return_index=True, return_inverse=True)
-        w, grouped = self.held_out.weights, self.groups is not None
+        w, grouped = self.held_out.weights / self.held_out.weights.mean(), self.groups is not None
         sums, total = np.bincount(at, w * self.row_losses[0]), np.bincount(at, w)
         weights = np.asarray(total if grouped else w[first], np.float64)
         return effective_rows(sums / total, weights, self.overlap, grouped=grouped)

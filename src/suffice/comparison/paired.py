@@ -56,6 +56,7 @@ class RowLosses:
         losses = np.full((2, len(outcomes), len(units)), np.nan)
         for m, outcome in enumerate(outcomes):
             at, w = np.searchsorted(units, outcome.units), outcome.held_out.weights
+            w = w / w.mean()  # so that the weight of a group is a number of rows
             total: Floats = np.bincount(at, w, len(units)).astype(np.float64)
             weights = total if grouped and outcome is most else weights
             capped = w * np.minimum(outcome.row_losses[:2], LARGEST)
@@ -88,7 +89,7 @@ class RowLosses:
             return np.nan, np.nan, np.nan, np.nan
         mean, square = float(w @ d / w.sum()), float(w @ (d * d) / w.sum())
         centre = mean
-        if LOSSES[loss] == "error":
+        if LOSSES[loss] == "error" and not self.grouped:
             # one row more that only the one misclassifies, and one that only the other does
             # (Bonett & Price 2012): McNemar's test, with an interval where few rows differ
             n, centre, square = n + 2, mean * n / (n + 2), (square * n + 2) / (n + 2)

@@ -49,9 +49,9 @@ def effective_rows(
     n, mean = float(weights.sum() ** 2 / (weights @ weights)), np.average(losses, weights=weights)
     variance = np.average(np.square(losses - mean), weights=np.square(weights))
     if grouped and variance > 0:
-        # of rows σ² = p (1 − p), of groups less (Kish 1965), by t since few tell it badly
+        # of rows σ² = p (1 − p), of groups less (Kish 1965); t, since few tell it; Σ w rows at most
         wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
-        n *= mean * (1 - mean) / variance / wider**2
+        n = min(n * mean * (1 - mean) / variance, float(weights.sum())) / wider**2
     return float(n / (1 + overlap))
 
 
