@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from suffice import LDA, LogisticRegression, Perceptron
-from suffice.errors import InvalidInputError
+from suffice import LDA, LogisticRegression, Moments, Perceptron
+from suffice.errors import InvalidInputError, MissingStatisticsError
 
 COLUMNS = {
     "when": pd.date_range("2020-01-01", periods=150),
@@ -52,3 +52,12 @@ def test_numbers_in_a_column_of_objects_are_numbers(iris):
     frame = pd.DataFrame(X, columns=list("abcd")).astype({"b": object})
     found = LogisticRegression().fit(frame, y).predict_proba(frame)
     np.testing.assert_array_equal(found, LogisticRegression().fit(X, y).predict_proba(X))
+
+
+def test_empty_cells_that_were_not_marked_are_not_taken_for_marked_ones():
+    X = np.array([[0.0, 1], [np.nan, 2], [1, 4], [2, 3], [5, 5], [6, np.nan], [8, 5], [9, 7]])
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    marked = Moments.of(X, y, missing="indicator")
+    assert LDA(missing="indicator", shrinkage=0.5).fit_moments(marked).means_.shape == (2, 4)
+    with pytest.raises(MissingStatisticsError, match="empty cells are marked"):
+        LDA(missing="indicator").fit_moments(Moments.of(X, y))
