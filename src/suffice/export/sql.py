@@ -70,9 +70,13 @@ def to_sql(
     classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
+    keep, names = tuple(dict.fromkeys(keep)), [table] if isinstance(table, str) else table
     both = [column for column in keep if column in answers.values()]
     if both:
         msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
+        raise InvalidParameterError(msg)
+    if not all(names):
+        msg = f"the table {'.'.join(names)!r} has an empty name: write schema.table, or table"
         raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
@@ -84,8 +88,7 @@ def to_sql(
         if width <= words.most_columns:
             break
     words.refuse_wide(width)
-    source = ".".join(map(name, [table] if isinstance(table, str) else table))
-    return _query(stages, source, final, words)
+    return _query(stages, ".".join(map(name, names)), final, words)
 
 
 def _written(
@@ -198,10 +201,8 @@ def _piece(x: str, left: float, length: float) -> str:
 
 
 def _leaves(trees: Trees) -> Iterator[Stage]:
-    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves.
-
-    Where a tree has come to a leaf, its column holds −1, −2, … for the shares of that leaf.
-    """
+    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves."""
+    # where a tree has come to a leaf, its column holds −1, −2, … for the shares of that leaf
     if len(trees.left) > MOST_NODES:
         raise InvalidParameterError(
             f"a member of trees has {len(trees.left)} nodes, and SQL takes {MOST_NODES}: use "
