@@ -365,9 +365,7 @@ class GaussianClassifier(
         return replace(moments, feature_names=names) if names else moments
 
     def _reading(self) -> dict[str, Any]:
-        if self.missing not in ("marginal", "indicator"):
-            msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
-            raise errors.InvalidParameterError(msg)
+        errors.require_word(self.missing, ("marginal", "indicator"), "missing")
         names = predictor.feature_names(self)
         return {"categorical": self.categorical, "missing": self.missing, "names": names}
 

@@ -16,7 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from suffice.archive import replacing
 from suffice.decision import Classifier, classifier_of
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, extra
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, own_members
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, TemperedModel, Trees
@@ -45,12 +45,8 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
     without posteriors. A row that is refused or has no scores is NaN among numbers, "" among
     text. Needs the extra ``onnx``.
     """
-    try:
-        graph = Graph()
-    except ImportError as error:
-        msg = "to_onnx needs the package onnx: pip install 'suffice[onnx]'"
-        raise InvalidParameterError(msg) from error
-    model = _written(classifier_of(estimator), graph)
+    extra("onnx", "onnx", "to_onnx")  # or say so before any work is done
+    model = _written(classifier_of(estimator), Graph())
     if path is not None:
         with replacing(path) as file:
             file.write(model.SerializeToString())
