@@ -89,9 +89,8 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
 
 def _described(name: str, value: Any, missing: str) -> Column:
     if not isinstance(value, Levels):
-        known = value[~np.isnan(value)] if missing == "indicator" else value
-        fill = float(np.mean(known)) if len(known) else 0.0
-        return Number(name, fill if len(known) < len(value) else None)
+        known, marked = value[np.isfinite(value)], missing == "indicator" and np.isnan(value).any()
+        return Number(name, float(known.mean() if len(known) else 0.0) if marked else None)
     if is_free_text(len(value.levels), int((value.codes >= 0).sum())):
         warn(f"column {name!r} is left out: nearly all of its texts differ")
         return LeftOut(name, "nearly all of its texts differ")
