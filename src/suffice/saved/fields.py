@@ -95,8 +95,10 @@ _NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in f
 
 
 def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
-    """Return header and arrays of any format as this version writes them."""
-    # In format 1 the temperature was a factor of the scores, and an average a kind of its own
+    """Return header and arrays of any format as this version writes them.
+
+    In format 1 the temperature was a factor of the scores, and an average a kind of its own.
+    """
     if header["format"] > 1 or header["suffice"] == "moments":
         return header, arrays
     new = {**header, "suffice": KIND if header["suffice"] == "auto" else header["suffice"]}
