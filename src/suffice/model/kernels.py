@@ -476,3 +476,13 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
         for b in range(LANES):
             v = z[i, b] - m[i, b]
             total[b] += v * v
+
+
+@compiled
+def add_city_blocks(rows: Floats, landmarks: Floats, out: Floats) -> None:
+    """Add Σ_j |x_j − l_j| of rows (n, d) and landmarks (d, m), to (n, m)."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            for at in range(landmarks.shape[1]):
+                out[i, at] += abs(value - landmarks[j, at])

@@ -91,7 +91,7 @@ def check_dims(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
         check_field(name, arrays[name], shape, finite=finite)
 
 
-_NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1
+_NAMES = {"transform": "power"}  # of settings in format 1
 
 
 def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
@@ -108,13 +108,11 @@ def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
     for name in ("choices", "views"):
         if isinstance(new.get(name), list):
             new[name] = [_renamed(c) if isinstance(c, dict) else c for c in new[name]]
-    return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
+    return new, arrays
 
 
 def _renamed(settings: Fields) -> dict[str, Any]:
     new = {_NAMES.get(name, name): value for name, value in settings.items()}
-    if new.get("kind") == "waves":
-        new["kind"] = "fourier"
     if isinstance(new.get("__pairs__"), list):
         pairs = [pair for pair in new["__pairs__"] if isinstance(pair, list) and len(pair) == 2]
         new["__pairs__"] = [[k, _inverse(v) if k == "temperature_" else v] for k, v in pairs]
