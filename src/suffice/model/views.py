@@ -13,6 +13,7 @@ from suffice.typing import Codes, Floats
 _NEGLIGIBLE = 1e-4  # of the variance: directions that little else but noise would tell apart
 _FAR = 1e6  # standard deviations, beyond which no landmark is near
 _FEW = 10_000_000  # differences for which a compiler is not loaded
+_BLOCK = 128  # rows whose distances stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +76,9 @@ class KernelFeatures:
         # k(x)ᵀ U e^−½ has the inner products k(x)ᵀ K⁻¹ k(x'), with K = U e Uᵀ between landmarks
         e, u = np.linalg.eigh(found.nearness(landmarks))
         kept = e > _NEGLIGIBLE * len(e)
-        # turned at random, all have about the same variance, as shrinkage to a diagonal expects
-        q, _ = np.linalg.qr(rng.standard_normal((np.count_nonzero(kept),) * 2))
-        return replace(found, mixing=u[:, kept] / np.sqrt(e[kept]) @ q)
+        # evenly mixed, all have about the same variance, as shrinkage to a diagonal expects
+        even = rng.choice([-1.0, 1.0], np.count_nonzero(kept))[:, None] * _cosines(kept.sum())
+        return replace(found, mixing=u[:, kept] / np.sqrt(e[kept]) @ even)
 
     @property
     def name(self) -> str:
@@ -124,8 +125,13 @@ def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
 
         add_city_blocks(rows, np.ascontiguousarray(landmarks.T), found)
         return found
-    for own, theirs in zip(rows.T, landmarks.T, strict=True):
-        found += np.abs(own[:, None] - theirs)
+    apart = np.empty((_BLOCK, len(landmarks)))
+    for lo in range(0, len(rows), _BLOCK):
+        total = found[lo : lo + _BLOCK]
+        for own, theirs in zip(rows[lo : lo + _BLOCK].T, landmarks.T, strict=True):
+            total += np.abs(
+                np.subtract.outer(own, theirs, out=apart[: len(own)]), out=apart[: len(own)]
+            )
     return found
 
 
@@ -222,6 +228,14 @@ def _half_range(rows: Floats) -> Floats:
     """Return half the distance of the values of features that have two, else 0, (d,)."""
     low, high = rows.min(0), rows.max(0)
     return np.where(((rows == low) | (rows == high)).all(0), (high - low) / 2, 0.0)
+
+
+def _cosines(n: int) -> Floats:
+    """Return the orthogonal matrix of the discrete cosine transform, (n, n)."""
+    at = np.arange(n)
+    found = np.sqrt(2 / n) * np.cos(np.pi / n * np.outer(at, at + 0.5))
+    found[0] = np.sqrt(1 / n)
+    return found
 
 
 def distinct_rows(x: Floats) -> Codes:

@@ -40,10 +40,10 @@ from suffice.validation.folds import Folds
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
-KERNEL_SHRINKAGES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+KERNEL_SHRINKAGES = (0.0005, 0.003, 0.02, 0.1, 0.4)
 SOFTNESS = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
-WIDTH, LAPLACE_WIDTH = 0.5, 0.6
-N_LANDMARKS, N_PIECES = 300, 300
+WIDTH, LAPLACE_WIDTH = 0.6, 0.5
+N_LANDMARKS, N_PIECES = 200, 300
 FEWEST_DISTINCT = 40  # rows, under which no kernel is tried
 MOST_ROWS = 6_000
 MOST_TRIAL_ROWS = 3_000
