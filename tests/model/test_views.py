@@ -1,13 +1,15 @@
 """Views of rows: what each of their features is."""
 
+import sys
 from itertools import product
 
 import numpy as np
 import pytest
 
 import suffice as sf
+import suffice.model.kernels  # loads the compiler
 from suffice.model.averaged import over_kernels
-from suffice.model.views import KernelFeatures, Plain, city_blocks, distinct_rows
+from suffice.model.views import KernelFeatures, Plain, distinct_rows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3)) * [1.0, 1e6, 1e-6]
@@ -61,11 +63,13 @@ def test_rows_far_from_all_landmarks_are_near_none():
         np.testing.assert_allclose(view.apply(far)[:, 3:], 0.0, atol=1e-30)
 
 
-def test_compiled_distances_are_the_same_to_the_last_bit(monkeypatch):
-    known = city_blocks(Z, Z[:20])
-    np.testing.assert_allclose(known, CITY_BLOCKS[:, :20], rtol=1e-12)
-    monkeypatch.setattr("suffice.model.views._FEW", 0)
-    np.testing.assert_array_equal(city_blocks(Z, Z[:20]), known)
+@pytest.mark.parametrize("kernel", list(KERNELS))
+def test_the_compiled_kernel_is_the_same(kernel, monkeypatch):
+    view = KernelFeatures.of(Plain(), X, 0.7, 20, 0, kernel)
+    far = np.vstack([X, 1e9 * X])
+    compiled = view.apply(far)
+    monkeypatch.delitem(sys.modules, "numba")
+    np.testing.assert_allclose(view.apply(far), compiled, rtol=1e-12, atol=1e-14)
 
 
 def test_distinct_rows_are_the_first_of_each_kind_in_any_units():

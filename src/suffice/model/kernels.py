@@ -479,10 +479,18 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
 
 
 @compiled
-def add_city_blocks(rows: Floats, landmarks: Floats, out: Floats) -> None:
-    """Add Σ_j |x_j − l_j| of rows (n, d) and landmarks (d, m), to (n, m)."""
+def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
+    """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
     for i in range(rows.shape[0]):
+        near = out[i]
+        near[:] = 0.0
         for j in range(rows.shape[1]):
             value = rows[i, j]
-            for at in range(landmarks.shape[1]):
-                out[i, at] += abs(value - landmarks[j, at])
+            if laplace:
+                for at in range(near.shape[0]):
+                    near[at] -= abs(value - landmarks[j, at])
+            else:
+                for at in range(near.shape[0]):
+                    near[at] -= 0.5 * (value - landmarks[j, at]) ** 2
+        for at in range(near.shape[0]):
+            near[at] = exp_negative(near[at])

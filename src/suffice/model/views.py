@@ -100,15 +100,19 @@ class KernelFeatures:
 
     def nearness(self, z: Floats) -> Floats:
         """Return the kernel between rows and landmarks, shape (n, m)."""
-        near = np.clip(z, -_FAR, _FAR)
-        if self.kernel == "Laplace":
-            return np.exp(city_blocks(near, self.landmarks) / -self.length)
-        a, b = near / self.length, self.landmarks / self.length
+        a, b = np.clip(z, -_FAR, _FAR) / self.length, self.landmarks / self.length
+        laplace = self.kernel == "Laplace"
+        if a.size * len(b) > _FEW or "numba" in sys.modules:
+            from suffice.model.kernels import fill_kernel
+
+            found = np.empty((len(a), len(b)))
+            fill_kernel(a, np.ascontiguousarray(b.T), laplace, found)
+            return found
+        if laplace:
+            return np.exp(-city_blocks(a, b))
         # −½ |a − b|² = aᵀb − ½ |b|² − ½ |a|²
-        found = a @ b.T
-        found -= 0.5 * np.einsum("ij,ij->i", b, b)
-        found -= 0.5 * np.einsum("ij,ij->i", a, a)[:, None]
-        return np.exp(found, out=found)
+        halves = [0.5 * np.einsum("ij,ij->i", each, each) for each in (a, b)]
+        return np.exp(a @ b.T - halves[1] - halves[0][:, None])
 
     def apply(self, x: Any) -> Floats:
         """Return [z, k(z)] for each row, shape (n, d + D)."""
@@ -120,18 +124,12 @@ class KernelFeatures:
 def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
     """Return Σ_j |x_j − l_j| for all rows and landmarks, shape (n, m)."""
     found = np.zeros((len(rows), len(landmarks)))
-    if rows.size * len(landmarks) > _FEW or "numba" in sys.modules:
-        from suffice.model.kernels import add_city_blocks
-
-        add_city_blocks(rows, np.ascontiguousarray(landmarks.T), found)
-        return found
     apart = np.empty((_BLOCK, len(landmarks)))
     for lo in range(0, len(rows), _BLOCK):
         total = found[lo : lo + _BLOCK]
         for own, theirs in zip(rows[lo : lo + _BLOCK].T, landmarks.T, strict=True):
-            total += np.abs(
-                np.subtract.outer(own, theirs, out=apart[: len(own)]), out=apart[: len(own)]
-            )
+            each = np.subtract.outer(own, theirs, out=apart[: len(own)])
+            total += np.abs(each, out=each)
     return found
 
 
