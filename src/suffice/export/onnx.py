@@ -313,6 +313,10 @@ def _viewed(view: views.View, x: Any) -> Any:
     if isinstance(view, views.KernelFeatures):
         z = (_viewed(view.below, x) - view.centre) / view.scale
         return np.concatenate([z, _nearness(view, z)], axis=1)
+    if isinstance(view, views.FourierFeatures):
+        z = (_viewed(view.below, x) - view.centre) / view.scale
+        phase = z @ view.frequencies
+        return np.concatenate([z, np.cos(phase), np.sin(phase)], axis=1)
     if isinstance(view, views.Softened):
         return _viewed(view.below, x)
     return view.apply(x)

@@ -175,13 +175,18 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
         yield {f"x{j}": f"f{j}" for j in range(d)}
     else:
         yield from _seen(view.below, d, dialect)
-    if isinstance(view, views.KernelFeatures):
+    if isinstance(view, views.KernelFeatures | views.FourierFeatures):
         units = enumerate(zip(view.centre, view.scale, strict=True))
         z = {f"z{j}": _near(f"x{j}", c, s) for j, (c, s) in units}
         yield z
-        yield from _log_kernel(view)
-        kernel = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
-        yield {f"x{j}": each for j, each in enumerate([*z, *kernel])}
+        if isinstance(view, views.KernelFeatures):
+            yield from _log_kernel(view)
+            more = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
+        else:
+            n = view.frequencies.shape[1]
+            yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
+            more = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
+        yield {f"x{j}": each for j, each in enumerate([*z, *more])}
 
 
 def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:

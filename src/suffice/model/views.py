@@ -112,7 +112,7 @@ class KernelFeatures:
             return np.exp(-city_blocks(a, b))
         # −½ |a − b|² = aᵀb − ½ |b|² − ½ |a|²
         halves = [0.5 * np.einsum("ij,ij->i", each, each) for each in (a, b)]
-        return np.exp(a @ b.T - halves[1] - halves[0][:, None])
+        return np.asarray(np.exp(a @ b.T - halves[1] - halves[0][:, None]))
 
     def apply(self, x: Any) -> Floats:
         """Return [z, k(z)] for each row, shape (n, d + D)."""
@@ -131,6 +131,35 @@ def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
             each = np.subtract.outer(own, theirs, out=apart[: len(own)])
             total += np.abs(each, out=each)
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourierFeatures:
+    """The features and random Fourier features: what files of formats 1 and 2 have for kernels.
+
+    Rahimi & Recht (2007), *NeurIPS* 20.
+    """
+
+    below: "View"
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+    frequencies: Floats  # Ω  (d, D)
+    width: float  # of the kernel, in typical distances between rows
+    kernel: str = "Gaussian"
+    lifted = True
+    by_feature = False  # every wave sees all features
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        n, kernel = 2 * self.frequencies.shape[1], f"{self.kernel} kernel of width {self.width:g}"
+        return f"{self.below.name} and {n} random Fourier features of a {kernel}"
+
+    def apply(self, x: Any) -> Floats:
+        """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
+        z = (self.below.apply(x) - self.centre) / self.scale
+        phase = z @ self.frequencies
+        return np.hstack([z, np.cos(phase), np.sin(phase)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +229,9 @@ class Softened:
 
 
 #: A map of rows (n, d) to (n, D).
-View: TypeAlias = Plain | PowerTransformed | KernelFeatures | PiecewiseLinear | Softened
+View: TypeAlias = (
+    Plain | PowerTransformed | KernelFeatures | FourierFeatures | PiecewiseLinear | Softened
+)
 
 
 #: The views, by the words that files know them by.
@@ -208,6 +239,7 @@ VIEWS: dict[str, Any] = {
     "plain": Plain,
     "yeo-johnson": PowerTransformed,
     "kernel": KernelFeatures,
+    "fourier": FourierFeatures,
     "pieces": PiecewiseLinear,
     "softened": Softened,
 }
@@ -231,7 +263,7 @@ def _half_range(rows: Floats) -> Floats:
 def _cosines(n: int) -> Floats:
     """Return the orthogonal matrix of the discrete cosine transform, (n, n)."""
     at = np.arange(n)
-    found = np.sqrt(2 / n) * np.cos(np.pi / n * np.outer(at, at + 0.5))
+    found: Floats = np.sqrt(2 / n) * np.cos(np.pi / n * np.outer(at, at + 0.5))
     found[0] = np.sqrt(1 / n)
     return found
 
