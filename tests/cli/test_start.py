@@ -39,7 +39,7 @@ def imported_by_each(runs, code=0):
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_predicting_imports_no_large_package(version, tmp_path):
-    """What one model imports stays imported: the first set that is not empty names its model."""
+    """What one model imports stays imported: the first in the order of MODELS is at fault."""
     rows = tmp_path / "rows.csv"
     rows.write_text("a,b,c,d\n5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n")
     stored = GOLDEN / f"format-{version}"
@@ -48,9 +48,7 @@ def test_predicting_imports_no_large_package(version, tmp_path):
         for name in MODELS
     ]
     found = dict(zip(MODELS, imported_by_each(runs), strict=True))
-    assert {name: packages & HEAVY for name, packages in found.items()} == dict.fromkeys(
-        MODELS, set()
-    )
+    assert {name for name, packages in found.items() if packages & HEAVY} == set()
     for name in MODELS:
         assert len((tmp_path / f"{name}.csv").read_text().splitlines()) == 3
 
