@@ -20,7 +20,7 @@ WORDS = [
 ]
 
 
-def table(rng, n=90, *, holes):
+def table(rng, n=60, *, holes):
     y = np.repeat(["a", "b", "c"], n // 3)
     code = np.repeat([0, 1, 2], n // 3)
     colour = np.array(list("rgb"))[(rng.integers(2, size=n) + (rng.random(n) < 0.3) * code) % 3]
@@ -36,7 +36,7 @@ def test_a_row_left_out_is_judged_by_the_model_of_the_others(words, refit_priors
     df, y = table(np.random.default_rng(0), holes="missing" in words)
     estimator = sf.GaussianClassifier(**words)
     found = sf.leave_one_out(estimator, df, y, refit_priors=refit_priors).log_posteriors
-    for i in (0, 31, 62, 89):
+    for i in (0, 21, 42, 59):
         rest = np.arange(len(y)) != i
         priors = {} if refit_priors else {"priors": np.full(3, 1 / 3)}
         own = sf.GaussianClassifier(**words, **priors).fit(df[rest], y[rest])
