@@ -230,13 +230,15 @@ def test_a_disk_without_room_ends_the_program_with_one_line(tmp_path, model):
     assert (tmp_path / "out.csv").read_text() == "old"
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def little_room():
-    """Let this process write files of 1000 bytes at most."""
+    """Let this process, too, write files of 1000 bytes at most."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.parametrize(
@@ -250,10 +252,12 @@ def little_room():
     ],
     ids=" ".join,
 )
-def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args, refused, little_room):
+def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args, refused):
     (tmp_path / args[-1]).write_text("old")
     before = sorted(tmp_path.iterdir())
-    assert f"{args[-1]}: File too large" in refused(*args, "-q")
+    with little_room():
+        said = refused(*args, "-q")
+    assert f"{args[-1]}: File too large" in said
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / args[-1]).read_text() == "old"
 
