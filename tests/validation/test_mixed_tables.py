@@ -23,7 +23,7 @@ WORDS = [
 ]
 
 
-def table(rng, n=60, *, holes):
+def table(rng, n=90, *, holes):
     y = np.repeat(["a", "b", "c"], n // 3)
     code = np.repeat([0, 1, 2], n // 3)
     colour = np.array(list("rgb"))[(rng.integers(2, size=n) + (rng.random(n) < 0.3) * code) % 3]
@@ -36,7 +36,7 @@ def table(rng, n=60, *, holes):
 @pytest.mark.parametrize("refit_priors", [True, False])
 @pytest.mark.parametrize("words", WORDS, ids=str)
 def test_a_row_left_out_is_judged_by_the_model_of_the_others(words, refit_priors):
-    df, y = table(np.random.default_rng(0), holes="missing" in words)
+    df, y = table(np.random.default_rng(0), 60, holes="missing" in words)
     estimator = sf.GaussianClassifier(**words)
     found = sf.leave_one_out(estimator, df, y, refit_priors=refit_priors).log_posteriors
     for i in (0, 21, 42, 59):
