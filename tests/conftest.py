@@ -1,8 +1,11 @@
 """Shared data: the reference tables and the strategies that laws are tested with."""
 
 import csv
+import gc
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,10 @@ __all__ = ["browser", "bucket", "client", "cluster", "object_store", "postgres_s
 
 REFERENCE = Path(__file__).parent / "reference"
 
+# what is imported is compiled once, and not by every process that a test starts
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile("suffice", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("suffice")
 
@@ -21,6 +28,17 @@ settings.load_profile("suffice")
 TOGETHER = ("[Ss]park|Dask|cluster", "[Pp]ostgres|/sql/|_sql|/store/", "/lab/", "/reporting/")
 # what shares nothing comes last, test by test, so that no worker waits for the other
 APART = "/docs/|/contract/|test_process"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for garbage only in what tests make: what is collected stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

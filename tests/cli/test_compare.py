@@ -65,7 +65,7 @@ def small_class(name):
 def test_a_class_smaller_than_the_folds_is_compared_as_in_a_report(ok_json):
     small_class("d.csv")
     said = ok_json("compare", "d.csv", "-t", "kind", "-m", "lda", "-m", "naive bayes")
-    told = ok_json("report", "d.csv", "-t", "kind", "--format", "json")
+    told = ok_json("report", "d.csv", "-t", "kind", "--format", "json", "--fast", "--cv", "10")
     by_name = [{row["model"]: row["error"] for row in each["models"]} for each in (said, told)]
     assert set(by_name[0]) == {"LDA", "GaussianNB", "constant"}
     assert by_name[0]["LDA"] == by_name[1]["LDA"]

@@ -72,7 +72,7 @@ def test_forgetting_in_place_stays_possible(ok, files):
 def test_a_report_takes_a_free_name_and_says_so(run):
     Path("exam.suffice").write_text("a model of weeks")
     Path("report-exam.md").write_text("a page with remarks")
-    told = run("report", "exam", "--cv", "2", "--format", "md", "--json")
+    told = run("report", "exam", "--fast", "--cv", "2", "--format", "md", "--json")
     assert told.exit_code == 0, told.stderr
     done = json.loads(told.stdout)
     assert (done["output"], done["model"]) == ("report-exam-2.md", "exam-2.suffice")
@@ -85,7 +85,7 @@ def test_a_report_takes_a_free_name_and_says_so(run):
 def test_a_report_replaces_by_force(ok_json):
     Path("exam.suffice").write_text("old")
     Path("page.md").write_text("old")
-    done = ok_json("report", "exam", "--cv", "2", "-o", "page.md", "--force")
+    done = ok_json("report", "exam", "--fast", "--cv", "2", "-o", "page.md", "--force")
     assert (done["output"], done["model"]) == ("page.md", "exam.suffice")
     assert isinstance(sf.load("exam.suffice").classes_.tolist(), list)
     assert Path("page.md").read_text() != "old"

@@ -111,12 +111,20 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path, model):
         assert b"Traceback" not in program.stderr.read()
 
 
-def feed(program, megabytes):
+def feed(program, megabytes, until=lambda: False):
     """Write rows until that much has gone through the pipe: the program then is at work."""
     program.stdin.write(HEADER + b"\n")
-    for _ in range(megabytes * 1_000_000 // len(ROWS)):
-        program.stdin.write(ROWS)
+    for _ in range(megabytes):
+        program.stdin.write(ROWS * (1_000_000 // len(ROWS)))
+        if until():
+            break
     program.stdin.flush()
+
+
+def feed_until_answers(program, folder):
+    """Write rows until answers are being written."""
+    feed(program, 40, until=lambda: any(p.stat().st_size for p in folder.glob(".out*.tmp")))
+    assert list(folder.glob(".out*.tmp")), "the answers are not being written yet"
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
@@ -140,8 +148,7 @@ def test_ctrl_c_while_predicting_leaves_the_old_file_or_none(tmp_path, model, ol
         out.write_bytes(old)
     before = sorted(tmp_path.iterdir())
     with started(tmp_path, "predict", model, "-", "-o", out.name) as program:
-        feed(program, 40)
-        assert list(tmp_path.glob(".out*.tmp")), "the answers are not being written yet"
+        feed_until_answers(program, tmp_path)
         code, said = interrupted(program)
     assert (code, said) == (130, "suffice: interrupted: no output was written\n")
     assert sorted(tmp_path.iterdir()) == before
@@ -156,8 +163,7 @@ def test_a_program_that_is_told_to_stop_cleans_up(tmp_path, model, name):
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip(f"{name} is ignored here, under nohup for one, and so by what is started here")
     with started(tmp_path, "predict", model, "-", "-o", "out.csv") as program:
-        feed(program, 40)
-        assert list(tmp_path.glob(".out*.tmp")), "the answers are not being written yet"
+        feed_until_answers(program, tmp_path)
         code, said = interrupted(program, number)
     assert (code, said) == (128 + number, "suffice: interrupted: no output was written\n")
     assert sorted(tmp_path.iterdir()) == before
@@ -212,10 +218,32 @@ def small_files_only():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
+def test_a_disk_without_room_ends_the_program_with_one_line(tmp_path, model):
+    (tmp_path / "out.csv").write_text("old")
+    before = sorted(tmp_path.iterdir())
+    # the compiled code is cached, so no command needs to write elsewhere
+    args = ("predict", model, "iris", "-o", "out.csv", "-q")
+    done = run(tmp_path, *args, preexec_fn=small_files_only)
+    assert done.returncode == 1
+    assert done.stderr.decode() == "suffice: out.csv: File too large\n"
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+@contextlib.contextmanager
+def little_room():
+    """Let this process, too, write files of 1000 bytes at most."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
 @pytest.mark.parametrize(
     "args",
     [
-        ("predict", "iris.suffice", "iris", "-o", "out.csv"),
         ("predict", "iris.suffice", "iris", "-o", "out.parquet"),
         ("sample", "iris.suffice", "-n", "5000", "-o", "out.feather"),
         ("summarize", "iris", "-o", "out.moments"),
@@ -224,15 +252,12 @@ def small_files_only():
     ],
     ids=" ".join,
 )
-def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args):
+def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args, refused):
     (tmp_path / args[-1]).write_text("old")
     before = sorted(tmp_path.iterdir())
-    # the compiled code is cached, so no command needs to write elsewhere
-    done = run(tmp_path, *args, "-q", preexec_fn=small_files_only)
-    said = done.stderr.decode()
-    assert done.returncode == 1, said
+    with little_room():
+        said = refused(*args, "-q")
     assert f"{args[-1]}: File too large" in said
-    assert len(said.splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / args[-1]).read_text() == "old"
 

@@ -8,7 +8,7 @@ from suffice import MixtureClassifier
 ESTIMATORS = [
     MixtureClassifier(2, n_init=1),
     MixtureClassifier(2, "diagonal", tied=True, n_init=1),
-    MixtureClassifier(n_init=1, max_iter=20),
+    MixtureClassifier(n_init=1, max_iter=8),
 ]
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": (

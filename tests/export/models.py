@@ -1,6 +1,9 @@
 """Twenty random models of every kind, and rows to score."""
 
+from functools import cache
+
 import numpy as np
+from sklearn.base import clone
 
 import suffice as sf
 from suffice.estimators.linear import LeastSquaresClassifier
@@ -63,8 +66,9 @@ MODELS = {
 }
 
 
+@cache
 def fitted(name):
-    """Return a fitted model, its rows, and new rows, some of them far away."""
+    """Return a fitted model and new rows, some of them far away; nobody changes them."""
     model, n_classes, d = MODELS[name]
     X, y = rows(sum(map(ord, name)), n_classes, d)
     if name == "transformed":
@@ -73,4 +77,4 @@ def fitted(name):
     centre = X.mean(0)
     new[::3] = centre + 4 * (new[::3] - centre)
     new[::7] = centre + 1000 * (new[::7] - centre)  # where losers' posteriors underflow
-    return model.fit(X, y), new
+    return clone(model).fit(X, y), new

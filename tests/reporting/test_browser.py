@@ -1,14 +1,10 @@
 # ruff: noqa: E501 (scripts)
 """Reports in headless Chromium: wide and narrow, light and dark."""
 
-import json
 import re
-import subprocess
-from html import unescape
 
 import numpy as np
 import pytest
-from tests.browser import found_chromium
 
 from suffice.reporting.blocks import Thresholds
 from suffice.text.numbers import percent
@@ -17,135 +13,109 @@ from .test_report import blocks
 
 pytestmark = pytest.mark.browser
 
-SCHEMES = {"light": 1, "dark": 0}  # Blink's numbers
-
-# a page around the page: it measures the report as a window of that width shows it
-AROUND = """<!doctype html><title>around</title><body style="margin:0">
-<iframe id="f" src="page.html" style="width:{width}px;height:900px;border:0"></iframe>
-<pre id="told"></pre><script>
-function channels(colour) {{ return colour.match(/[\\d.]+/g).map(Number); }}
-function light(c) {{  // relative luminance (WCAG 2)
-  var v = c.map(function (x) {{ x /= 255; return x <= .03928 ? x / 12.92 : Math.pow((x + .055) / 1.055, 2.4); }});
-  return .2126 * v[0] + .7152 * v[1] + .0722 * v[2];
-}}
-function over(view, e) {{  // what is painted behind an element
-  var c = channels(view.getComputedStyle(e).backgroundColor), a = c.length > 3 ? c[3] : 1;
-  var below = a < 1 ? (e.parentElement ? over(view, e.parentElement) : [255, 255, 255]) : [0, 0, 0];
-  return [0, 1, 2].map(function (i) {{ return a * c[i] + (1 - a) * below[i]; }});
-}}
-function contrast(view, e) {{
-  var two = [light(channels(view.getComputedStyle(e).color).slice(0, 3)), light(over(view, e))];
-  return (Math.max(two[0], two[1]) + .05) / (Math.min(two[0], two[1]) + .05);
-}}
-document.getElementById("f").addEventListener("load", function () {{
-  var view = this.contentWindow, page = view.document, root = page.documentElement;
+# what a reader would see of the report in a window
+MEASURED = """(function () {
+  function channels(colour) { return colour.match(/[\\d.]+/g).map(Number); }
+  function light(c) {  // relative luminance (WCAG 2)
+    var v = c.map(function (x) { x /= 255; return x <= .03928 ? x / 12.92 : Math.pow((x + .055) / 1.055, 2.4); });
+    return .2126 * v[0] + .7152 * v[1] + .0722 * v[2];
+  }
+  function over(view, e) {  // what is painted behind an element
+    var c = channels(view.getComputedStyle(e).backgroundColor), a = c.length > 3 ? c[3] : 1;
+    var below = a < 1 ? (e.parentElement ? over(view, e.parentElement) : [255, 255, 255]) : [0, 0, 0];
+    return [0, 1, 2].map(function (i) { return a * c[i] + (1 - a) * below[i]; });
+  }
+  function contrast(view, e) {
+    var two = [light(channels(view.getComputedStyle(e).color).slice(0, 3)), light(over(view, e))];
+    return (Math.max(two[0], two[1]) + .05) / (Math.min(two[0], two[1]) + .05);
+  }
+  var view = window, page = document, root = page.documentElement;
   var drawings = Array.from(page.querySelectorAll("svg.plot"));
-  document.getElementById("told").textContent = JSON.stringify({{
+  return {
+    width: view.innerWidth,
     overflow: root.scrollWidth - root.clientWidth,
     drawings: drawings.length,
-    drawn: drawings.filter(function (s) {{
+    drawn: drawings.filter(function (s) {
       var box = s.getBoundingClientRect();
       return box.width > 100 && box.height > 60 && s.querySelector("path, use") && s.querySelector("text");
-    }}).length,
-    cut: Array.from(page.querySelectorAll("table.intervals, table.dense")).filter(function (t) {{
+    }).length,
+    cut: Array.from(page.querySelectorAll("table.intervals, table.dense")).filter(function (t) {
       var w = t.closest(".wide");
       return w.scrollWidth > w.clientWidth + 1 && (t.classList.contains("intervals") || root.clientWidth > 1000);
-    }}).length,
-    overprinted: drawings.reduce(function (n, s) {{
-      var boxes = Array.from(s.querySelectorAll(":scope > text")).map(function (e) {{ return e.getBoundingClientRect(); }});
-      return n + boxes.filter(function (a, i) {{ return boxes.some(function (b, j) {{
+    }).length,
+    overprinted: drawings.reduce(function (n, s) {
+      var boxes = Array.from(s.querySelectorAll(":scope > text")).map(function (e) { return e.getBoundingClientRect(); });
+      return n + boxes.filter(function (a, i) { return boxes.some(function (b, j) {
         return j < i && Math.min(a.right, b.right) - Math.max(a.left, b.left) > .5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
-      }}); }}).length;
-    }}, 0),
-    uncued: Array.from(page.querySelectorAll(".wide")).filter(function (w) {{
+      }); }).length;
+    }, 0),
+    uncued: Array.from(page.querySelectorAll(".wide")).filter(function (w) {
       return w.scrollWidth > w.clientWidth + 2 && !w.parentNode.classList.contains("more");
-    }}).length,
-    small: Array.from(page.querySelectorAll("button, input, summary, nav a, .download a")).filter(function (e) {{
+    }).length,
+    small: Array.from(page.querySelectorAll("button, input, summary, nav a, .download a")).filter(function (e) {
       var box = e.getBoundingClientRect();
       return box.width && Math.min(box.width, box.height) < 24;
-    }}).length,
-    nameless: Array.from(page.querySelectorAll("button")).filter(function (b) {{ return !b.textContent; }}).length,
-    faint: Array.from(page.querySelectorAll("input")).filter(function (e) {{
+    }).length,
+    nameless: Array.from(page.querySelectorAll("button")).filter(function (b) { return !b.textContent; }).length,
+    faint: Array.from(page.querySelectorAll("input")).filter(function (e) {
       var edge = light(channels(view.getComputedStyle(e).borderTopColor)), ground = light(over(view, e));
       return (Math.max(edge, ground) + .05) / (Math.min(edge, ground) + .05) < 3;
-    }}).length,
-    code: Array.from(page.querySelectorAll("pre")).filter(function (e) {{ return e.scrollWidth > e.clientWidth; }}).length,
-    letters: Math.min.apply(null, drawings.map(function (s) {{
+    }).length,
+    code: Array.from(page.querySelectorAll("pre")).filter(function (e) { return e.scrollWidth > e.clientWidth; }).length,
+    letters: Math.min.apply(null, drawings.map(function (s) {
       return parseFloat(view.getComputedStyle(s.querySelector("text")).fontSize) * s.getBoundingClientRect().width / 440;
-    }})),
-    images: Array.from(page.querySelectorAll("svg image")).filter(function (i) {{
+    })),
+    images: Array.from(page.querySelectorAll("svg image")).filter(function (i) {
       return !i.getAttribute("xlink:href").startsWith("data:");
-    }}).length,
-    loaded: view.performance.getEntriesByType("resource").filter(function (r) {{
+    }).length,
+    loaded: view.performance.getEntriesByType("resource").filter(function (r) {
       return !r.name.startsWith("data:");
-    }}).map(function (r) {{ return r.name; }}),
+    }).map(function (r) { return r.name; }),
     ground: view.getComputedStyle(page.body).backgroundColor,
     words: page.body.innerText.length,
-    contrast: Math.min.apply(null, Array.from(page.querySelectorAll("p, td, th, li, dt, dd, small, a, button")).map(function (e) {{
+    contrast: Math.min.apply(null, Array.from(page.querySelectorAll("p, td, th, li, dt, dd, small, a, button")).map(function (e) {
       return e.getClientRects().length && e.textContent.trim() ? contrast(view, e) : 21;
-    }})),
-    links: Array.from(page.querySelectorAll("nav a")).every(function (a) {{
+    })),
+    links: Array.from(page.querySelectorAll("nav a")).every(function (a) {
       return page.querySelector(a.hash);
-    }})
-  }});
-}});
-</script>"""
+    })
+  };
+})()"""
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    return found_chromium()
+@pytest.fixture(scope="module")
+def tab(browser):
+    return browser.page()
 
 
 @pytest.fixture(params=["iris_report", "hostile_report"])
 def page(request, tmp_path):
     request.getfixturevalue(request.param).save(tmp_path / "page.html")
-    return tmp_path
+    return tmp_path / "page.html"
 
 
-def opened(chromium, folder, around, scheme="light"):
-    """Return what a page around the page told, once its console was seen to be quiet."""
-    (folder / "around.html").write_text(around)
-    done = subprocess.run(
-        [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--no-first-run",
-            "--allow-file-access-from-files",
-            "--enable-logging=stderr",
-            f"--user-data-dir={folder / 'profile'}",
-            f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
-            "--window-size=1400,1000",
-            "--virtual-time-budget=4000",
-            "--dump-dom",
-            (folder / "around.html").as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stderr[-2000:]
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    return json.loads(unescape(found[1]))
+def opened(tab, page, code, width=1280, scheme="light"):
+    """Return the value of a script on the page, once its console was seen to be quiet."""
+    tab.console.clear()
+    tab.size(width, 900, scheme)
+    tab.open(page.as_uri())
+    told = tab.front().evaluate(code)
+    assert tab.console == []
+    return told
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
-    told = opened(chromium, page, AROUND.format(width=width), scheme)
+def test_a_page_opens_whole_and_quietly(tab, page, width, scheme):
+    told = opened(tab, page, MEASURED, width, scheme)
+    assert told["width"] == width
     assert told["overflow"] <= 0
     assert told["drawn"] == told["drawings"] >= 9
     assert told["uncued"] == told["overprinted"] == 0
     assert told["small"] == told["nameless"] == told["faint"] == 0
     assert told["letters"] > 10
     assert told["code"] == 0 or width == 1280
-    if "onerror" not in (page / "page.html").read_text():  # names as long as these need a scroll
+    if "onerror" not in page.read_text():  # names as long as these need a scroll
         assert told["cut"] == 0
     assert told["images"] == 0
     assert told["loaded"] == []
@@ -156,11 +126,8 @@ def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
 
 
 # what a reader does: points, sorts, filters, selects a row, moves the slider
-ACTING = """<!doctype html><title>around</title><body style="margin:0">
-<iframe id="f" src="page.html" style="width:1280px;height:900px;border:0"></iframe>
-<pre id="told"></pre><script>
-document.getElementById("f").addEventListener("load", function () {
-  var view = this.contentWindow, page = view.document, told = {};
+ACTING = """(function () {
+  var view = window, page = document, told = {};
   function one(words) { return page.querySelector(words); }
   function all(words) { return Array.from(page.querySelectorAll(words)); }
   function text(id) { return page.getElementById(id).textContent; }
@@ -208,14 +175,13 @@ document.getElementById("f").addEventListener("load", function () {
   told.dear = text("t-cost");
   page.getElementById("cheapest").click();
   told.cheapest = [+one("#threshold").value, text("t-cost")];
-  document.getElementById("told").textContent = JSON.stringify(told);
-});
-</script>"""
+  return told;
+})()"""
 
 
-def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report, tmp_path):
+def test_pointing_sorting_filtering_selecting_and_sliding(tab, rare_report, tmp_path):
     rare_report.save(tmp_path / "page.html")
-    told = opened(chromium, tmp_path, ACTING)
+    told = opened(tab, tmp_path / "page.html", ACTING)
     assert told["hover"] == [told["hover"][0], told["hover"][0], False]
     assert told["left"] is True
     assert told["touched"] == told["hover"][0]

@@ -83,7 +83,7 @@ def _pyplot():
     plt.close("all")
 
 
-@pytest.fixture(name="patched")
+@pytest.fixture(name="patched", scope="module")
 def _patched():
     """scikit-learn's own code uses our classes too, such as a stack its last estimator."""
     suffice.sklearn.patch()
