@@ -11,14 +11,13 @@ from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from multiprocessing import get_context
-from queue import SimpleQueue
 from types import ModuleType
 from typing import Any
 
 from suffice.threads import at_most, n_threads_of
 
 _MOST = 3  # helpers: each imports all that it needs, and has memory of its own
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB")  # whose threads would be too many
+_ALONE = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
 
 
 class Helper:
@@ -82,18 +81,16 @@ def ahead(
     """
     helpers, job = _HELPERS.get() if tasks else (), b""
     with suppress(Exception):
-        job = pickle.dumps((work, what), pickle.HIGHEST_PROTOCOL) if helpers else b""
+        job = pickle.dumps((work, what)) if helpers else b""
     if not job:
         yield lambda _: None
         return
-    free: SimpleQueue[Helper] = SimpleQueue()
-    for helper in helpers:
-        free.put(helper)
+    free = list(helpers)  # as many as there are threads below
 
     def asked(task: Any) -> Any:
-        helper = free.get()
+        helper = free.pop()
         result = helper.ask(job, task)
-        free.put(helper)
+        free.append(helper)
         return result
 
     with ThreadPoolExecutor(len(helpers)) as pool:
@@ -111,7 +108,7 @@ def ahead(
 def _serve(pipe: Any, modules: Sequence[str]) -> None:
     """Do what comes through the pipe until its other end is closed: the life of a helper."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it will end it
-    os.environ |= {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
+    os.environ |= _ALONE
     with suppress(EOFError, OSError), at_most(1):
         for name in modules:
             import_module(name)
