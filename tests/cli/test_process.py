@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -212,6 +213,33 @@ def test_ctrl_c_while_answers_go_to_standard_output(tmp_path, model):
         code, said = interrupted(program)
     assert code == 130
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_the_processes_that_help_a_report_end_with_it(tmp_path, number):
+    alone = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    two = "import os; os.sched_getaffinity = lambda _: {0, 1}; from suffice.cli import main; main()"
+    args = [sys.executable, "-c", two, "report", "iris", "-o", "page.html"]
+    with subprocess.Popen(args, cwd=tmp_path, **alone) as program:
+        deadline = time.monotonic() + LIMIT
+        while _n_alive(program.pid) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        code, said = interrupted(program, number)
+        while _n_alive(program.pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert _n_alive(program.pid) == 0
+    assert number == signal.SIGKILL or (code, "Traceback" in said) == (130, False)
+    assert not list(tmp_path.iterdir())
+
+
+def _n_alive(session):
+    """Return how many processes of a session there are, but those that only wait to be reaped."""
+    found = Path("/proc").glob("[0-9]*/stat")
+    told = []
+    for path in found:
+        with contextlib.suppress(OSError):
+            told.append(path.read_text().rpartition(") ")[2].split())
+    return sum(int(words[3]) == session and words[0] != "Z" for words in told)
 
 
 def small_files_only():

@@ -18,7 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.comparison.judging import FromMoments, learner_of
+from suffice.comparison.models import parse_models
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.processes import Helper
+from suffice.threads import at_most
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 GAUSSIANS = {
@@ -333,6 +336,43 @@ def test_a_model_of_numbers_gets_categories_as_indicators(iris):
         for a, b in FOLDS.split(X, y)
     ]
     assert result.outcomes[0].error == pytest.approx(np.mean(wrong))
+
+
+class Own(DecisionTreeClassifier):
+    """One that other processes do not know."""
+
+
+def without_times(result):
+    frame = result.to_frame().drop(columns=["fit_seconds", "predict_seconds"])
+    return str(frame.to_dict("index")), result.notes, [f.message for f in result.failures]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pl.DataFrame])
+def test_folds_fitted_by_another_process_give_the_same_answer_to_the_last_bit(
+    kind, iris, monkeypatch
+):
+    X, y = iris
+    models = ["LDA", "RDA", "logistic", LogisticRegression(max_iter=3, random_state=0), "svm"]
+    models += ["tree", RidgeClassifier(alpha=-1.0, random_state=0), "forest"]
+    with at_most(1):
+        here = sf.compare(kind(X), y, models, cv=4)
+    answers, ask = [], Helper.ask
+    monkeypatch.setattr(Helper, "ask", lambda *args: answers.append(ask(*args)) or answers[-1])
+    monkeypatch.setattr("concurrent.futures.Future.cancel", lambda _: False)  # all is done there
+    monkeypatch.setattr("suffice.comparison.judging._LONG", 0.0)
+    with at_most(2):
+        both = sf.compare(kind(X), y, models, cv=4)
+    assert [answer is not None for answer in answers].count(True) == 4 * 8
+    assert without_times(both) == without_times(here)
+    assert any("failed to converge" in note for note in both.notes)
+    assert [f.name for f in both.failures] == ["RidgeClassifier"]
+
+
+def test_only_known_models_with_seeds_of_their_own_travel():
+    chosen = [*parse_models(None, 0), *parse_models({"pipe": make_pipeline(sf.LDA())}, 0)]
+    assert all(model.travels for model in chosen)
+    own = {"own": Own(random_state=0), "tree": DecisionTreeClassifier()}
+    assert not any(model.travels for model in parse_models(own, 0))
 
 
 def test_generative_and_discriminative_models_are_told_apart():

@@ -93,3 +93,13 @@ def test_bounds_of_many_classes_are_only_formed_when_asked_for():
     found = model.bayes_error(200, rng)
     assert 0 < found < 1
     assert "pair_bounds" not in vars(found)
+
+
+def test_a_simulation_without_compiled_loops_is_the_one_with_them(monkeypatch):
+    model, seed = random_model(3), np.random.default_rng
+    plain = model.bayes_error(20_000, seed(0))
+    monkeypatch.setattr("suffice.model.bayes_error.FEWEST", np.inf)
+    compiled = model.bayes_error(20_000, seed(0))
+    assert float(plain) == pytest.approx(float(compiled), rel=1e-13)
+    assert plain.standard_error == pytest.approx(compiled.standard_error, rel=1e-12)
+    np.testing.assert_allclose(plain.pair_bounds, compiled.pair_bounds, rtol=1e-12)

@@ -116,3 +116,11 @@ def test_labels_that_floats_cannot_tell_apart_are_refused(tmp_path, labels):
     (tmp_path / "rows.csv").write_text(f"x,t\n{rows}")
     with pytest.raises(InvalidInputError, match=r"'t' holds numbers beyond 2⁵³"):
         roles_for_learning(open_source(tmp_path / "rows.csv"), ColumnOptions("t"))
+
+
+def test_columns_are_looked_at_once_to_find_the_target(monkeypatch):
+    seen = []
+    monkeypatch.setattr("suffice.sources.columns._is_id", lambda name, _: seen.append(name))
+    wide = pl.DataFrame({"id": [1, 2, 3], "x": [0.5, 1.5, 2.5], "class": ["a", "b", "a"]})
+    assert guess_target(wide, "data") == ("class", "by its name")
+    assert seen == ["id", "x", "class"]

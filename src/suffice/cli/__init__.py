@@ -3,6 +3,7 @@
 Ctrl-C, a hangup and a request to stop have the same end at every moment, with nothing left over.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
+_GARBAGE = 100_000  # new objects before Python looks for cycles: imports alone make more than that
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not everywhere
 _HEARD = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
@@ -20,6 +22,7 @@ def main() -> None:
     for number in _HEARD:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as whoever started the program said
             signal.signal(number, _end)
+    gc.set_threshold(_GARBAGE)
     try:
         from suffice.cli.group import suffice
 

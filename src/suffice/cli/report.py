@@ -15,9 +15,19 @@ from suffice.cli.command import choice, folds, learning_data, output, seed, seve
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.errors import InvalidParameterError
+from suffice.processes import helped
 from suffice.text.lists import printable, without_passwords
 
 ROW = "\0row"  # no column is called so
+_LARGE = 1 << 24  # bytes of a file beyond which fits are shared by threads
+_HELPFUL = ("suffice.comparison.judging", "sklearn.ensemble", "sklearn.svm")
+
+
+def _start_helpers(data: Data, *, when: bool) -> None:
+    """Start processes that will help, so that they import while this one does, and reads rows."""
+    path = Path(data.name)
+    when = when and not (path.is_file() and path.stat().st_size > _LARGE)
+    click.get_current_context().with_resource(helped(*_HELPFUL, when=when))
 
 
 @subcommand(
@@ -41,6 +51,7 @@ def report(
     if output is not None and output.exists() and not asked["force"]:
         msg = f"{output} is there already: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
+    _start_helpers(data, when=not asked["fast"])
     from suffice.reporting.build import FORMATS, report_of
     from suffice.reporting.choosing import ReportSettings
     from suffice.reporting.usage import Provenance
@@ -62,8 +73,7 @@ def report(
     provenance = Provenance(without_passwords(shlex.join(words)), model.name, settings.seed)
     new = None if against is None else _new_rows(against, data, documented)
     made = report_of(documented, settings, provenance, new)
-    kept = hasattr(made.estimator, "save")
-    if kept:
+    if kept := hasattr(made.estimator, "save"):
         made.estimator.save(model)
     else:
         terminal.note(
@@ -167,6 +177,7 @@ def compare(
 ) -> None:
     """Compare classifiers by cross-validation."""
     check_figure(plot, "--plot ")
+    _start_helpers(data, when=not models)
     from suffice import comparison
 
     rows, seed, groups = data.rows(how["groups"]), how["seed"], how["groups"]

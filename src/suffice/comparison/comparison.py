@@ -1,36 +1,30 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any, Self
 
 import numpy as np
-from joblib import parallel_config
-from threadpoolctl import threadpool_limits
 
-from suffice.comparison.judging import Failure, Outcome, judged
+from suffice.comparison.judging import Case, Failure, Outcome, judged
 from suffice.comparison.models import CONSTANT, ComparedModel, FitSize, affordable, parse_models
 from suffice.comparison.paired import LOSSES, Difference, RowLosses
 from suffice.comparison.verdict import in_words
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
-from suffice.progress import Progress, Wish
+from suffice.progress import Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.text.numbers import NOTHING, cell, p_value
 from suffice.text.tables import Row, Tabled, html_table, rich_table, text_lines
-from suffice.threads import usable_cores
 from suffice.typing import Labels
 from suffice.validation.folds import Folds
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice
 SAMPLE_ROWS = 20_000  # of so many rows
-_SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
-_MANY = 5_000  # rows from which a forest gains by threads
 _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
 # in a narrow terminal these go, the least needed first
 _DROPPED = ("approach", "calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
@@ -214,8 +208,8 @@ def compare(
     """Return error, losses, size and speed of every classifier, on the same folds.
 
     Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
-    every fold, and each is read from the sums of the others. All else is fitted for every fold.
-    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
+    every fold, and each is read from the sums of the others. All else is fitted for every fold, of
+    small tables by other processes too. Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
 
     Parameters
     ----------
@@ -300,14 +294,11 @@ def compared(
         models = (*models, *parse_models(CONSTANT, seed))
     n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
     small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
-    results: list[Outcome | Failure] = []
-    with Progress(progress, len(models) * n_folds, "compare") as steps, threads_for(folds):
-        for at, model in enumerate(models):
-            steps.begin(model.name)
-            on = small if small is not None and model.is_slow else folds
-            few = f"judged on a stratified sample of {len(on.judged_rows):,} of {n_rows:,} rows"
-            results.append(judged(model, on, steps, "" if on is folds else few, keep=keep))
-            steps.reach((at + 1) * n_folds)
+    cases = [Case(model, folds) for model in models]
+    if small is not None:
+        few = f"judged on a stratified sample of {len(small.judged_rows):,} of {n_rows:,} rows"
+        cases = [Case(m, small, few) if m.is_slow else Case(m, folds) for m in models]
+    results = judged(cases, progress, "compare", keep=keep)
     outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
     if failures and all(o.name == CONSTANT for o in outcomes):
@@ -316,13 +307,3 @@ def compared(
     rows = RowLosses.of(outcomes)
     how = (folds.classes, n_rows, n_folds, folds.protocol, rows.names[rows.recommended()])
     return Comparison(tuple(outcomes), tuple(failures), left_out, *how)
-
-
-@contextmanager
-def threads_for(folds: Folds) -> Iterator[None]:
-    """Give small tables one thread of BLAS and OpenMP, and forests of many rows all cores."""
-    small = len(folds.codes) * getattr(folds.X, "shape", (0, 1))[1] < _SMALL
-    many = len(folds.codes) >= _MANY
-    cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
-    with threadpool_limits(1 if small else None), cores:
-        yield

@@ -5,27 +5,35 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from scipy.special import log_softmax
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
-from suffice.comparison.models import ComparedModel, is_readable, n_parameters
+from suffice.comparison.models import ComparedModel, FitSize, is_readable, n_parameters, seconds
 from suffice.curves.reliability import BINS, reliability
 from suffice.curves.thresholds import mean_area
 from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.moments import Moments
-from suffice.progress import Progress
+from suffice.processes import ahead, helped
+from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
+from suffice.threads import usable_cores
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds, fitted, weight_name
 from suffice.validation.predictions import Predictions, effective_rows, placed, wilson
 
+_SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
+_MANY = 5_000  # rows from which a forest gains by threads
+_LONG = 2.0  # seconds of all fits from which another process is worth its start
 _CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
 
@@ -192,27 +200,82 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
     return FromMoments(estimator, storage, fourth=recipe.needs_fourth)
 
 
+class Case(NamedTuple):
+    """A model, the folds it is judged on, and what to say of these."""
+
+    model: ComparedModel
+    folds: Folds
+    note: str = ""
+
+    def learner(self) -> FromMoments | ByFitting:
+        return learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
+
+
 def judged(
-    model: ComparedModel, folds: Folds, steps: Progress, note: str = "", *, keep: bool = False
-) -> Outcome | Failure:
-    """Return what the folds say of a model, or why nothing can be said."""
+    cases: Sequence[Case], progress: Wish, what: str, *, keep: bool = False
+) -> list[Outcome | Failure]:
+    """Return what the folds say of each model, or why nothing can be said."""
+    able = [at for at, case in enumerate(cases) if case.model.travels]
+    tasks = [(at, fold) for at in able for fold in range(len(cases[at].folds.splits))]
+    n_folds = sum(len(case.folds.splits) for case in cases)
+    shared = cases, keep, get_config()
+    with (
+        Progress(progress, n_folds, what) as steps,
+        _workers_for(cases),
+        ahead(_judged_elsewhere, shared, tasks) as found,
+    ):
+        return [_judged(at, case, found, steps, keep=keep) for at, case in enumerate(cases)]
+
+
+@contextmanager
+def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
+    """Give small tables one thread of BLAS and OpenMP, and forests of many rows all cores.
+
+    Where models take long on small tables of fewer rows, other processes help.
+    """
+    folds = cases[0].folds
+    n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
+    size = FitSize(n, d, len(folds.classes))
+    long = sum(len(c.folds.splits) * seconds(c.model.name, size) for c in cases) > _LONG
+    small, many = n * d < _SMALL, n >= _MANY
+    cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
+    with threadpool_limits(1 if small else None), cores, helped(when=small and not many and long):
+        yield
+
+
+def _judged(at: int, case: Case, found: Any, steps: Progress, *, keep: bool) -> Outcome | Failure:
+    """Return what the folds say of a model, each by another process or else by this one."""
+    model, folds, note = case
     results: list[Any] = []
+    steps.begin(model.name)
     try:
         with overheard() as caught:
-            learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
+            learner = case.learner()
             for fold in range(len(folds.splits)):
-                results.append(judged_fold(learner, folds, fold))
+                known, warned = found((at, fold)) or (None, ())
+                for each in warned:
+                    warnings.warn(each, stacklevel=1)
+                results.append(known or judged_fold(learner, folds, fold))
                 steps.step()
     except Exception as error:
         text = " ".join(str(error).split()) or "no reason given"
         where = f" (fold {len(results) + 1})" if results else ""
+        steps.step(len(folds.splits) - len(results))
         return Failure(model.name, f"{type(error).__name__}: {text}{where}")
     notes = [note, *notes_on(model, folds, caught)]
     return outcome_of(model, results, folds, list(filter(None, notes)), keep=keep)
 
 
+def _judged_elsewhere(what: Any, task: tuple[int, int]) -> tuple[Any, list[Any]]:
+    """Return what a fold says of a model, and the warnings it gave, in a process that helps."""
+    (cases, keep, config), (at, fold) = what, task
+    with config_context(**config), overheard() as caught:
+        learnt, *rest = judged_fold(cases[at].learner(), cases[at].folds, fold)
+    return (learnt if keep else None, *rest), [each.message for each in caught]
+
+
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tuple[Any, ...]:
-    """Return classifier, predictions, ranking scores, size, seconds of fit and of prediction."""
+    """Return classifier, predictions, ranking scores, sizes, seconds of fit and of prediction."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.shown(folds, folds.splits[fold][1])
     started = time.perf_counter()
@@ -220,14 +283,14 @@ def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tu
     seconds = fit_seconds, time.perf_counter() - started
     held = folds.predictions(fold, learnt, shown, labels)
     scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
-    return learnt, held, scores, n_parameters(learnt), *seconds
+    return learnt, held, scores, n_parameters(learnt), is_readable(learnt), *seconds
 
 
 def outcome_of(
     model: ComparedModel, results: Sequence[Any], folds: Folds, notes: Sequence[str], *, keep: bool
 ) -> Outcome:
     """Return what all folds say of a model; classifiers and posteriors are kept if asked."""
-    learnt, parts, scores, sizes, fits, predictions = zip(*results, strict=True)
+    learnt, parts, scores, sizes, readable, fits, predictions = zip(*results, strict=True)
     held_out = Predictions.joined(parts)
     return Outcome(
         model.name,
@@ -238,7 +301,7 @@ def outcome_of(
         float(np.median(fits)),
         float(np.median(predictions)),
         model.is_generative,
-        is_readable(learnt[0]),
+        readable[0],
         held_out if keep else replace(held_out, logs=None),
         np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
         folds.overlap,

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from suffice.comparison.comparison import threads_for
-from suffice.comparison.judging import Failure, Outcome, judged
+from suffice.comparison.judging import Case, Failure, Outcome, judged
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.progress import Progress, Wish
+from suffice.progress import Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
 from suffice.text.numbers import percent
@@ -218,14 +217,13 @@ def _curves(
     """Return the losses of models that learn from the first rows of each order."""
     folds = [replace(rows, splits=_prefixes(orders, size)) for size in sizes]
     curves, unfitted = [], np.full((len(orders), 3), np.nan)
-    total = len(models) * len(sizes) * len(orders)
-    with Progress(progress, total, "learning curve") as steps, threads_for(rows):
-        for model in models:
-            steps.begin(model.name)
-            results = [judged(model, each, steps) for each in folds]
-            losses = [r.fold_losses if isinstance(r, Outcome) else unfitted for r in results]
-            failures = tuple(r.message for r in results if isinstance(r, Failure))
-            curves.append(Curve(model.name, model.is_generative, np.stack(losses), failures))
+    cases = [Case(model, each) for model in models for each in folds]
+    found = judged(cases, progress, "learning curve")
+    for at, model in enumerate(models):
+        results = found[at * len(sizes) :][: len(sizes)]
+        losses = [r.fold_losses if isinstance(r, Outcome) else unfitted for r in results]
+        failures = tuple(r.message for r in results if isinstance(r, Failure))
+        curves.append(Curve(model.name, model.is_generative, np.stack(losses), failures))
     return tuple(curves)
 
 

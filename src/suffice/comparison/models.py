@@ -226,6 +226,15 @@ class ComparedModel:
         """Whether it models the features of each class, p(x | k)."""
         return any(hasattr(core(self.estimator), name) for name in DENSITIES)
 
+    @property
+    def travels(self) -> bool:
+        """Whether another process would fit it alike: known there, and drawing from a seed."""
+        settings = self.estimator.get_params(deep=True)
+        parts = [self.estimator, *(value for value in settings.values() if hasattr(value, "fit"))]
+        seeds = [value for name, value in settings.items() if name.endswith("random_state")]
+        known = all(type(part).__module__.startswith(("sklearn.", "suffice.")) for part in parts)
+        return known and all(isinstance(seed, int) for seed in seeds)
+
 
 def core(estimator: Any) -> Any:
     """Return the classifier at the end of a pipeline."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.covariance import FullCovariance
+from suffice.model.scoring import SMALL
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from suffice.model.gaussian import GaussianModel
 
 BLOCK = 1 << 22  # posteriors held at a time
+FEWEST = 200  # rows of a block for which it pays not to load compiled loops
 Bounds: TypeAlias = Callable[[], Floats]  # of pairs of classes, when somebody asks  (K, K)
 
 
@@ -117,7 +119,8 @@ def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
 
 
 def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
-    step = max(BLOCK // model.n_classes, 1)
+    few = SMALL // (x.shape[1] * model.n_classes)  # rows that are scored without compiled loops
+    step = few if few >= FEWEST else max(BLOCK // model.n_classes, 1)
     for start in range(0, len(x), step):
         yield model.posterior(x[start : start + step])
 

@@ -333,7 +333,8 @@ def _target(source: Source, said: ColumnOptions) -> str:
 
 def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
     """Return the column that is obviously the target, and why; raise if none is, or several may."""
-    columns = [name for name in sample.columns if name not in id_columns(sample, set())]
+    ids = set(id_columns(sample, set()))
+    columns = [name for name in sample.columns if name not in ids]
     named = [name for name in columns if name.lower() in _TARGETS]
     if len(named) == 1:
         return named[0], "by its name"

@@ -1,9 +1,9 @@
 """Scores and losses of held-out rows under models estimated from the other folds' sums."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import joblib
 import numpy as np
 
 from suffice.estimation import covariance_estimates as estimates
@@ -31,7 +31,7 @@ def held_out_losses(
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
         how = recipe.regularisation
-        alike = joblib.hash((recipe.tied, how.unbiased, recipe.priors, how.pooling))
+        alike = pickle.dumps((recipe.tied, how.unbiased, recipe.priors, how.pooling))
         together.setdefault(alike if _has_path(recipe) else i, []).append(i)
     for members in together.values():
         log_priors = log_priors_of(recipes[members[0]], fold.train)
