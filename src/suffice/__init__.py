@@ -4,8 +4,6 @@ Collect the sums of each class once, wherever the data lives; read every Gaussia
 of them. ``import suffice as sf``, then ``sf.LDA().fit(X, y)`` or ``sf.Moments.of(X, y)``.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """The perceptron: its rule, passes over the rows until none is a mistake, and the margin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

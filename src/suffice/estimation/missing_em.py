@@ -3,8 +3,6 @@
 Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias

@@ -3,8 +3,6 @@
 Columns become features in units near 1, and flags of those that are holes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A fitted classifier as a query in stages, and as an expression over an Ibis table."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores and posteriors of rows on a GPU, or in any library of the Array API, where they lie."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ Indicators m of levels, of class means p, are summed without a column per level:
     Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    the numbers summed up level by level
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

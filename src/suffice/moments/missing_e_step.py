@@ -8,8 +8,6 @@ and log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z), z the c
 Little & Rubin (2019), section 11.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Axes in a style: made where none are given, dressed when the drawing is done."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """One colour, marker, line and hatch for each class, the same in every figure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The boundary between two classes whose scores are linear or quadratic, and what it is called."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """What every boundary shares: its value, sides, distances, sections and equation."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
