@@ -9,6 +9,8 @@ from suffice.linalg import unit_scale
 from suffice.power_transform import PowerTransform
 from suffice.typing import Codes, Floats
 
+_MANY_ANGLES, _FARTHEST = 1 << 18, 1e6  # whose waves compiled code is for, and exact up to
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plain:
@@ -82,16 +84,22 @@ class FourierFeatures:
 
     def apply(self, x: Any) -> Floats:
         """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
-        z = (self.below.apply(x) - self.centre) / self.scale
+        return self.over(self.below.apply(x))
+
+    def over(self, rows: Floats) -> Floats:
+        """Return the same of rows as the view below shows them."""
+        z = (rows - self.centre) / self.scale
         d, n = self.frequencies.shape
         found = np.empty((len(z), d + 2 * n))
         found[:, :d] = z
-        # cos φ = 2 / (1 + t²) − 1 and sin φ = t (1 + cos φ) with t = tan ½φ, the one call of three
-        # that NumPy has vector instructions for
-        t = np.tan(z @ (0.5 * self.frequencies))
-        one_more = 2.0 / (1.0 + t * t)
-        np.subtract(one_more, 1.0, out=found[:, d : d + n])
-        np.multiply(t, one_more, out=found[:, d + n :])
+        angles = np.matmul(z, self.frequencies, out=found[:, d : d + n])
+        if angles.size >= _MANY_ANGLES and np.abs(angles).max() < _FARTHEST:
+            from suffice.model.kernels import waves
+
+            waves(found, d)
+            return found
+        np.sin(angles, out=found[:, d + n :])
+        np.cos(angles, out=angles)
         return found
 
 
@@ -127,7 +135,7 @@ class PiecewiseLinear:
         """Return how far each row is along each piece, from 0 to 1, shape (n, D)."""
         found = x.astype(np.float64, copy=False)[:, self.features]
         found -= self.left
-        found /= self.length
+        found *= 1 / self.length
         return np.clip(found, 0.0, 1.0, out=found)
 
 
@@ -163,6 +171,18 @@ class Softened:
 
 #: A map of rows (n, d) to (n, D).
 View: TypeAlias = Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened
+
+
+def shown(view: View, x: Floats, known: dict[int, Floats]) -> Floats:
+    """Return the rows as a view shows them; what lies below others is kept in ``known``."""
+    if isinstance(view, PiecewiseLinear):
+        return view.apply(x)
+    if isinstance(view, FourierFeatures):
+        return view.over(shown(view.below, x, known))
+    own = view.below if isinstance(view, Softened) else view
+    if id(own) not in known:
+        known[id(own)] = own.apply(x)
+    return known[id(own)]
 
 
 #: The views, by the words that files know them by.

@@ -16,6 +16,7 @@ from suffice.model.views import (
     PowerTransformed,
     Softened,
     View,
+    shown,
 )
 from suffice.power_transform import PowerTransform
 from suffice.progress import Progress
@@ -90,10 +91,10 @@ class Grid:
     recipe: Recipe  # at which no point is yet
     points: tuple[tuple[float, Floats], ...]
 
-    def training(self, cells: Cells) -> Training:
-        """Return what each fold learns from rows as the view shows them."""
+    def training(self, cells: Cells, known: dict[int, Floats]) -> Training:
+        """Return what each fold learns from rows as the view shows them, ``known`` below it."""
         noise = self.view.noise if isinstance(self.view, Softened) else None
-        seen = self.view.apply(cells.table.x)
+        seen = shown(self.view, cells.table.x, known)
         return Training.of(seen, cells, per_class=self.per_class, noise=noise)
 
     @property
@@ -161,10 +162,11 @@ def judged(
     cells: Cells, grids: Sequence[Grid], n_kept: int, members: Mapping[str, Learner]
 ) -> Judged | None:
     """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
+    known: dict[int, Floats] = {}
     with Progress(total=len(grids) + len(members), what="judging settings") as progress:
 
         def judge(grid: Grid) -> tuple[Training, Verdicts | None]:
-            training = grid.training(cells)
+            training = grid.training(cells, known)
             verdicts = _best_points(training, grid, n_kept) if training.n_folds else None
             progress.step()
             return replace(training, x=training.x[:0]), verdicts
