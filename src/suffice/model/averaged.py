@@ -84,10 +84,7 @@ class Trees:
 
 
 def bin_edges(columns: Any) -> Any:
-    """Return the upper edge of each bin but the last of features (d, n), infinite in place of none.
-
-    Bins have about as many rows each, shape (d, B).
-    """
+    """Return the edges between bins of about equally many rows, (d, B): infinite after the last."""
     edges = np.full((len(columns), N_EDGES), np.inf, np.float32)
     for own, values in zip(edges, np.sort(columns, axis=1), strict=True):
         different = values[np.append(values[:-1] < values[1:], True)]
@@ -100,10 +97,7 @@ def bin_edges(columns: Any) -> Any:
 
 
 def distinct(table: Table) -> tuple[Table, Codes]:
-    """Return the rows that differ in features, class or weight, and where each row is among them.
-
-    Where most rows differ, the table is returned as it is.
-    """
+    """Return the rows that differ, and where each row is among them; all, where most differ."""
     columns = np.column_stack([table.x, table.codes, table.weights])
     direction = np.random.default_rng(0).standard_normal(columns.shape[1])
     _, first, place = np.unique(columns @ direction, return_index=True, return_inverse=True)

@@ -22,7 +22,9 @@ def grown(columns: Any, edges: Any, known: Any, drawn: Any, n_classes: int, leas
 
     Geurts, Ernst & Wehenkel (2006), *Machine Learning* 63, 3–42; Breiman (2001), ibid. 45, 5–32.
     """
-    bins, (codes, weights), (every, seeds) = _bins(columns, edges), known, drawn
+    (codes, weights), (every, seeds), bins = known, drawn, np.zeros(columns.shape, np.uint8)
+    for j in range(len(edges)):
+        bins[j] = np.searchsorted(edges[j], columns[j])
     n_trees, n = len(seeds), every.shape[1]
     ways, threshold, node = np.zeros((2 * n, 3), np.intp), np.zeros(2 * n), 0
     sums, roots = np.zeros((2 * n, n_classes)), np.zeros(n_trees, np.intp)
@@ -68,19 +70,6 @@ def grown(columns: Any, edges: Any, known: Any, drawn: Any, n_classes: int, leas
             node += 1
         times[rows[: last[0]]] = 0.0
     return roots, ways[:node].copy(), threshold[:node].copy(), sums[:node].copy()
-
-
-@njit(nogil=True)
-def _bins(columns: Any, edges: Any) -> Any:
-    """Return the bin of each value: how many of the 63 edges lie below it, (d, n)."""
-    bins = np.zeros((len(edges), columns.shape[1]), np.uint8)
-    for j in range(len(edges)):
-        for i in range(columns.shape[1]):
-            at = 0
-            for step in (32, 16, 8, 4, 2, 1):
-                at += step * (edges[j, at + step - 1] < columns[j, i])
-            bins[j, i] = at
-    return bins
 
 
 @njit(nogil=True, error_model="numpy")

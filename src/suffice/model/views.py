@@ -93,13 +93,13 @@ class FourierFeatures:
         found = np.empty((len(z), d + 2 * n))
         found[:, :d] = z
         angles = np.matmul(z, self.frequencies, out=found[:, d : d + n])
-        if angles.size >= _MANY_ANGLES and np.abs(angles).max() < _FARTHEST:
+        if angles.size < _MANY_ANGLES or np.abs(angles).max() > _FARTHEST:
+            found[:, d + n :] = np.sin(angles)
+            np.cos(angles, out=angles)
+        else:
             from suffice.model.kernels import waves
 
             waves(found, d)
-            return found
-        np.sin(angles, out=found[:, d + n :])
-        np.cos(angles, out=angles)
         return found
 
 
