@@ -27,7 +27,7 @@ KINDS = {
     "LDA": sf.LDA(),
     "QDA": sf.QDA(shrinkage=0.1),
     "power": sf.LDA(power="yeo-johnson"),
-    "auto": sf.AutoGaussian(fourier_features=False),
+    "auto": sf.AutoGaussian(kernel_features=False),
     "logistic": sf.LogisticRegression(l2="auto"),
     "perceptron": sf.Perceptron(variant="averaged"),
     "least squares": sf.LeastSquaresClassifier(),
@@ -78,7 +78,7 @@ def test_every_command_and_every_line_of_code_runs(kind, rows, tmp_path, monkeyp
 
 def test_a_boundary_is_offered_where_there_is_one(iris_report):
     data = DocumentedTable.of(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
-    for estimator, has in ((sf.LDA(), True), (sf.AutoGaussian(fourier_features=False), False)):
+    for estimator, has in ((sf.LDA(), True), (sf.AutoGaussian(kernel_features=False), False)):
         settings = ReportSettings(estimator, ["tree"], 3, 0, progress=False, fast=True)
         report = report_of(data, settings, Provenance(None, "m.suffice"))
         assert ("suffice boundary" in report.write("md")) == has

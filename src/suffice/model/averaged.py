@@ -1,16 +1,17 @@
 """Posteriors averaged over models that see the rows in their own ways, Gaussian or not."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
 from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
-from suffice.model.views import View, shown
+from suffice.model.views import KernelFeatures, View
 from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.threads import at_most, in_order, one_blas_thread
@@ -152,12 +153,32 @@ class Share:
     """A model of the rows as its view shows them, and its share in the average."""
 
     view: View
-    model: ClassModel | TemperedModel
+    model: ClassModel | TemperedModel | LinearModel
     weight: float
 
     @property
     def integrates(self) -> bool:
         return self.view.by_feature and self.model.has_density
+
+
+def shares_of(members: Sequence[Any]) -> tuple[Share, ...]:
+    """Return the shares of candidates that were fitted; those of one view share it."""
+    views = {id(m.candidate.view): m.candidate.view for m in members}
+    seen = {at: v.unmixed() if isinstance(v, KernelFeatures) else v for at, v in views.items()}
+    return tuple(Share(seen[id(m.candidate.view)], m.model, m.candidate.weight) for m in members)
+
+
+def over_kernels(view: KernelFeatures, model: Any) -> LinearModel:
+    """Return a tied Gaussian of mixed kernels as linear scores of the kernels themselves."""
+    scorer, d = model.formula.scorer, len(view.centre)
+    (part,), mixing = scorer.parts, cast(Floats, view.mixing)
+    w, mixed = np.split(part.weights, [d], axis=1)
+    # w (M k − o) + b  =  (w M) k + (b − w o)
+    weights = np.hstack([w, mixed @ mixing.T])
+    constants = part.constants - mixed @ scorer.origin[d:]
+    centre = np.concatenate([scorer.origin[:d], np.zeros(len(view.landmarks))])
+    found = LinearModel.of(weights, constants, centre=centre)
+    return replace(found, temperature=model.temperature)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,17 +230,16 @@ class AveragedModel:
         by_view: dict[int, list[Share]] = {}
         for share in self.shares:
             by_view.setdefault(id(share.view), []).append(share)
-        known: dict[bool, dict[int, Floats]] = {False: {}, True: {}}
         for shares in by_view.values():
             rows: dict[bool, Floats] = {}  # as the view shows them, with holes or filled
             for share in shares:
                 own = not holes or share.integrates
                 if own not in rows:
-                    rows[own] = shown(share.view, x if own else filled, known[own])
+                    rows[own] = share.view.apply(x if own else filled)
                 model: Any = share.model
                 p = (model.allowing_missing() if holes and own else model).posterior(rows[own])
                 if not own:
-                    p[np.isnan(x).all(1)] = share.model.priors
+                    p[np.isnan(x).all(1)] = self.frequencies
                 posterior += (1 - self.doubt) * share.weight * p
         return posterior
 

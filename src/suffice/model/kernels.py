@@ -24,11 +24,6 @@ summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", 
 LOST = 1e-6  # of a variance given the features before it, beyond which digits are lost
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_PI_HIGH, _PI_LOW = 3.1415926218032837, 3.178650954705639e-08  # m π is exact up to m = 2²⁶
-_TERMS = 11
-_COS, _SIN = (
-    tuple((-1) ** k / math.factorial(2 * k + one) for k in range(_TERMS)) for one in (0, 1)
-)
 _ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
 # what is written of each row: a value for each class, or one
 JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY, ARGMAX = range(5)
@@ -484,17 +479,18 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
 
 
 @compiled
-def waves(rows: Floats, d: int) -> None:
-    """Replace the angles φ behind d features by cos φ, and write sin φ behind them."""
-    n = (rows.shape[1] - d) // 2
-    for i in range(len(rows)):
-        angles, sines = rows[i, d : d + n], rows[i, d + n :]
-        for j in range(n):
-            # φ = m π + r, |r| ≤ ½ π:  cos φ = (−1)ᵐ cos r,  sin φ = (−1)ᵐ sin r, by Taylor's series
-            m = np.floor(angles[j] * (1 / math.pi) + 0.5)
-            r = (angles[j] - m * _PI_HIGH) - m * _PI_LOW
-            square, even, odd = r * r, 0.0, 0.0
-            for k in range(_TERMS - 1, -1, -1):
-                even, odd = even * square + _COS[k], odd * square + _SIN[k]
-            sign = 1.0 - 2.0 * (m - 2.0 * np.floor(0.5 * m))
-            angles[j], sines[j] = sign * even, sign * r * odd
+def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
+    """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
+    for i in range(rows.shape[0]):
+        near = out[i]
+        near[:] = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if laplace:
+                for at in range(near.shape[0]):
+                    near[at] -= abs(value - landmarks[j, at])
+            else:
+                for at in range(near.shape[0]):
+                    near[at] -= 0.5 * (value - landmarks[j, at]) ** 2
+        for at in range(near.shape[0]):
+            near[at] = exp_negative(near[at])
