@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.files import load_classifier
-from suffice.model.averaged import Trees, binned
+from suffice.model.averaged import Trees, bin_edges, distinct
 from suffice.model.tree_kernels import grown
 from suffice.model.views import PiecewiseLinear
 from suffice.search.candidates import (
@@ -122,8 +122,8 @@ def test_a_random_forest_splits_where_the_impurity_of_the_parts_is_least(seed, l
     rng = np.random.default_rng(seed)
     x = rng.choice(np.arange(30.0) ** 1.5, 60)[:, None].astype(np.float32)
     y, w = rng.integers(0, 3, 60), rng.uniform(0.5, 2, 60)
-    known = y, w, np.arange(60)
-    _, _, feature, threshold, _ = grown(x, *binned(x), known, 3, least, 0)
+    columns, drawn = np.ascontiguousarray(x.T), (np.arange(60)[None], np.zeros(1, np.intp))
+    _, ways, threshold, _ = grown(columns, bin_edges(columns), (y, w), drawn, 3, least)
 
     def impurity(t):
         parts = [np.bincount(y[side], w[side], 3) for side in (x[:, 0] <= t, x[:, 0] > t)]
@@ -132,8 +132,27 @@ def test_a_random_forest_splits_where_the_impurity_of_the_parts_is_least(seed, l
     values = np.unique(x)
     cuts = [t for t in values if least <= (x <= t).sum() <= 60 - least]
     best = min(cuts, key=impurity)
-    assert feature[0] == 0
+    assert ways[0, 2] == 0
     assert best < threshold[0] < values[values > best].min()
+
+
+def test_rows_that_are_alike_are_one_row_drawn_more_often(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 3, (200, 2)).astype(float), rng.integers(1, 3, 200).astype(float)
+    table = Table.of(x, rng.integers(0, 2, 200), w)
+    few, place = distinct(table)
+    rows = np.column_stack([table.x, table.codes, w])
+    np.testing.assert_array_equal(np.column_stack([few.x, few.codes, few.weights])[place], rows)
+    assert few.n_rows == len(np.unique(rows, axis=0)) < 100
+    apart = table.with_rows(rng.normal(size=x.shape))
+    assert distinct(apart)[0] is apart
+    options = [(1, False), (2, True)]
+    found = [Trees.grown(table, 9, least, 150, 0, best=best) for least, best in options]
+    monkeypatch.setattr("suffice.model.averaged.distinct", lambda t: (t, np.arange(t.n_rows)))
+    for (least, best), trees in zip(options, found, strict=True):
+        one_by_one = Trees.grown(table, 9, least, 150, 0, best=best)
+        for name in ("roots", "left", "right", "feature", "threshold", "shares"):
+            np.testing.assert_array_equal(getattr(trees, name), getattr(one_by_one, name))
 
 
 @pytest.mark.parametrize(

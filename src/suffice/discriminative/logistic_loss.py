@@ -120,8 +120,9 @@ class Objective:
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
         if hessian is not None:
-            penalty = np.kron(gram(len(phi) + 1), np.diag(self.penalty))
-            hessian = hessian.reshape(phi.size, phi.size) + penalty
+            own = np.arange(len(self.penalty))  # M ⊗ diag(λ)
+            hessian[:, own, :, own] += gram(len(phi) + 1) * self.penalty[:, None, None]
+            hessian = hessian.reshape(phi.size, phi.size)
         return Evaluation(phi, loss, misfit, gradient + pull, hessian)
 
     def curve(self, phi: Floats) -> Evaluation:

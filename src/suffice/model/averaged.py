@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
@@ -13,16 +14,17 @@ from suffice.model.posterior import Posterior
 from suffice.model.views import KernelFeatures, View
 from suffice.table import Table
 from suffice.table.matrix import has_missing
+from suffice.threads import at_most, in_order, one_blas_thread
 from suffice.typing import Codes, Floats
 
 _BLOCK = 2_048  # rows seen at a time: further features of so many stay in the cache
 _FEW = 100_000  # rows and trees for which a compiler is not loaded
-_BINS = 64  # of equally many rows, between which a random forest splits
-_NO_BINS = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.float32)
+N_EDGES = 63  # of bins of equally many rows, where a random forest splits
+_NO_EDGES = np.zeros((0, 0), np.float32)
 _LARGEST = 1.5e38  # whose difference is a number in single precision, too
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trees:
     """p(k | x) = mean over trees of the share of class k in the leaf of x."""
 
@@ -43,20 +45,19 @@ class Trees:
         """
         from suffice.model.tree_kernels import grown
 
-        rng = np.random.default_rng(seed)
-        x, n = _single(table.x), table.n_rows
-        seen = (x, *(binned(x) if best else _NO_BINS))
-        parts = []
-        for _ in range(n_trees):
-            rows = rng.integers(n, size=n_rows) if best else rng.permutation(n)[:n_rows]
-            known = table.codes, table.weights, rows
-            parts.append(grown(*seen, known, table.n_classes, least, rng.integers(1 << 31)))
-        left, right, feature, threshold, sums = map(np.concatenate, zip(*parts, strict=True))
-        counts = np.array([len(part[0]) for part in parts])
-        roots = np.cumsum(counts) - counts
-        base = np.repeat(roots, counts)
+        rng, n = np.random.default_rng(seed), table.n_rows
+        seeds, rows = rng.integers(1 << 31, size=n_trees), np.arange(n)[None]  # the same for all
+        if best:
+            rows = rng.integers(n, size=(n_trees, n_rows))
+        elif n_rows < n:
+            rows = np.stack([rng.permutation(n)[:n_rows] for _ in seeds])
+        few, place = distinct(table)
+        columns, n_classes = _single(few.x.T), table.n_classes
+        edges = bin_edges(_single(table.x.T)) if best else _NO_EDGES
+        known, drawn = (few.codes, few.weights), (place[rows], seeds)
+        roots, ways, threshold, sums = grown(columns, edges, known, drawn, n_classes, least)
         shares = sums / sums.sum(1, keepdims=True)
-        return cls(roots, left + base, right + base, feature, threshold, shares)
+        return cls(roots, ways[:, 0], ways[:, 1], ways[:, 2], threshold, shares)
 
     def posterior(self, x: Any) -> Floats:
         rows = _single(x)
@@ -65,9 +66,13 @@ class Trees:
         from suffice.model.tree_kernels import add_leaves
 
         out = np.zeros((len(rows), self.shares.shape[1]))
-        ways = (each.astype(np.int32) for each in (self.left, self.right, self.feature))
-        add_leaves(rows, self.roots, *ways, self.threshold.astype(np.float32), self.shares, out)
+        add_leaves(rows, self.roots, *self._ways, self.shares, out)
         return out / len(self.roots)
+
+    @cached_property
+    def _ways(self) -> tuple[Any, ...]:
+        whole = (each.astype(np.int32) for each in (self.left, self.right, self.feature))
+        return *whole, self.threshold.astype(np.float32)
 
     def _leaves(self, x: Any) -> Codes:
         node, rows = np.tile(self.roots, (len(x), 1)), np.arange(len(x))[:, None]
@@ -79,20 +84,27 @@ class Trees:
             node = following
 
 
-def binned(x: Any) -> tuple[Any, Any]:
-    """Return the bin of each value (n, d), and the upper edge of each bin but the last (d, B)."""
-    n, d = x.shape
-    edges = np.full((d, _BINS - 1), np.inf, np.float32)
-    bins = np.empty((n, d), np.uint8)
-    for j, values in enumerate(np.sort(x, axis=0).T):
-        distinct = np.unique(values)
-        lower = distinct[:-1]
-        if len(distinct) > _BINS:
-            lower = np.setdiff1d(values[np.arange(1, _BINS) * n // _BINS], distinct[-1:])
-        between = (lower + distinct[np.searchsorted(distinct, lower) + 1]) / 2
-        edges[j, : len(between)] = between
-        bins[:, j] = np.searchsorted(between, x[:, j])
-    return bins, edges
+def bin_edges(columns: Any) -> Any:
+    """Return the edges between bins of about equally many rows, (d, B): infinite after the last."""
+    edges = np.full((len(columns), N_EDGES), np.inf, np.float32)
+    for own, values in zip(edges, np.sort(columns, axis=1), strict=True):
+        different = values[np.append(values[:-1] < values[1:], True)]
+        lower = different[:-1]
+        if len(lower) > N_EDGES:
+            lower = np.unique(values[np.arange(1, N_EDGES + 1) * len(values) // (N_EDGES + 1)])
+            lower = lower[lower < different[-1]]
+        own[: len(lower)] = (lower + different[np.searchsorted(different, lower) + 1]) / 2
+    return edges
+
+
+def distinct(table: Table) -> tuple[Table, Codes]:
+    """Return the rows that differ, and where each row is among them; all, where most differ."""
+    columns = np.column_stack([table.x, table.codes, table.weights])
+    direction = np.random.default_rng(0).standard_normal(columns.shape[1])
+    _, first, place = np.unique(columns @ direction, return_index=True, return_inverse=True)
+    if 2 * len(first) < table.n_rows and np.array_equal(columns[first][place], columns):
+        return table.take(first), place
+    return table, np.arange(table.n_rows)
 
 
 def _single(x: Any) -> Any:
@@ -205,12 +217,15 @@ class AveragedModel:
         seen = filled = x[:, self.features]
         if self.allows_missing and has_missing(seen):
             filled = self.impute(x)[:, self.features]
-        blocks = (slice(lo, lo + _BLOCK) for lo in range(0, max(len(x), 1), _BLOCK))
-        holes = filled is not seen
-        return np.concatenate([self._average(seen[b], filled[b], holes=holes) for b in blocks])
+        blocks = [slice(lo, lo + _BLOCK) for lo in range(0, max(len(x), 1), _BLOCK)]
+        average = partial(self._average, seen, filled, holes=filled is not seen)
+        with one_blas_thread():
+            return np.concatenate(list(in_order(average, blocks)))
 
-    def _average(self, x: Floats, filled: Floats, *, holes: bool) -> Floats:
+    @at_most(1)  # threads are for blocks
+    def _average(self, seen: Floats, all_filled: Floats, block: slice, *, holes: bool) -> Floats:
         """Return the average of a block; of rows with holes, by marginals where there are any."""
+        x, filled = seen[block], all_filled[block]
         posterior = np.tile(self.doubt * self.frequencies, (len(x), 1))
         by_view: dict[int, list[Share]] = {}
         for share in self.shares:

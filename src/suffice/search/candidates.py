@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from suffice.discriminative.descent import Stopping
+from suffice.discriminative.descent import Solver, Stopping
 from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import symmetric
-from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.newton import Newton, QuasiNewton, newton_step
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.model import ClassModel
 from suffice.model.averaged import (
@@ -21,6 +21,7 @@ from suffice.model.averaged import (
     Outsider,
     TemperedModel,
     Trees,
+    distinct,
     doubted,
     over_kernels,
 )
@@ -90,15 +91,21 @@ class LogisticPath:
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
         """Return the model of each penalty; the search for one begins at the last one's."""
+        few, place = distinct(table)
+        if few is not table:
+            table = replace(few, weight=few.weights * np.bincount(place))
         whole = Problem.of(table, coded_moments(table), l2=1.0)
-        stopping = Stopping(tol=1e-3 if judging else 1e-6, max_iter=50)
+        stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
         phi = lda_start(whole)
-        solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
+        solver: Solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
         found: list[Outsider] = []
         for i in chosen:
             penalty = self.penalties[i] * whole.objective.penalty
             problem = replace(whole, objective=replace(whole.objective, penalty=penalty))
-            phi = solver.solve(problem, phi, stopping).point.phi
+            solution = Solver.solve(solver, problem, phi, stopping)
+            phi = solution.point.phi
+            if solution.converged and solution.point.hessian is not None:
+                phi = phi + newton_step(solution.point)  # doubles the correct digits
             rows = symmetric(phi)
             slopes = rows[:, 1:] * whole.scaling.inverse
             found.append(LinearModel.of(slopes, rows[:, 0], centre=whole.scaling.centre))
