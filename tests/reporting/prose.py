@@ -226,8 +226,9 @@ def _model(report):
     for i in j.importance[:1]:
         unit, said = (" points", points) if i.loss == "error" else ("", loss)
         what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
-        yield f"shuffling {i.feature} raises the {what} by {said(i.mean)}{unit}."
-        told = f"most, by {said(i.mean)}{unit} (95 % interval {low} to {high})"
+        rise = said(i.mean).lstrip("+") + unit
+        yield f"shuffling {i.feature} raises the {what} by {rise}."
+        told = f"most, by {rise} (95 % interval {low} to {high})"
         yield f"shuffling {i.feature} raises the {what} {told}"
     if j.growth is not None:
         later = j.growth.forecast[1]
@@ -310,7 +311,7 @@ def _against(X, y, new_rows, new_labels):
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
     yield f"{count(n)} new rows against the {count(len(y))} of the report"
-    yield f"all columns together: {p_statement(model.drift(new_rows).p_value)}"
+    yield f"all means and shares together: {p_statement(model.drift(new_rows).p_value)}"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"

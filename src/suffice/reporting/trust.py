@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,8 @@ from suffice.validation.predictions import LEVEL, Predictions, wilson
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 199
 FEW, MANY = 100, 2_000  # rows
+# the Gaussian classifier behind the chosen one, its rows, and these as it sees them
+Seen: TypeAlias = tuple[Any, pl.DataFrame, Floats]
 
 
 def trust(f: Findings) -> page.Section:
@@ -57,15 +59,13 @@ def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = F
             f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
             "they would find only gross departures from it."
         )
-    if doubts:
-        found = "The check of its probabilities" if tested == 1 else f"{doubts} of {tested} checks"
-        said = f"{found} found cause for caution."
-        said += " With so many rows, tests find differences too small to matter." * (n_rows > MANY)
-    else:
-        where = (
-            f"any of {len(checks)} checks" if len(checks) > 1 else "the check of its probabilities"
-        )
-        said = f"No evidence against the model in {where}."
+    said = f"{doubts} of {tested} checks found cause for caution."
+    if not doubts:
+        said = f"No evidence against the model in any of {tested} checks."
+    if tested == 1:
+        said = f"The check of its probabilities found {'' if doubts else 'no '}cause for caution."
+    if doubts and n_rows > MANY:
+        said += " With so many rows, tests find differences too small to matter."
     said += (
         " Errors were counted on held-out rows: they need no assumption but that new rows are like "
         "these and independent of them. Other persons or later years may bring more."
@@ -79,13 +79,8 @@ def columns_of_two_values(sample: DocumentedTable) -> tuple[str, ...]:
     return tuple(name for name in sample.names if name not in numbers)
 
 
-def gaussian_rows(
-    f: Findings, left_out: tuple[str, ...]
-) -> tuple[Any, pl.DataFrame, Floats] | None:
-    """Return the Gaussian classifier of the other columns, their rows, and these as it sees them.
-
-    None where nothing depends on Gaussian classes.
-    """
+def gaussian_rows(f: Findings, left_out: tuple[str, ...]) -> Seen | None:
+    """Return a classifier of the other columns, None where nothing depends on Gaussian classes."""
     model, table, rows = f.explained, f.sample.table, f.sample.frame.drop(left_out)
     # an average predicts by more than a Gaussian, and levels have no density
     if model is None or not rows.width or (left_out and _is_average(f)):
@@ -101,7 +96,7 @@ def _is_average(f: Findings) -> bool:
     return hasattr(f.estimator, "choices_")
 
 
-def _checks(f: Findings, seen: tuple[Any, pl.DataFrame, Floats] | None) -> tuple[page.Check, ...]:
+def _checks(f: Findings, seen: Seen | None) -> tuple[page.Check, ...]:
     labels, found = f.sample.table.labels, []
     if f.calibration is not None:
         question = "Are its probabilities right as often as they state (calibrated)?"
@@ -144,7 +139,7 @@ def _asked(question: str, ask: Callable[[], Any]) -> page.Check:
     return page.Check(question, "no", f"{found!r}.", "caution")
 
 
-MOST = 25  # columns shown
+MOST = 12  # columns shown, those that moved always
 COLUMNS = ("column", "what", "before", "after", "effect", "p_adjusted")
 
 
@@ -164,14 +159,14 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     if f.data.source is None and not hasattr(new.rows, "columns"):
         new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
     before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
-    found = drift(before, rows_like(before, new.rows))
+    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data))
     moved = listed(found.moved) if found.moved else "no column"
-    told = found.rows()[:MOST]
+    told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""
     said = (
         f"{plural(int(found.n_after), 'new row')}{of} against the {count(found.n_before)} of the "
         f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly (all "
-        f"columns together: {p_statement(found.p_value)})."
+        f"means and shares together: {p_statement(found.p_value)})."
     )
     table = page.DataTable(
         "What has changed, largest effect first",
@@ -186,6 +181,13 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     )
     scores = () if new.labels is None else _scored(f, new)
     return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
+
+
+def _kurtosis(data: DocumentedTable) -> dict[str, float]:
+    """Return E(x − μ)⁴ / σ⁴ of the numbers that vary, no less than 2."""
+    known = {p.name: p.values[~p.empty] for p in data.profiles if p.kind == "number"}
+    centred = {name: x - x.mean() for name, x in known.items() if np.ptp(x)}
+    return {n: max(2.0, float((z**4).mean() / (z**2).mean() ** 2)) for n, z in centred.items()}
 
 
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
