@@ -64,8 +64,9 @@ def _packed(estimator: Any) -> bytes | None:
 def _where(f: Findings, made: Provenance, packed: bytes | None) -> str:
     if packed is None:
         return (
-            f"{f.name} is no model of suffice's own, which alone .suffice files can hold: fit it "
-            "with the code below, which keeps it with joblib."
+            f"{f.name} cannot be saved as a .suffice file here: these hold single models of "
+            "suffice, no pipeline and no model of scikit-learn. The code below fits it, and keeps "
+            "it with joblib."
         )
     if made.model is None:
         return (

@@ -36,18 +36,20 @@ def why(f: Findings) -> page.Section:
 
 def _importance(f: Findings) -> tuple[page.Block, ...]:
     if not f.importance:
-        return ()
-    most, needed = f.importance[0], _needed(f)
+        left = "A first look: importance, effects, learning curve and simulations are left out."
+        return (page.Paragraph(left, "note"),) if f.fast else ()
+    most, needed = f.importance[0], [i.feature for i in f.importance if i.low > 0]
     what, axis, style, unit = LOSSES[most.loss]
-    rise, *ends = (cell(value, style) for value in (most.mean, most.low, most.high))
+    mean, *ends = (cell(value, style) for value in (most.mean, most.low, most.high))
+    rise = f"{mean.removeprefix('+')}{unit}"
     if not needed:
         said = (
             f"No single column is needed: shuffling {most.feature} raises the {what} most, by "
-            f"{rise}{unit} (95 % interval {' to '.join(ends)}), which may be chance."
+            f"{rise} (95 % interval {' to '.join(ends)}), which may be chance."
         )
         return (page.Paragraph(said, "lead"),)
     names = listed(needed[:MOST_NAMES])
-    said = f"It relies most on {names}: shuffling {most.feature} raises the {what} by {rise}{unit}."
+    said = f"It relies most on {names}: shuffling {most.feature} raises the {what} by {rise}."
     note = (
         "On held-out rows, with 95 % intervals. Strongly correlated columns are to be judged "
         "together: one may stand in for another, and shuffling one makes rows that never occur."
@@ -60,11 +62,6 @@ def _importance(f: Findings) -> tuple[page.Block, ...]:
     items = (page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in f.importance)
     drawn = page.Intervals(caption, axis, style, tuple(items), note)
     return page.Paragraph(said, "lead"), drawn
-
-
-def _needed(f: Findings) -> list[str]:
-    """Return the columns without which the loss is significantly higher, most needed first."""
-    return [i.feature for i in f.importance if i.low > 0]
 
 
 def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
@@ -90,7 +87,7 @@ def _effects(f: Findings) -> tuple[page.Block, ...]:
     found: dict[str, tuple[int, Floats, Floats]] = {}
     levels: list[page.Block] = []
     order = np.argsort(f.sample.table.codes, kind="stable")  # every so many rows of each class
-    for name in _needed(f)[:MOST_EFFECTS]:
+    for name in [i.feature for i in f.importance if i.low > 0][:MOST_EFFECTS]:
         j, (estimator, _, classes) = places[name], f.asked()
         profile = f.sample.profiles[j]
         if profile.kind == "category" or profile.distinct < FEWEST_VALUES:
@@ -258,11 +255,10 @@ def _score(model: Any) -> tuple[str, ...]:
     t = gaussian.temperature
     posterior = f"p(k | x) = softmaxₖ(a(x){'' if t == 1 else f' / {number(t, 3)}'})"
     score = f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ"
-    names = "μ means, Σ covariances, π priors"
     if gaussian.shared_covariance is not None:
         score = f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ"
     bent = " of z, and z the features after Yeo–Johnson's power transform" * (z == "z")
-    return score, posterior, f"with {names}{bent}"
+    return score, posterior, f"with mean μ, covariance Σ and prior π{bent}"
 
 
 def _boundaries(model: Any, d: int, *, linear: bool = True) -> tuple[page.Block, ...]:
@@ -288,10 +284,8 @@ def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     weights, importance = _weights(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
     means, numbers = model.means_ if plain else f.moments.means, {p.name for p in f.data.profiles}
-    rows = [
-        (f"{'mean' if name in numbers else 'share'} of {name}", *means[:, j].tolist())
-        for j, name in ((j, f.data.names[j]) for j in order)
-    ]
+    said = [f"{'mean' if n in numbers else 'share'} of {n}" for n in f.data.names]
+    rows = [(said[j], *means[:, j].tolist()) for j in order]
     n = f.data.table.n_features
     first = "those that move a score" if weights is not None else "those that separate the classes"
     few = f"{len(order)} of {n:,} features, {first} most first." if n > len(order) else ""
