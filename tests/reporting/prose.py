@@ -24,7 +24,7 @@ from suffice.reporting.misclassified import Outliers
 from suffice.reporting.trust import (
     SIMULATIONS,
     _rows_of_a_class,
-    columns_of_two_values,
+    columns_of_few_values,
     gaussian_rows,
 )
 from suffice.reporting.usage import MADE_WITH
@@ -45,6 +45,7 @@ CONSTANTS = (
     "where 0 is the row of the true class",
     "than 99.9 % of rows drawn from it",
     "95 % interval | Of such intervals, 95 in 100 hold the true value.",
+    "Columns of fewer than 8 values",
     "Under 0.05 the difference is called significant.",
 )
 
@@ -274,7 +275,7 @@ def _data(report, X, y):
         f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
         f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
     )
-    seen, rows, x = gaussian_rows(j, columns_of_two_values(data))
+    seen, rows, x = gaussian_rows(j, columns_of_few_values(data))
     box = box_m(Moments.of(x, table.labels))
     yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
     yield repr(normality(x, table.labels, max_rows=500))

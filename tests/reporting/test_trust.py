@@ -15,13 +15,15 @@ from .test_report import blocks, section
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Return rows of two classes: two numbers, a flag of zeros and ones, and a category."""
+    """Return rows of two classes: two numbers, one of zeros and ones, one of steps, a category."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(240) % 3, "no", "yes")
     x = rng.normal(size=(240, 2)) + 1.2 * (y == "yes")[:, None]
     flag = np.where(rng.random(240) < 0.9, rng.integers(0, 2, 240), np.nan)
     kind = np.where(rng.random(240) < 0.3 + 0.4 * (y == "yes"), "old", "new")
-    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "flag": flag, "kind": kind}), y
+    step = rng.integers(1, 6, 240)
+    numbers = {"a": x[:, 0], "b": x[:, 1], "flag": flag, "step": step}
+    return pd.DataFrame({**numbers, "kind": kind}), y
 
 
 def about(estimator, rows, **settings):
@@ -33,7 +35,7 @@ def asked(report):
     return {check.question: check for check in checks.items}
 
 
-def test_columns_of_two_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
+def test_columns_of_few_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
     X, y = mixed
     report = about(sf.LDA(), mixed)
     said, numbers = asked(report), X[["a", "b"]].to_numpy()
@@ -42,12 +44,13 @@ def test_columns_of_two_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
     shared = said["Do all classes share one covariance, as LDA assumes?"].answer
     assert shared == f"{box_m(Moments.of(numbers, y))!r}."
     (note,) = (p.text for p in blocks(report, Paragraph, "trust") if p.tone == "note")
-    assert note == "Columns of two values are never Gaussian, and left out: flag and kind=old."
+    names = "flag, step and kind=old"
+    assert note == f"Columns of fewer than 8 values are never Gaussian, and left out: {names}."
     (drawn,) = blocks(report, Plot, "trust")
     assert drawn.key == "distances"
 
 
-def test_where_all_columns_have_two_values_no_gaussian_is_asked_for():
+def test_where_all_columns_have_few_values_no_gaussian_is_asked_for():
     rng = np.random.default_rng(1)
     y = np.arange(120) % 2
     X = (rng.random((120, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
@@ -81,8 +84,7 @@ def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
     auto = sf.AutoGaussian(fourier_features=False)
     report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)
     *_, drawn = asked(report).values()
-    assert drawn.question == "Do rows drawn from the model look like the real ones?"
-    assert drawn.answer.endswith("Only densities, samples and outliers depend on it.")
+    assert "rows drawn from its best Gaussian, which only densities need," in drawn.question
 
 
 def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris):

@@ -106,10 +106,7 @@ def plane(f: Findings) -> tuple[page.Block, ...]:
     coordinates = ("discriminant coordinate 1", "discriminant coordinate 2")
     if z.shape[1] == 1:
         z, coordinates = np.c_[z, x[:, 0]], (coordinates[0], names[0])
-    said = (
-        "Held-out rows; the discriminant coordinates, along which classes lie farthest apart, were "
-        "learnt from the other half of the rows"
-    )
+    said = "Held-out rows; the discriminant was learnt from the other half of the rows"
     return (_scatter(f, "discriminant", said, coordinates, z[:, :2], drawn), *found)
 
 

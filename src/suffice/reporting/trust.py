@@ -13,7 +13,7 @@ from suffice.diagnostics import box_m, normality, predictive_check
 from suffice.errors import SufficeError
 from suffice.moments import Moments
 from suffice.reporting import blocks as page
-from suffice.reporting.charts import distances
+from suffice.reporting.charts import FEWEST_VALUES, distances
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
 from suffice.table.labels import as_labels
@@ -33,7 +33,7 @@ Seen: TypeAlias = tuple[Any, pl.DataFrame, Floats]
 
 def trust(f: Findings) -> page.Section:
     """Return the section of assumptions."""
-    left_out, n_rows = columns_of_two_values(f.sample), f.sample.table.n_rows
+    left_out, n_rows = columns_of_few_values(f.sample), f.sample.table.n_rows
     seen = gaussian_rows(f, left_out)
     checks = _checks(f, seen)
     said = in_words(checks, n_rows, densities=seen is not None)
@@ -41,8 +41,8 @@ def trust(f: Findings) -> page.Section:
     blocks: list[page.Block] = [page.Paragraph(said, "lead")]
     blocks += [page.Checks(checks)] if checks else []
     if left_out and f.explained is not None and not _is_average(f):
-        told = f"Columns of two values are never Gaussian, and left out: {listed(left_out)}."
-        blocks.append(page.Paragraph(told, "note"))
+        few = f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out"
+        blocks.append(page.Paragraph(f"{few}: {listed(left_out)}.", "note"))
     if seen is not None and not f.many:
         blocks.append(distances(seen[0], seen[2], f.sample))
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
@@ -73,10 +73,10 @@ def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = F
     return said + " Densities, samples and outliers need Gaussian classes too." * densities
 
 
-def columns_of_two_values(sample: DocumentedTable) -> tuple[str, ...]:
-    """Return the features that are indicators, or have no more values than these."""
-    numbers = {p.name for p in sample.profiles if p.kind == "number" and p.distinct > 2}
-    return tuple(name for name in sample.names if name not in numbers)
+def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
+    """Return the features that are no Gaussian whatever the rows: indicators, and few numbers."""
+    many = {p.name for p in sample.profiles if p.kind == "number" and p.distinct >= FEWEST_VALUES}
+    return tuple(name for name in sample.names if name not in many)
 
 
 def gaussian_rows(f: Findings, left_out: tuple[str, ...]) -> Seen | None:
@@ -112,11 +112,10 @@ def _checks(f: Findings, seen: Seen | None) -> tuple[page.Check, ...]:
         question = f"Is each class Gaussian, as {f.name} assumes?"
         found.append(_asked(question, lambda: normality(x, labels, max_rows=ROWS_OF_A_CLASS)))
     if not f.fast:
-        question = "Do rows drawn from the model look like the real ones?"
+        who = "its best Gaussian, which only densities need," if _is_average(f) else "the model"
+        question = f"Do rows drawn from {who} look like the real ones?"
         how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(f.sample)}
-        drawn = _asked(question, lambda: predictive_check(model, rows, labels, **how))
-        only = " Only densities, samples and outliers depend on it." * _is_average(f)
-        found.append(replace(drawn, answer=drawn.answer + only))
+        found.append(_asked(question, lambda: predictive_check(model, rows, labels, **how)))
     return tuple(found)
 
 

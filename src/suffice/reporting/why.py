@@ -18,7 +18,7 @@ from suffice.text.numbers import cell, count, number, percent
 from suffice.typing import Floats
 
 MOST_EFFECTS, MOST_LINES, MOST_ROWS, MOST_NAMES, MOST_LEVELS = 4, 4, 500, 5, 8
-MOST_AVERAGED = 5  # settings of an average that are shown
+MOST_AVERAGED = 6  # settings of an average that are shown
 LOSSES = {
     "error": ("error", "percentage points of error", "points", " points"),
     "log_loss": ("log-loss", "units of log-loss", "loss", ""),
@@ -29,7 +29,8 @@ FEWEST_VALUES = 4  # of a column that is drawn as a curve
 def why(f: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     single = f.sample.source is None and f.sample.table.n_features == 1
-    effects = _sigmoid(f) if single else () if f.many else _effects(f)
+    without = f.many or f.held_out.logs is None
+    effects = _sigmoid(f) if single else () if without else _effects(f)
     blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
     return page.Section("why", "How it decides", blocks)
 
@@ -59,9 +60,8 @@ def _importance(f: Findings) -> tuple[page.Block, ...]:
     if len(f.importance) < len(f.sample.columns):
         note += f" The {len(f.importance)} largest of {len(f.sample.columns)}."
     caption = f"Permutation importance: rise of the {what} when a column is shuffled"
-    items = (page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in f.importance)
-    drawn = page.Intervals(caption, axis, style, tuple(items), note)
-    return page.Paragraph(said, "lead"), drawn
+    items = tuple(page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in f.importance)
+    return page.Paragraph(said, "lead"), page.Intervals(caption, axis, style, items, note)
 
 
 def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
@@ -76,8 +76,7 @@ def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
     ends = (f.held_out.truth[at] == f.positive).astype(float)
     rows = (page.Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
-    by = f"the model fitted to {f.learnt_from}"
-    caption = f"Posterior over {name}, the only feature, by {by}."
+    caption = f"Posterior over {name}, the only feature, by the model fitted to {f.learnt_from}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
 
@@ -111,8 +110,6 @@ def _effects(f: Findings) -> tuple[page.Block, ...]:
 
 def _by_level(f: Findings, column: Profile) -> tuple[page.DataTable, ...]:
     """Return the average posteriors of the rows of each level; of two classes beside the truth."""
-    if f.held_out.logs is None:
-        return ()
     values = np.where(column.empty, len(column.levels) or np.nan, column.values)
     levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     stated, columns, k = f.held_out.posteriors, f.names, f.positive
@@ -166,11 +163,10 @@ def _chosen(f: Findings) -> tuple[page.Block, ...]:
         edges = _boundaries(f.estimator, f.estimator.coef_.shape[1]) if stated else ()
         return (page.Paragraph(_without_densities(f)), *edges, *_linear(f))
     linear, d = model.model_.shared_covariance is not None, model.model_.n_features
-    plain = model.moments_.power is None
     return (
         page.Paragraph(in_words(f)),
         page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
-        *(_boundaries(model, d, linear=linear) if plain else ()),
+        *(_boundaries(model, d, linear=linear) if model.moments_.power is None else ()),
         *_parameters(f, model),
     )
 
@@ -294,12 +290,10 @@ def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     if weights is not None:
         columns, of = _scored(names, len(weights)), "" if plain else ", transformed"
         body = tuple((f.data.names[j], *weights[:, j].tolist()) for j in order)
-        caption = (
-            f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
-        )
+        what = f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
         note = "Largest first; of several classes, relative to their mean."
         head = ("feature", *columns)
-        tables.append(page.DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
+        tables.append(page.DataTable(what, head, STYLES[: len(columns) + 1], body, note))
     return tuple(tables)
 
 

@@ -102,10 +102,7 @@ def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
 
 
 def drift(before: Moments, after: Moments, kurtosis: Mapping[str, float] | None = None) -> Drift:
-    """Return how rows differ from those a model was fitted to, whatever their classes.
-
-    The test of a spread takes the kurtosis of its column for 3, that of a Gaussian, unless given.
-    """
+    """Return how rows differ from those of a fit; spreads are tested at kurtosis 3 if unknown."""
     old, new = map(_of_all_classes, _alike(before, after))
     for m, which in ((old, "the fit"), (new, "the new rows")):
         if not m.total_weight > 1:
