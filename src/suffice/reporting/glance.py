@@ -77,8 +77,8 @@ def _separation(f: Findings) -> page.Intervals:
     """Return the features by how much of their variance lies between the classes."""
     between, order = 1 - 1 / (1 + separation(f.moments)), f.ranked_features[:MOST_FEATURES]
     items = tuple(page.Interval(f.data.names[j], float(between[j])) for j in order)
-    more = [f.data.names[j] for j in f.ranked_features[MOST_FEATURES:]]
-    few = f"Not shown: {listed(more)}." if more else ""
+    more = len(f.data.names) - len(order)
+    few = f"{plural(more, 'more feature')} not shown." if more else ""
     axis = "share of the variance that lies between the classes"
     return page.Intervals("Features by separation", axis, "percent", items, few)
 
@@ -91,13 +91,13 @@ def _columns(data: DocumentedTable) -> page.DataTable:
         spread = (known.mean(), known.std(), known.min(), known.max())
         distinct = p.distinct if not p.kind.startswith("not used") else None
         body.append((p.name, p.kind, int(p.empty.sum()), distinct, *map(float, spread)))
-    more = [p.name for p in data.profiles[MOST_COLUMNS:]]
+    more = len(data.profiles) - len(body)
     return page.DataTable(
         "Columns",
         ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
         ("text", "text", "count", "count", *["number"] * 4),
         tuple(body),
-        note=f"Not shown: {listed(more)}." if more else "",
+        note=f"{plural(more, 'more column')} not shown." if more else "",
     )
 
 

@@ -75,7 +75,7 @@ def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = F
 
 def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
     """Return the features that are no Gaussian whatever the rows: indicators, and few numbers."""
-    many = {p.name for p in sample.profiles if p.kind == "number" and p.distinct >= FEWEST_VALUES}
+    many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
     return tuple(name for name in sample.names if name not in many)
 
 
