@@ -27,8 +27,7 @@ from suffice.validation.predictions import LEVEL, Predictions, wilson
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 199
 FEW, MANY = 100, 2_000  # rows
-# the Gaussian classifier behind the chosen one, its rows, and these as it sees them
-Seen: TypeAlias = tuple[Any, pl.DataFrame, Floats]
+Seen: TypeAlias = tuple[Any, pl.DataFrame, Floats]  # a Gaussian model, rows, these as it sees them
 
 
 def trust(f: Findings) -> page.Section:
@@ -158,7 +157,8 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     if f.data.source is None and not hasattr(new.rows, "columns"):
         new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
     before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
-    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data))
+    after = DocumentedTable.of(new.rows, np.zeros(len(new.rows)))
+    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data, after))
     moved = listed(found.moved) if found.moved else "no column"
     told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""
@@ -182,11 +182,13 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
 
 
-def _kurtosis(data: DocumentedTable) -> dict[str, float]:
-    """Return E(x − μ)⁴ / σ⁴ of the numbers that vary, no less than 2."""
-    known = {p.name: p.values[~p.empty] for p in data.profiles if p.kind == "number"}
-    centred = {name: x - x.mean() for name, x in known.items() if np.ptp(x)}
-    return {n: max(2.0, float((z**4).mean() / (z**2).mean() ** 2)) for n, z in centred.items()}
+def _kurtosis(*tables: DocumentedTable) -> dict[str, float]:
+    """Return E(x − μ)⁴ / σ⁴ of the numbers, each table about its own means, no less than 2."""
+    parts: dict[str, list[Floats]] = {}
+    for p in (p for t in tables for p in t.profiles if p.kind == "number" and not p.empty.all()):
+        parts.setdefault(p.name, []).append(p.values[~p.empty] - p.values[~p.empty].mean())
+    found = {name: np.concatenate(z) for name, z in parts.items()}
+    return {n: max(2.0, (z**4).mean() / max(z.var() ** 2, 1e-300)) for n, z in found.items()}
 
 
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:

@@ -29,8 +29,7 @@ FEWEST_VALUES = 4  # of a column that is drawn as a curve
 def why(f: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     single = f.sample.source is None and f.sample.table.n_features == 1
-    without = f.many or f.held_out.logs is None
-    effects = _sigmoid(f) if single else () if without else _effects(f)
+    effects = _sigmoid(f) if single else () if f.many or f.held_out.logs is None else _effects(f)
     blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
     return page.Section("why", "How it decides", blocks)
 
@@ -204,8 +203,7 @@ def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
 
 def in_words(f: Findings) -> str:
     """Return what kind of model was chosen, by its fitted covariances."""
-    model = f.explained
-    gaussian = model.model_
+    model, gaussian = f.explained, f.explained.model_
     tied = gaussian.shared_covariance is not None
     sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
     diagonal = sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
