@@ -118,7 +118,7 @@ def _auto() -> list[dict]:
         {
             "LDA": lambda: sf.LDA().fit(x, y),
             "AutoGaussian": lambda: sf.AutoGaussian().fit(x, y),
-            "without Fourier": lambda: sf.AutoGaussian(fourier_features=False).fit(x, y),
+            "without kernels": lambda: sf.AutoGaussian(kernel_features=False).fit(x, y),
         },
         rounds=5,
     )
@@ -133,5 +133,5 @@ def _auto() -> list[dict]:
             "times faster": round(forest / seconds[name], 1),
             "LDA fits": round(seconds[name] / seconds["LDA"], 1),
         }
-        for name in ("AutoGaussian", "without Fourier")
+        for name in ("AutoGaussian", "without kernels")
     ]

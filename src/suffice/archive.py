@@ -19,8 +19,8 @@ import numpy as np
 
 from suffice.errors import FileFormatError, InvalidParameterError
 
-FORMAT_VERSION = 2
-_READABLE = (1, 2)
+FORMAT_VERSION = 3
+_READABLE = (1, 2, 3)
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
 _PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -97,6 +97,13 @@ def warn(message: str | SufficeWarning, category: type[SufficeWarning] = Suffice
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+def require_word(word: Any, words: Collection[str], name: str) -> None:
+    """Raise unless a setting is one of some words."""
+    if not isinstance(word, str) or word not in words:
+        msg = f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}"
+        raise InvalidParameterError(msg)
 
 
 def extra(module: str, name: str, what: str) -> Any:

@@ -3,8 +3,10 @@
 import errno
 
 import numpy as np
+import polars as pl
 import pytest
 
+import suffice as sf
 from suffice import archive, datasets
 
 
@@ -255,3 +257,36 @@ def test_a_header_that_lies_gives_a_clean_error(run, iris, tmp_path):
 def test_a_boundary_needs_two_classes(refused, iris):
     told = refused("boundary", iris, "setosa", "setosa")
     assert "name two different classes, not 'setosa' twice" in told
+
+
+def test_what_is_named_twice_counts_once_or_is_refused(ok, refused, iris):
+    pair = ("-f", "petal_length")
+    told = refused("fit", "iris", *pair, *pair, "-o", "a.suffice")
+    assert "'petal_length' is named as a feature, and as a feature again: name it once" in told
+    priors = [f"--prior={label}={p}" for label, p in (("setosa", 0.9), ("setosa", 0.4))]
+    others = ["--prior=versicolor=0.3", "--prior=virginica=0.3"]
+    told = refused("fit", "iris", *priors, *others, "-o", "a.suffice")
+    assert "the prior of 'setosa' is given twice" in told
+    told = refused("fit", "iris", "--shrinkage", "0.1", "--set", "shrinkage=0.5", "-o", "a.suffice")
+    assert "shrinkage is set twice" in told
+    ok("predict", iris, "iris", "--keep", "species", "--keep", "species", "-o", "out.csv")
+    assert pl.read_csv("out.csv").columns[:2] == ["species", "label"]
+    query = ok("export", iris, "--to", "sql", "--keep", "species", "--keep", "species")
+    assert query.count('AS "species"') == 1
+    ok("fit", "iris", "--id", "petal_length", "--id", "petal_length", "-o", "a.suffice")
+
+
+@pytest.mark.parametrize("name", ["", "a..b"])
+def test_a_name_is_not_empty(refused, iris, name):
+    assert "has an empty name" in refused("export", iris, "--to", "sql", "--table", name)
+    assert "name the column" in refused("sample", iris, "--label", "")
+
+
+def test_empty_cells_are_marked_where_that_is_asked_for(ok):
+    values = np.random.default_rng(0).normal(size=(40, 2)) + np.arange(40)[:, None] % 2
+    rows = pl.DataFrame({"a": values[:, 0], "b": values[:, 1], "y": np.arange(40) % 2})
+    rows.with_columns(a=pl.when(pl.col("b") > 1).then(None).otherwise(pl.col("a"))).write_csv(
+        "gaps.csv"
+    )
+    ok("fit", "gaps.csv", "-t", "y", "--set", "missing=indicator", "-o", "a.suffice")
+    assert sf.load("a.suffice").moments_.feature_names == ("a", "b", "a missing")

@@ -255,7 +255,7 @@ def test_numbers_are_the_same_wherever_they_are_told(iris):
 
 
 def test_parameters_are_counted_once(iris):
-    auto = sf.AutoGaussian(fourier_features=False)
+    auto = sf.AutoGaussian(kernel_features=False)
     found = judged(*iris, ["LDA"], estimator=auto, fast=True)
     from suffice.comparison.models import n_parameters
 

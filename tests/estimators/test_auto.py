@@ -7,7 +7,7 @@ import pytest
 import suffice as sf
 from suffice import RDA, AutoGaussian, GaussianClassifier
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.model.views import FourierFeatures, Plain
+from suffice.model.views import KernelFeatures
 from suffice.search.candidates import mixing_weights
 from suffice.table.sampling import stratified_folds, stratified_sample
 
@@ -22,20 +22,20 @@ def moons(n, seed):
     return X, y
 
 
-def test_bent_boundaries_are_found_by_fourier_features():
+def test_bent_boundaries_are_found_by_kernels():
     X, y = moons(400, 0)
     new, truth = moons(1000, 1)
-    plain = AutoGaussian(fourier_features=False).fit(X, y).score(new, truth)
+    plain = AutoGaussian(kernel_features=False).fit(X, y).score(new, truth)
     bent = AutoGaussian().fit(X, y)
     assert bent.score(new, truth) > 0.98 > plain
-    assert any(isinstance(c.view, FourierFeatures) and c.weight > 0 for c in bent.choices_)
+    assert any(isinstance(c.view, KernelFeatures) and c.weight > 0 for c in bent.choices_)
 
 
 def test_skewed_features_are_straightened():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     X = np.exp(rng.normal(size=(600, 3)) + 1.5 * y[:, None])
-    auto = AutoGaussian(fourier_features=False).fit(X, y)
+    auto = AutoGaussian(kernel_features=False).fit(X, y)
     assert auto.best_estimator_.moments_.power is not None
     assert auto.best_estimator_.model_.n_classes == 2
     drawn, _ = auto.sample(500, random_state=0)
@@ -72,7 +72,7 @@ def test_a_change_of_units_changes_nothing(iris):
 
 def test_one_kept_setting_is_a_single_model(iris):
     X, y = iris
-    auto = AutoGaussian(n_kept=1, fourier_features=False).fit(X, y)
+    auto = AutoGaussian(n_kept=1, kernel_features=False).fit(X, y)
     assert len(auto.members_) == 1
     p = (auto.predict_proba(X) - auto.doubt_ / 3) / (1 - auto.doubt_)
     np.testing.assert_allclose(p, auto.best_estimator_.predict_proba(X), atol=1e-9)
@@ -92,7 +92,7 @@ def test_tiny_and_degenerate_tables_never_fail(kind):
             few = estimator.fit(rng.normal(size=(len(labels), 2)), labels)
             assert few.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
     for X, y in degenerate(rng):
-        p = kind(fourier_features=False).fit(X, y).predict_proba(X)
+        p = kind(kernel_features=False).fit(X, y).predict_proba(X)
         assert np.isfinite(p).all()
         np.testing.assert_allclose(p.sum(1), 1)
 
@@ -124,12 +124,12 @@ def test_bad_rows_are_named(iris):
         AutoGaussian().fit(X, y)
 
 
-@pytest.mark.parametrize("fourier_features", [False, True])
-def test_a_file_keeps_every_answer(fourier_features, tmp_path):
+@pytest.mark.parametrize("kernel_features", [False, True])
+def test_a_file_keeps_every_answer(kernel_features, tmp_path):
     X, y = moons(300, 0)
     frame = pd.DataFrame(X, columns=["across", "up"])
     labels = np.where(y == 1, "moon", "sun")
-    auto = AutoGaussian(fourier_features=fourier_features).fit(frame, labels)
+    auto = AutoGaussian(kernel_features=kernel_features).fit(frame, labels)
     auto.save(tmp_path / "auto.suffice")
     again = sf.load(tmp_path / "auto.suffice")
     np.testing.assert_allclose(again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12)
@@ -199,14 +199,3 @@ def test_samples_keep_rare_classes_and_splits_spread_them():
     assert (codes[rows] == 1).sum() >= 10
     splits = stratified_folds(codes[rows], 5, seed=0)
     assert all((codes[rows][test] == 1).sum() >= 2 for _, test in splits)
-
-
-def test_fourier_features_approximate_a_gaussian_kernel():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(300, 4))
-    lift = FourierFeatures.of(Plain(), x, 0.7, 2000, seed=0)
-    waves = lift.apply(x)[:, 4:]
-    kernel = waves @ waves.T / 2000
-    z = (x - x.mean(0)) / x.std(0)
-    squares = np.square(z[:, None] - z[None]).sum(2)
-    np.testing.assert_allclose(kernel, np.exp(-squares / (2 * 0.49 * 8)), atol=0.12)

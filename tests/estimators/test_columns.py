@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from suffice import LDA, LogisticRegression, Perceptron
-from suffice.errors import InvalidInputError
+from suffice import LDA, LogisticRegression, Moments, Perceptron
+from suffice.errors import InvalidInputError, MissingStatisticsError
 
 COLUMNS = {
     "when": pd.date_range("2020-01-01", periods=150),
@@ -52,3 +52,22 @@ def test_numbers_in_a_column_of_objects_are_numbers(iris):
     frame = pd.DataFrame(X, columns=list("abcd")).astype({"b": object})
     found = LogisticRegression().fit(frame, y).predict_proba(frame)
     np.testing.assert_array_equal(found, LogisticRegression().fit(X, y).predict_proba(X))
+
+
+def test_infinity_is_found_where_it_is_beside_cells_that_are_filled():
+    X = np.array([[np.nan, 1], [2, 2], [3, 5], [4, 4], [np.inf, 5], [6, 8], [7, 7]])
+    y, w = [0, 0, 0, 1, 1, 1, 1], np.array([1, 1, 1, 1, 0, 1, 1])
+    with pytest.raises(InvalidInputError, match="infinity: row 4, column 'x0'"):
+        LDA(missing="indicator").fit(X, y)
+    weighted = LDA(missing="indicator", shrinkage=0.5).fit(X, y, w)
+    without = LDA(missing="indicator", shrinkage=0.5).fit(X[w > 0], np.array(y)[w > 0])
+    np.testing.assert_allclose(weighted.means_, without.means_)
+
+
+def test_empty_cells_that_were_not_marked_are_not_taken_for_marked_ones():
+    X = np.array([[0.0, 1], [np.nan, 2], [1, 4], [2, 3], [5, 5], [6, np.nan], [8, 5], [9, 7]])
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    marked = Moments.of(X, y, missing="indicator")
+    assert LDA(missing="indicator", shrinkage=0.5).fit_moments(marked).means_.shape == (2, 4)
+    with pytest.raises(MissingStatisticsError, match="empty cells are marked"):
+        LDA(missing="indicator").fit_moments(Moments.of(X, y))

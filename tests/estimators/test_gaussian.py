@@ -259,6 +259,21 @@ def test_classes_without_rows_have_no_parameters(iris, words):
     assert fitted.bic() == pytest.approx(expected.bic(), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "words", [{"covariance": "diagonal"}, {"categories": "tree"}, {"estimate": "predictive"}]
+)
+def test_nor_have_they_probabilities_of_levels_or_degrees_of_freedom(iris, words):
+    X, y = iris
+    frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+    frame["d"] = np.array(["low", "mid", "high"])[np.digitize(X[:, 3], [0.5, 1.5])]
+    frame["e"] = np.where(X[:, 0] > 5.8, "long", "short")
+    few = y != "virginica"
+    fitted = GaussianClassifier(**words).fit(frame, y, sample_weight=few.astype(float))
+    expected = GaussianClassifier(**words).fit(frame, y)
+    gone = expected.model_.n_parameters - fitted.model_.n_parameters
+    assert 3 * gone == expected.model_.n_parameters + 1  # as all classes have as many
+
+
 def test_samples_have_the_moments_of_the_model():
     model = GaussianClassifier().fit(*sample_of_the_lecture(4000))
     X, y = model.sample(200_000, random_state=1)
@@ -315,6 +330,8 @@ def test_partially_tied_classes_meet_in_a_plane_and_part_in_a_quadric(iris):
     }
     with pytest.raises(UnknownLabelError, match="'rose'"):
         fitted.boundary("rose", "setosa")
+    with pytest.raises(ValueError, match="two different classes, not 'setosa' twice"):
+        fitted.boundary("setosa", "setosa")
 
 
 def test_linear_scores_are_coef_and_intercept(iris):

@@ -471,6 +471,8 @@ class TestBadInput:
     def test_a_boundary_needs_known_labels(self):
         with pytest.raises(UnknownLabelError, match="'bass'"):
             LogisticRegression().fit(*noisy()).boundary(0, "bass")
+        with pytest.raises(InvalidInputError, match="two different classes, not 0 twice"):
+            LogisticRegression().fit(*noisy()).boundary(0, 0)
 
 
 def test_a_stream_takes_labels_of_any_kind():

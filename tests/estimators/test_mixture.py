@@ -144,7 +144,7 @@ def test_what_a_mixture_has_not_is_said(moons):
 
 
 def test_a_mixture_may_join_an_average():
-    auto = sf.AutoGaussian(members=[sf.MixtureClassifier(4, n_init=1)], fourier_features=False)
+    auto = sf.AutoGaussian(members=[sf.MixtureClassifier(4, n_init=1)], kernel_features=False)
     auto.fit(X, LABELS)
     shares = {getattr(c, "name", ""): c.weight for c in auto.choices_}
     assert shares["MixtureClassifier"] > 0.3

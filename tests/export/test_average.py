@@ -15,7 +15,14 @@ from suffice.errors import InvalidParameterError
 from suffice.export import sql
 from suffice.export.sql import to_sql
 from suffice.model.averaged import AveragedModel, ForeignModel, Share, TemperedModel, Trees
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
+from suffice.model.views import (
+    FourierFeatures,
+    KernelFeatures,
+    PiecewiseLinear,
+    Plain,
+    PowerTransformed,
+    Softened,
+)
 from suffice.power_transform import PowerTransform
 from suffice.table import Table
 
@@ -29,8 +36,9 @@ TREES = Trees.grown(Table.of(np.exp(X), Y), 5, 1, 90, 0)  # deeper than a stage
 VIEWS = {
     "plain": Plain(),
     "transformed": POWER,
-    "waves": FourierFeatures.of(POWER, np.exp(X), 0.7, 4, 0),
-    "waves along the axes": FourierFeatures.of(Plain(), np.exp(X), 0.7, 5, 0, "Laplace"),
+    "kernel": KernelFeatures.of(POWER, np.exp(X), 0.7, 4, 0).unmixed(),
+    "Laplace kernel": KernelFeatures.of(Plain(), np.exp(X), 0.7, 5, 0, "Laplace").unmixed(),
+    "waves": FourierFeatures(POWER, np.zeros(3), np.ones(3), rng.normal(size=(3, 4)), 1.0),
     "bent": PiecewiseLinear.of(np.exp(X), 9),
     "softened": Softened.of(Plain(), np.exp(X), 0.1),
 }
@@ -70,7 +78,7 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(database, fil
         assert answer["label"].to_list() == [x or None for x in classifier.predict(rows)]
 
 
-@pytest.mark.parametrize("member", ["transformed", "waves", "bent", "trees"])
+@pytest.mark.parametrize("member", ["transformed", "kernel", "waves", "bent", "trees"])
 def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(database, filled, member):
     model: object = TemperedModel(TREES, 1.0, 0.1, PRIORS)
     if member != "trees":

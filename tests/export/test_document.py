@@ -14,7 +14,7 @@ from tests.export.models import MODELS, fitted
 import suffice as sf
 from suffice import datasets
 from suffice.export.document import document_of, document_text, view_document
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, Softened
+from suffice.model.views import FourierFeatures, KernelFeatures, PiecewiseLinear, Plain, Softened
 from suffice.text.tables import jsonable
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
@@ -150,8 +150,17 @@ def seen(view, x):
         pieces = zip(view["features"], view["left"], view["length"])
         return [min(max((x[j] - left) / length, 0.0), 1.0) for j, left, length in pieces]
     z = [(v - c) / s for v, c, s in zip(seen(view["below"], x), view["centre"], view["scale"])]
-    phase = [sum(v * w for v, w in zip(z, column)) for column in zip(*view["frequencies"])]
-    return [*z, *map(math.cos, phase), *map(math.sin, phase)]
+    if view["kind"] == "fourier":
+        phase = [sum(v * w for v, w in zip(z, column)) for column in zip(*view["frequencies"])]
+        return [*z, *map(math.cos, phase), *map(math.sin, phase)]
+    if view["kernel"] == "Laplace":
+        apart = [
+            sum(abs(v - w) for v, w in zip(z, row)) / view["length"] for row in view["landmarks"]
+        ]
+    else:
+        squares = (sum((v - w) ** 2 for v, w in zip(z, row)) for row in view["landmarks"])
+        apart = [each / (2 * view["length"] ** 2) for each in squares]
+    return [*z, *(math.exp(-each) for each in apart)]
 
 
 def leaves(trees, x):
@@ -288,14 +297,16 @@ def test_costs_by_pairs_of_labels_can_be_written():
     agrees(sf.LDA(costs=costs, reject_cost=0.2).fit(X, y), X[::10])
 
 
-@pytest.mark.parametrize("kind", ["pieces", "softened", "fourier"])
+@pytest.mark.parametrize("kind", ["pieces", "softened", "kernel", "Laplace kernel", "fourier"])
 def test_every_view_of_an_average_is_in_the_document(kind):
     X, _ = datasets.load("iris").arrays()
     made = {
         "pieces": lambda: PiecewiseLinear.of(X, 12),
         "softened": lambda: Softened.of(Plain(), X, 0.1),
-        "fourier": lambda: FourierFeatures.of(Plain(), X, 0.4, 5, 0),
+        "kernel": lambda: KernelFeatures.of(Plain(), X, 0.4, 5, 0).unmixed(),
+        "Laplace kernel": lambda: KernelFeatures.of(Plain(), X, 0.4, 5, 0, "Laplace").unmixed(),
     }
+    made["fourier"] = lambda: FourierFeatures(Plain(), X[0], X.std(0), X[:4].T, 1.0)
     view = made[kind]()
     written = json.loads(json.dumps(jsonable(view_document(view))))
     check(written, SCHEMA["$defs"]["view"])

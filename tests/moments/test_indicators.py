@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import suffice as sf
 from suffice.errors import FeatureMismatchError
 from suffice.files import load
 from suffice.moments import Moments
@@ -120,6 +121,38 @@ def test_fills_of_both_sides_become_one():
     whole = Moments.of(X, y, missing="indicator")
     assert parts[0].schema.numbers[0].fill != parts[1].schema.numbers[0].fill
     same(under_schema(parts[0] + parts[1], whole.schema), whole)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("exponents", [None, (0.5, 1.5)])
+def test_empty_cells_are_filled_by_the_mean_of_all_rows_however_they_were_divided(
+    storage, weighted, exponents
+):
+    X, y = frame(80, 5)
+    X["x"] -= 999
+    X.loc[::7, "x"] = np.nan
+    X.loc[:29, "z"] = np.nan  # a part that has no number of its own
+    X.loc[50:, "z"] = np.where(y[50:] == 1, np.nan, X.z[50:])
+    w = np.random.default_rng(1).integers(1, 4, 80) * 1.0 if weighted else np.ones(80)
+    power = None if exponents is None else sf.PowerTransform(exponents)
+
+    def sums(a, b):
+        options = {"missing": "indicator", "storage": storage, "power": power, "fourth": False}
+        return Moments.of(X[a:b], y[a:b], w[a:b] if weighted else None, **options)
+
+    whole, first, last = sums(0, 80), sums(0, 30), sums(30, 80)
+    for found in (first + last, last + first, sum([sums(0, 9), sums(9, 60), sums(60, 80)])):
+        same(found, whole)
+        assert found.schema.fills == pytest.approx(whole.schema.fills)
+    values = X.x if power is None else power.apply(X[["x", "z"]].to_numpy())[:, 0]
+    mean = np.average(values[X.x.notna()], weights=w[X.x.notna()])
+    moved = power.inverse([[mean, 0.0]])[0, 0] if power else mean
+    assert whole.schema.fills[0] == pytest.approx(moved)
+    rest = whole - first
+    assert rest.schema.fills == pytest.approx(last.schema.fills)
+    np.testing.assert_allclose(rest.means, last.means, atol=1e-9)
+    np.testing.assert_allclose(rest.scatter.values, last.scatter.values, atol=1e-7)
 
 
 def test_numbers_and_categories_do_not_merge():

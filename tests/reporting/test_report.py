@@ -303,7 +303,7 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
 
 
 def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tmp_path):
-    auto = sf.AutoGaussian(fourier_features=False)
+    auto = sf.AutoGaussian(kernel_features=False)
     report = auto.report(*iris, models=["LDA"], cv=3, fast=True)
     text = report.write("md")
     assert "averages the posteriors of" in text

@@ -74,14 +74,14 @@ def test_a_transformed_model_is_asked_about_in_the_features_that_it_sees():
 
 
 def test_an_average_is_asked_what_it_assumes_only(mixed):
-    report = about(sf.AutoGaussian(fourier_features=False), mixed)
+    report = about(sf.AutoGaussian(kernel_features=False), mixed)
     assert [question.split("(")[-1] for question in asked(report)] == ["calibrated)?"]
     assert "Gaussian" not in section(report, "trust").blocks[0].text
     assert not blocks(report, Plot, "trust")
 
 
 def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
-    auto = sf.AutoGaussian(fourier_features=False)
+    auto = sf.AutoGaussian(kernel_features=False)
     report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)
     *_, drawn = asked(report).values()
     assert "rows drawn from its best Gaussian, which only densities need," in drawn.question

@@ -28,7 +28,7 @@ KINDS = {
     "LDA": sf.LDA(),
     "QDA": sf.QDA(shrinkage=0.1),
     "power": sf.LDA(power="yeo-johnson"),
-    "auto": sf.AutoGaussian(fourier_features=False),
+    "auto": sf.AutoGaussian(kernel_features=False),
     "logistic": sf.LogisticRegression(l2="auto"),
     "perceptron": sf.Perceptron(variant="averaged"),
     "least squares": sf.LeastSquaresClassifier(),
@@ -92,7 +92,7 @@ def test_a_model_too_large_for_the_page_is_said_to_be(rows, monkeypatch):
 
 
 def test_a_model_that_no_file_can_hold_is_told_how_to_keep(rows):
-    own = sf.AutoGaussian(fourier_features=False, members=[KNeighborsClassifier()])
+    own = sf.AutoGaussian(kernel_features=False, members=[KNeighborsClassifier()])
     for estimator in (RandomForestClassifier(10, random_state=0), own):
         report = about(estimator, rows[0].select("a", "b"), rows[1])
         assert "joblib" in blocks(report, Paragraph, "use")[0].text
@@ -101,7 +101,7 @@ def test_a_model_that_no_file_can_hold_is_told_how_to_keep(rows):
 
 def test_a_boundary_is_offered_where_there_is_one(iris_report):
     data = DocumentedTable.of(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
-    for estimator, has in ((sf.LDA(), True), (sf.AutoGaussian(fourier_features=False), False)):
+    for estimator, has in ((sf.LDA(), True), (sf.AutoGaussian(kernel_features=False), False)):
         settings = ReportSettings(estimator, ["tree"], 3, 0, progress=False, fast=True)
         report = report_of(data, settings, Provenance(None, "m.suffice"))
         assert ("suffice boundary" in report.write("md")) == has

@@ -86,7 +86,7 @@ def test_the_members_of_an_average_are_the_best_of_each_view(rows, monkeypatch):
     gammas = SHRINKAGES[::3]
     monkeypatch.setattr(plan, "SHRINKAGES", gammas)
     power = PowerTransform.of(X)
-    auto = sf.AutoGaussian(fourier_features=False, n_kept=2).fit(X, y)
+    auto = sf.AutoGaussian(kernel_features=False, n_kept=2).fit(X, y)
     for name, x in (("features as they are", X), ("Yeo–Johnson features", power.apply(X))):
         losses = {}
         for p, g in product(POOLINGS, gammas):

@@ -1,16 +1,14 @@
 """Settings judged on all folds at once: against models estimated again, and on random labels."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 import suffice as sf
 from suffice.estimation.recipe import Recipe
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
+from suffice.model.views import KernelFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power_transform import PowerTransform
 from suffice.search.losses_and_temperatures import TEMPERATURES, judged_grid
-from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, n_distinct, survivors
+from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, survivors
 from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
@@ -75,8 +73,8 @@ def views(x):
     return [
         Plain(),
         power,
-        FourierFeatures.of(power, x, 0.4, 40, 0),
-        FourierFeatures.of(power, x, 0.8, 40, 0, "Laplace"),
+        KernelFeatures.of(power, x, 0.4, 40, 0),
+        KernelFeatures.of(power, x, 0.8, 40, 0, "Laplace"),
         PiecewiseLinear.of(x, 40),
         Softened.of(power, x, 1.0),
     ]
@@ -129,12 +127,6 @@ def test_few_rows_are_judged_on_ten_folds_and_every_pooling():
     assert Effort.of(blank(150, 4, 3)) == Effort(10)
 
 
-def test_distinct_rows_are_counted():
-    x = np.array(list(product([0.0, 1.0], repeat=3)) * 40)
-    assert n_distinct(x) == 8
-    assert n_distinct(np.random.default_rng(0).normal(size=(50, 2))) == 50
-
-
 # --- what the estimator makes of it --------------------------------------------------------
 
 
@@ -177,14 +169,4 @@ def test_a_feature_of_two_values_is_one_piece_and_rare_values_are_not_far():
     x[:4, 0], x[:, 1] = 1.0, np.random.default_rng(0).normal(size=400)
     view = PiecewiseLinear.of(x, 20)
     assert (view.features == 0).sum() <= 1
-    assert FourierFeatures.of(Plain(), x, 0.8, 10, 0).scale[0] == 0.5
-
-
-def test_cauchy_frequencies_approximate_a_laplace_kernel():
-    x = np.random.default_rng(0).normal(size=(200, 3))
-    view = FourierFeatures.of(Plain(), x, 0.5, 4000, 0, "Laplace")
-    waves = view.apply(x)[:, 3:]
-    z = (x - x.mean(0)) / x.std(0)
-    distances = np.abs(z[:, None] - z[None]).sum(2)
-    expected = np.exp(-distances / (0.5 * 2 * 3 / np.sqrt(np.pi)))
-    np.testing.assert_allclose(waves @ waves.T / 4000, expected, atol=0.08)
+    assert KernelFeatures.of(Plain(), x, 0.8, 10, 0).scale[0] == 0.5

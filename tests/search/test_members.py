@@ -158,7 +158,7 @@ def test_shapes_of_single_features_win_a_share_and_are_kept_in_a_file(tmp_path):
     x = rng.uniform(size=(900, 3))
     up = 3.0 * (np.abs(x - 0.5) < 0.25).sum(1) - 4.5  # log odds: a plateau in each feature
     y = (rng.uniform(size=900) < 1 / (1 + np.exp(-up))).astype(int)
-    auto = sf.AutoClassifier(fourier_features=False).fit(x[:400], y[:400])
+    auto = sf.AutoClassifier(kernel_features=False).fit(x[:400], y[:400])
     [share] = [c.weight for c in auto.choices_ if c.describe().startswith("additive")]
     assert share > 0.1
     auto.save(tmp_path / "auto.suffice")
@@ -198,13 +198,15 @@ def test_trees_win_a_share_where_classes_are_boxes(tmp_path):
 
 def test_members_of_users_join_and_are_refused_in_files_by_name(tmp_path):
     X, y = boxes(300, 0)
-    auto = sf.AutoGaussian(members=[("neighbours", KNeighborsClassifier(7)), GaussianNB()])
+    auto = sf.AutoGaussian(
+        members=[("forest", RandomForestClassifier(40, random_state=0)), GaussianNB()]
+    )
     auto.fit(X, y)
     names = [c.name for c in auto.choices_ if isinstance(c, OutsideCandidate)]
-    assert sorted(names) == ["GaussianNB", "neighbours"]
-    assert next(c.weight for c in auto.choices_ if getattr(c, "name", "") == "neighbours") > 0
+    assert sorted(names) == ["GaussianNB", "forest"]
+    assert next(c.weight for c in auto.choices_ if getattr(c, "name", "") == "forest") > 0
     np.testing.assert_allclose(auto.predict_proba(X).sum(1), 1)
-    with pytest.raises(InvalidParameterError, match="the member 'neighbours' cannot be saved"):
+    with pytest.raises(InvalidParameterError, match="the member 'forest' cannot be saved"):
         auto.save(tmp_path / "auto.suffice")
 
 

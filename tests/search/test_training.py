@@ -59,7 +59,7 @@ def test_auto_gaussian_judges_it_and_files_keep_it(tmp_path):
     y = np.arange(N) % 2
     city = np.where(rng.random(N) < 0.4, 3 * rng.integers(4, size=N) + y, rng.integers(12, size=N))
     X = pd.DataFrame({"size": rng.normal(size=N) + y, "city": [f"c{c}" for c in city]})
-    auto = sf.AutoGaussian(fourier_features=False).fit(X, y)
+    auto = sf.AutoGaussian(kernel_features=False).fit(X, y)
     assert Softened in {type(m.candidate.view) for m in auto.members_}
     auto.save(tmp_path / "auto.suffice")
     again = sf.load(tmp_path / "auto.suffice")

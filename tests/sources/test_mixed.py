@@ -177,6 +177,15 @@ def test_levels_that_differ_by_blanks_or_case_are_said(tmp_path):
         summarize(tmp_path / "d.csv", target="y")
 
 
+def test_so_are_labels_once(write):
+    frame = pl.DataFrame({"x": range(12), "y": [" u", "u", "v", "V"] * 3})
+    with pytest.warns(SufficeWarning, match="labels ' u' and 'u' differ only") as told:
+        assert summarize(write(frame, "d.parquet"), target="y").n_classes == 4
+    assert len(told) == 1
+    plain = frame.with_columns(pl.col("y").replace("V", "v"))
+    assert summarize(write(plain, "d.csv"), target="y").n_classes == 2  # cells of text are stripped
+
+
 def test_many_levels_are_the_frequent_ones_and_the_rest(write):
     codes = [f"c{min(i // 3, i % 60)}" for i in range(600)]
     frame = pl.DataFrame({"c": codes, "y": ["u", "v"] * 300})

@@ -335,9 +335,12 @@ def test_a_password_is_never_told():
         sf.MomentStore("sqlite:a.db#rows; DROP TABLE rows")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+@pytest.mark.parametrize("names", ["nosuch.csv", ["here.csv", "nosuch.csv", "n*.csv"]])
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, names):
+    monkeypatch.chdir(tmp_path)
+    frame_of(0).write_csv("here.csv")
     with pytest.raises(InvalidInputError, match=r"there is no file 'nosuch\.csv': check the path"):
-        sf.MomentStore(tmp_path / "a.store").add("nosuch.csv", target="y")
+        sf.MomentStore(tmp_path / "a.store").add(names, target="y")
 
 
 def test_text_that_looks_like_numbers_in_a_later_file_has_the_levels_of_the_first(tmp_path):

@@ -30,6 +30,17 @@ def test_means_are_compared_as_by_welch(rows):
         assert found[f"x{j}", "mean"].effect == pytest.approx(effect)
 
 
+@pytest.mark.parametrize("gap", [False, True])
+def test_rows_of_a_frame_have_the_names_of_the_fit(rows, gap):
+    x, y, _ = rows
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    if gap:
+        frame.loc[5, "a"] = np.nan
+    fitted = sf.LDA().fit(frame, y)
+    for new in (frame, frame[::-1]):  # and no warning of columns without names
+        assert {c.column for c in fitted.drift(new).columns} == {"a", "b", "c"}
+
+
 def test_shares_of_levels_are_compared_as_by_chi_square(rows):
     x, y, rng = rows
     old = pd.DataFrame({"c": rng.choice(list("abc"), 400), "x": x[:, 0]})

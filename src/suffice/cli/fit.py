@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -59,15 +59,23 @@ def setting(text: str) -> tuple[str, Any]:
     return name.strip(), _read(value, json.loads)
 
 
+def _once(names: Sequence[str], told: str) -> None:
+    """Raise the error that tells the first name that is there twice."""
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise InvalidParameterError(told.format(name))
+
+
 def _priors(texts: tuple[str, ...], classes: Any) -> Any:
     """Return priors written as one word such as uniform, or as LABEL=P for every class."""
     from suffice.table.labels import label_written
 
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0]
-    pairs = [text.rpartition("=") for text in texts]
+    pairs = [text.rpartition("=")[::2] for text in texts]
+    _once([name for name, _ in pairs], "the prior of {!r} is given twice: give it once")
     try:
-        return {label_written(name, classes): float(value) for name, _, value in pairs}
+        return {label_written(name, classes): float(value) for name, value in pairs}
     except ValueError as error:
         if isinstance(error, suffice.errors.SufficeError):
             raise
@@ -114,7 +122,9 @@ def fit_and_save(
     """Fit what the options of a command say, and save it."""
     told = {name: value for name, value in said.items() if value is not None}
     told |= {name: _read(told[name], float) for name in _CHOSEN if name in told}
-    told |= dict(map(setting, settings))
+    others = list(map(setting, settings))
+    _once([*told, *(name for name, _ in others)], "{} is set twice: set it once")
+    told |= dict(others)
     estimator = estimator_of(MODELS[model], told)
     classes, fit = _prepared(estimator, data, "diagonal" if model == "nb" else "auto", terminal)
     if prior:
@@ -139,7 +149,8 @@ def _prepared(
         raise InvalidInputError(f"{ours} {who} learns from rows: give the data")
     for word in left_open if data.is_ours else ():
         raise InvalidInputError(f"{ours} {word} = 'auto' needs rows: give the data, or a value")
-    if data.is_ours or (of_sums and not left_open and not isinstance(settings.get("power"), str)):
+    marked, fitted = settings.get("missing") == "indicator", isinstance(settings.get("power"), str)
+    if data.is_ours or (of_sums and not (left_open or marked or fitted)):
         fourth = settings.get("shrinkage") == "ledoit-wolf"
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)

@@ -141,8 +141,6 @@ def boundary(
     from suffice.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
-    if class_a == class_b:
-        raise InvalidInputError(f"name two different classes, not {class_a!r} twice")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
     text = border.latex(digits) if latex else border.equation(digits)
@@ -174,9 +172,9 @@ def sample(
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
         raise InvalidInputError(msg)
-    if label in fitted.columns:
-        msg = f"column {label!r} is a feature: name another, such as --label class"
-        raise InvalidInputError(msg)
+    if label in ("", *fitted.columns):
+        what = f"column {label!r} is a feature: name another" if label else "name the column"
+        raise InvalidInputError(f"{what}, such as --label class")
     write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 

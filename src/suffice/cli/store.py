@@ -44,7 +44,6 @@ def _opened(store: str) -> Any:
 
 
 def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
-    """Return the sums of the partitions that options name."""
     if only and last:
         raise InvalidParameterError("--only and --last do not go together: give one of them")
     opened = _opened(store)
@@ -61,7 +60,6 @@ def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any
 
 
 def _tell_last(store: str, terminal: Terminal) -> None:
-    """Say what the last change was."""
     record = _opened(store).log[-1]
     text = "{!r}: {:,} rows before, {:,} now".format(record["partition"], *record["rows"])
     terminal.result({"store": store, **record}, f"{store}: {text}")

@@ -153,7 +153,6 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 
 def _write_json(frame: pl.LazyFrame) -> None:
-    """Write a table as one JSON document, batch by batch."""
     from suffice.sources.source import batches_of
 
     stream, mark = sys.stdout.buffer, b""

@@ -10,10 +10,8 @@ from suffice.typing import Floats
 
 
 def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
-    """Return the change of each log odds for one standard deviation of each feature.
-
-    Menard (2004), *The American Statistician* 58, 218–223.
-    """
+    """Return the change of each log odds for one standard deviation of each feature."""
+    # Menard (2004), *The American Statistician* 58, 218–223
     w = np.atleast_2d(np.asarray(coefficients, np.float64))
     s = np.asarray(deviations, np.float64)
     if s.shape != (w.shape[1],):
@@ -24,10 +22,8 @@ def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
 
 
 def separation(moments: Moments) -> Floats:
-    """Return the ratio of variance between to variance within classes by feature, (d,).
-
-    Fisher (1936), *Annals of Eugenics* 7, 179–188.
-    """
+    """Return the ratio of variance between to variance within classes by feature, (d,)."""
+    # Fisher (1936), *Annals of Eugenics* 7, 179–188
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj
     between = moments.weights @ np.square(moments.centred_means)
     within = moments.scatter.pooled_diagonal()

@@ -40,10 +40,8 @@ class PrecisionRecallCurve:
 
 
 def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
-    """Return the ROC curve of a score (n,) for rows that are positive or not (n,).
-
-    Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
-    """
+    """Return the ROC curve of a score (n,) for rows that are positive or not (n,)."""
+    # Fawcett (2006), *Pattern Recognition Letters* 27, 861–874
     _, hits, alarms = _swept(positive, score, sample_weight)
     if not (hits[0] and alarms[0]):
         msg = "a ROC curve needs rows of the class and rows of another: one side has none"
@@ -66,10 +64,8 @@ def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
 def precision_recall_curve(
     positive: Any, score: Any, sample_weight: Any = None
 ) -> PrecisionRecallCurve:
-    """Return precision and recall of a score (n,) for rows that are positive or not (n,).
-
-    Davis & Goadrich (2006), *ICML*, 233–240.
-    """
+    """Return precision and recall of a score (n,) for rows that are positive or not (n,)."""
+    # Davis & Goadrich (2006), *ICML*, 233–240
     _, hits, alarms = _swept(positive, score, sample_weight)
     if not hits[0]:
         raise InvalidInputError("precision and recall need rows of the class: there are none")
@@ -130,10 +126,8 @@ class CostCurve:
 
 
 def reject_curve(rows: Predictions) -> RejectCurve:
-    """Return the error of decided rows for every threshold on the greatest posterior.
-
-    Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
-    """
+    """Return the error of decided rows for every threshold on the greatest posterior."""
+    # Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46
     greatest = np.exp(rows.log_posteriors.max(axis=1))
     thresholds, right, wrong = _swept(rows.right, greatest, rows.weight)
     decided = right + wrong

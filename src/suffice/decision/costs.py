@@ -122,7 +122,6 @@ def parse_costs(
 
 
 def _matrix(costs: Any, classes: Labels) -> Floats:
-    """Return C (K, K)."""
     if not isinstance(costs, Mapping):
         return _numbers(costs, "costs")
     matrix, known = 1.0 - np.eye(len(classes)), positions(classes)

@@ -25,10 +25,8 @@ SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not im
 
 
 def feature_sizes(moments: Moments, *, fit_intercept: bool = True) -> Floats:
-    """Return the standard deviation s_j of each feature over all rows, (d,).
-
-    Without an intercept, the root mean square.
-    """
+    """Return the standard deviation s_j of each feature over all rows, (d,)."""
+    # without an intercept, the root mean square
     if not fit_intercept:
         return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
     weight = moments.total_weight
@@ -285,10 +283,8 @@ class Problem:
 
     @property
     def bound(self) -> Floats:
-        """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,).
-
-        Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200.
-        """
+        """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,)."""
+        # Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200
         # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
         beta = 0.25 if self.moments.n_classes == 2 else 0.5
         products, penalty = self.products, self.objective.penalty

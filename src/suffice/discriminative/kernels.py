@@ -122,11 +122,9 @@ def chunk_sums(
     x: Any, codes: Any, weight: Any, lo: int, hi: int, centre: Any, inverse: Any,
     phi: Any, gradient: Any, blocks: Any,
 ) -> float:  # fmt: skip
-    """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood.
-
-    ``weight`` is empty where all are one; ``blocks``, where no Hessian is asked for, otherwise of
-    shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
-    """
+    """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood."""
+    # ``weight`` is empty where all are one; ``blocks``, where no Hessian is asked for, otherwise of
+    # shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4
     n_scores, n_terms = phi.shape
     padded = (n_terms + 3) // 4 * 4
     z, vz = np.zeros((padded, STRIDE)), np.zeros((padded if len(blocks) else 0, STRIDE))

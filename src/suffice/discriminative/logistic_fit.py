@@ -42,10 +42,8 @@ def random_start(problem: Problem, seed: int = 0) -> Floats:
 
 
 def lda_start(problem: Problem) -> Floats:
-    """Return the log odds of Gaussian classes of one covariance, or zeros, shape (C, D).
-
-    Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
-    """
+    """Return the log odds of Gaussian classes of one covariance, or zeros, shape (C, D)."""
+    # Efron (1975), *Journal of the American Statistical Association* 70, 892–898
     m, v = problem.moments, problem.scaling.inverse
     if m.storage == "diagonal" or not problem.scaling.lead:
         return zero_start(problem)
@@ -115,11 +113,9 @@ def fit_logistic(
     refuse_separation: bool = True,
     **posed: bool,
 ) -> LogisticFit:
-    """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``.
-
-    ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
-    ``Problem.of``.
-    """
+    """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``."""
+    # ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
+    # ``Problem.of``
 
     def fitted(l2: float) -> tuple[Problem, Solution]:
         problem = Problem.of(table, moments, l2=l2, **posed)
@@ -166,10 +162,8 @@ def penalties(weight: float) -> Floats:
 
 
 def held_out_loss(problem: Problem, point: softmax.Evaluation) -> float:
-    """Return the mean of −log p(y_i | x_i) by coefficients one Newton step away, without row i.
-
-    Rad & Maleki (2020), *JRSS B* 82, 965–996.
-    """
+    """Return the mean of −log p(y_i | x_i) by coefficients one Newton step away, without row i."""
+    # Rad & Maleki (2020), *JRSS B* 82, 965–996
     inverse = solve_factored(positive_factor(point.hessian), np.eye(point.phi.size))
     design = problem.objective.design
     total = sum(_block_loss(block, point.phi, inverse) for block in design.blocks())

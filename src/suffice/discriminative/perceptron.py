@@ -28,10 +28,8 @@ def one_against_rest(scores: Floats, codes: Codes) -> Floats:
 
 
 def direct(scores: Floats, codes: Codes) -> Floats:
-    """Return +1 for the right class and −1 for its best rival where that scores no less.
-
-    Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
-    """
+    """Return +1 for the right class and −1 for its best rival where that scores no less."""
+    # Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction)
     row = np.arange(len(codes))
     rivals = scores.copy()
     rivals[codes, row] = -np.inf
@@ -73,10 +71,8 @@ def at_once(design: Design, rule: Rule, state: State, rate: float, rng: Any = No
 def one_by_one(
     design: Design, rule: Rule, state: State, rate: float, rng: np.random.Generator | None
 ) -> State:
-    """Return the state after every row was shown once: w ← w + η t z at every mistake.
-
-    Rows come in an order that is drawn, or without a generator in theirs.
-    """
+    """Return the state after every row was shown once: w ← w + η t z at every mistake."""
+    # rows come in an order that is drawn, or without a generator in theirs
     n, seen = design.table.n_rows, state.n_seen
     order = np.arange(n) if rng is None else rng.permutation(n)
     weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
@@ -124,18 +120,14 @@ def last(_design: Design, states: Sequence[State]) -> list[Floats]:
 
 
 def averaged(_design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return the mean of the weights over all rows shown.
-
-    Freund & Schapire (1999), *Machine Learning* 37, 277–296.
-    """
+    """Return the mean of the weights over all rows shown."""
+    # Freund & Schapire (1999), *Machine Learning* 37, 277–296
     return [state.average for state in states]
 
 
 def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return the weights, after any pass so far, that make the fewest errors.
-
-    Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
-    """
+    """Return the weights, after any pass so far, that make the fewest errors."""
+    # Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191
     errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]
     best = [0]
     for at in range(1, len(states)):

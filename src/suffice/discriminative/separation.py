@@ -39,10 +39,8 @@ class Separation:
 
 
 def find_separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return how the classes are separated, or None, after a descent without penalty.
-
-    With more than 1500 parameters only complete separation is found.
-    """
+    """Return how the classes are separated, or None, after a descent without penalty."""
+    # with more than 1500 parameters only complete separation is found
     point = solution.point
     if solution.converged and not _flat(problem, point):
         return None
@@ -167,7 +165,6 @@ def _solved(cost: Floats, **constraints: Any) -> Floats | None:
 
 
 def _used(delta: Floats | None) -> Codes:
-    """Return the features with a coefficient."""
     if delta is None:
         return np.empty(0, np.intp)
     size = np.abs(delta[:, 1:]).max(0, initial=0.0)

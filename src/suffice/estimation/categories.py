@@ -16,6 +16,7 @@ from suffice.model.gaussian import GaussianModel
 from suffice.model.level_forest import LevelBlocks, LevelForest
 from suffice.model.mixed import MixedModel, observed_numbers, without_levels
 from suffice.moments import Moments
+from suffice.moments.merging import fills_of
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats
@@ -164,10 +165,7 @@ def _mixed(
     p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
     levels = _forest(moments, blocks, parents, recipe.smoothing)
     slopes = regressions(recipe, moments, p) if p and recipe.categories is as_tree else None
-    # what stands in empty cells, in the units of the sums
-    row = np.zeros((1, encoding.n_features))
-    row[0, :p] = [c.fill or 0.0 for c in encoding.schema.numbers]
-    fills = (row if moments.power is None else moments.power.apply(row))[0, filled]
+    fills = fills_of(encoding.schema, moments.power)
     if not p:
         numbers = _no_numbers(recipe, moments)
         return MixedModel(numbers, levels, blocks, None, filled, fills)

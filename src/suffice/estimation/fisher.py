@@ -27,10 +27,8 @@ class DiscriminantSpace:
     def of(
         cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance
     ) -> DiscriminantSpace:
-        """Return the coordinates for class means ``centre + offsets`` and within-class Σ.
-
-        Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
-        """
+        """Return the coordinates for class means ``centre + offsets`` and within-class Σ."""
+        # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
         middle = priors @ offsets
         # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)

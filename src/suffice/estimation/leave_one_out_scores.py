@@ -6,17 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.covariance_estimates import (
-    DiagonalStructure,
-    FullStructure,
-    GroupScatter,
-    Regularisation,
-    diagonal_groups,
-    divided,
-    full_groups,
-    pooled_groups,
-    resolved_variances,
-)
+from suffice.estimation import covariance_estimates as estimates
 from suffice.estimation.recipe import Recipe
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
@@ -33,10 +23,10 @@ LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost hal
 class _Removal:
     """Sums of groups of tied classes, as they are pooled, and what leaving each row out does."""
 
-    how: Regularisation
+    how: estimates.Regularisation
     moments: Moments
     group_of: Codes  # (K,)
-    groups: GroupScatter
+    groups: estimates.GroupScatter
     truth: Codes  # class of each row  (n,)
     w: Floats  # its weight  (n,)
 
@@ -69,15 +59,16 @@ def downdated_scores(
     scores = np.full((len(x), moments.n_classes), np.nan)
     how, structure = recipe.regularisation, recipe.structure
     group_of = recipe.group_of(moments.classes)
-    if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
-        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
+    full = recipe.is_plug_in and isinstance(structure, estimates.FullStructure)
+    if full and how.shrinkage.fixed == 0:
+        groups = estimates.pooled_groups(estimates.full_groups(moments, group_of), how.pooling)
         _full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
     elif (
-        structure == DiagonalStructure()
+        structure == estimates.DiagonalStructure()
         and not recipe.averaged
         and (how.shrinkage.fixed == 0 or how.target.keeps_variances)
     ):
-        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
+        groups = estimates.pooled_groups(estimates.diagonal_groups(moments, group_of), how.pooling)
         removal = _Removal(how, moments, group_of, groups, truth, w)
         for g in range(len(groups.scatters)):
             in_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
@@ -105,9 +96,9 @@ def _full(removal: _Removal, x: Floats, scores: Floats) -> None:
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = divided(removal.groups, unbiased=removal.how.unbiased)
+    sigmas = estimates.divided(removal.groups, unbiased=removal.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    resolved = resolved_variances(variances, removal.moments, removal.group_of)
+    resolved = estimates.resolved_variances(variances, removal.moments, removal.group_of)
     factors = [
         scaled_cholesky(scatter) if v.all() else None
         for scatter, v in zip(removal.groups.scatters, resolved, strict=True)

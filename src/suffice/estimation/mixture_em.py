@@ -97,11 +97,9 @@ class MixtureRecipe:
         return MixtureModel(data.single.log_priors, components, np.repeat(every, counts)), runs
 
     def counts(self, table: Table, seed: Any) -> list[int]:
-        """Return how many components each class needs, by the likelihood of rows held out.
-
-        Numbers are tried in order, until two in a row are no better than the best; a class with
-        fewer than two rows for each fold has one.
-        """
+        """Return how many components each class needs, by the likelihood of rows held out."""
+        # numbers are tried in order, until two in a row are no better than the best; a class with
+        # fewer than two rows for each fold has one
         rng, n_classes = np.random.default_rng(seed), table.n_classes
         table = table.take(np.concatenate([_some(rows, rng) for rows in _rows_of(table)]))
         table = table.with_rows(to_numpy(table.x), table.names)
@@ -370,7 +368,6 @@ class MixtureProblem:
 
 
 def _between(model: GaussianModel, lo: int, hi: int) -> GaussianModel:
-    """Return some of the components."""
     groups, own = np.unique(model.group_of[lo:hi], return_inverse=True)
     return replace(
         model,
@@ -388,7 +385,6 @@ def _rows_of(table: Table) -> list[Codes]:
 
 
 def _some(rows: Codes, rng: np.random.Generator) -> Codes:
-    """Return some of many rows."""
     return rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
 
 

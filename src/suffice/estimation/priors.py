@@ -37,7 +37,6 @@ class PriorRule:
 
 
 def _shares(weights: Floats) -> Floats:
-    """Return each weight's part of the sum."""
     total = weights.sum()
     if not total > 0:
         raise InvalidInputError("no class has any weight to estimate priors from: give priors")
@@ -45,7 +44,6 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _checked(given: npt.ArrayLike, classes: Labels) -> Floats:
-    """Return the priors, or say which of them is wrong."""
     try:
         pi = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):

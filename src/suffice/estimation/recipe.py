@@ -10,15 +10,9 @@ import numpy as np
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
+from suffice.estimation import covariance_estimates as estimates
 from suffice.estimation import settings
 from suffice.estimation.categories import as_indicators, as_tree, numbers_of
-from suffice.estimation.covariance_estimates import (
-    Regularisation,
-    Structure,
-    Tied,
-    group_codes,
-    unbiased_by_class,
-)
 from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
@@ -46,9 +40,9 @@ if TYPE_CHECKING:
 class Recipe:
     """Structure, tying, regularisation and priors of a model, and how its parameters are learnt."""
 
-    structure: Structure
-    tied: Tied
-    regularisation: Regularisation
+    structure: estimates.Structure
+    tied: estimates.Tied
+    regularisation: estimates.Regularisation
     priors: PriorRule
     learning: Learning = PLUG_IN
     family: str | None = None  # the EDDA code, where the covariances are one of these families
@@ -90,7 +84,7 @@ class Recipe:
         recipe = cls(
             word.structure,
             settings.parse_tied(tied) if word.tied is None else word.tied,
-            Regularisation(unbiased, lent, gamma, towards),
+            estimates.Regularisation(unbiased, lent, gamma, towards),
             settings.parse_priors(priors, dirichlet, at_mode=learning.at_mode),
             learning,
             word.code,
@@ -160,7 +154,8 @@ class Recipe:
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
         # λ = 1: every class has the pooled covariance
-        return group_codes(True if self.regularisation.pooling == 1 else self.tied, classes)
+        tied = self.regularisation.pooling == 1 or self.tied
+        return estimates.group_codes(tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
         """Return the recipe whose family has the least p log n − 2 log L, where one is chosen."""
@@ -226,7 +221,7 @@ class Recipe:
         require_two_classes(moments.classes, moments.weights)
         priors = self.priors.of(moments.classes, moments.weights)
         how, groups = self.regularisation, self.group_of(moments.classes)
-        moments = unbiased_by_class(moments) if self.averaged else moments
+        moments = estimates.unbiased_by_class(moments) if self.averaged else moments
         return Evidence(moments, self.structure, how, groups, priors, quiet, encoding)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:

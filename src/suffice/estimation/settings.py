@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimation import normal_inverse_wishart as bayes
 from suffice.estimation.categories import as_indicators, as_tree
 from suffice.estimation.covariance_estimates import (
@@ -32,9 +32,7 @@ def is_open(word: Any) -> bool:
 
 def parse_word(word: Any, table: Mapping[str, V], name: str) -> V:
     """Return what a word stands for, or say which words there are."""
-    if not isinstance(word, str) or word not in table:
-        msg = f"{name} must be one of {', '.join(map(repr, table))}, got {word!r}"
-        raise InvalidParameterError(msg)
+    require_word(word, table, name)
     return table[word]
 
 

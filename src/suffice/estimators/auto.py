@@ -15,7 +15,7 @@ from suffice.estimation.recipe import recipe_of
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.linalg import dependent_columns
-from suffice.model.averaged import AveragedModel, Share
+from suffice.model.averaged import AveragedModel, shares_of
 from suffice.model.views import PiecewiseLinear, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import gaussians as saved
@@ -33,25 +33,25 @@ from suffice.typing import Codes
 class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
-    Pooling, shrinkage, a Yeo–Johnson transform, random Fourier features and a temperature are
+    Pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature are
     judged by exact cross-validated log-loss, and the posteriors of the best few settings are
     averaged with weights that held-out rows choose. The best single Gaussian model stays at hand
     for densities, samples and boundaries.
 
     Parameters
     ----------
-    fourier_features : bool, default=True
-        Whether tied Gaussians over random Fourier features may join.
+    kernel_features : bool, default=True
+        Whether tied Gaussians over kernels at landmark rows (the Nyström method) may join.
     n_kept : int, default=2
         How many of the best settings of each view of the features (as they are, transformed,
-        with Fourier features) may share in the average; 1 picks the best of all.
+        with kernel features) may share in the average; 1 picks the best of all.
     members : list of classifiers, optional
         Classifiers of scikit-learn's kind, with ``predict_proba``, that may join the average; a
         pair (name, classifier) names one. Each is judged on rows that it has not seen.
     categorical : list of columns, optional
         Columns of numbers that are levels, by name or position; text always is.
     random_state : int, default=0
-        Seed of the folds, the samples of rows that settings are judged on, and the frequencies.
+        Seed of the folds, the samples of rows that settings are judged on, and the landmarks.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        fourier_features: bool = True,
+        kernel_features: bool = True,
         n_kept: int = 2,
         members: Any = None,
         categorical: Any = None,
@@ -101,7 +101,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             self.varying_ = varying_features(table, self.encoding_)
         if len(self.varying_) < table.n_features:
             table = table.with_rows(table.x[:, self.varying_])
-        options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
+        options: Any = {"n_kept": self.n_kept, "kernel_features": self.kernel_features}
         options |= {"seed": self.random_state, "members": self._invited(table)}
         with one_blas_thread():
             self.choices_, self.members_, self.effort_ = chosen(table, **options)
@@ -119,10 +119,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def classifier_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
-        shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
         names = self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
         known = self.varying_, self.doubt_, self.frequencies_, self.best_estimator_.model_
-        model = AveragedModel(shares, *known)
+        model = AveragedModel(shares_of(self.members_), *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return found.allowing_missing()
 
@@ -206,7 +205,7 @@ class AutoClassifier(AutoGaussian):
 
     Parameters
     ----------
-    fourier_features, n_kept, members, categorical, random_state
+    kernel_features, n_kept, members, categorical, random_state
         As of ``AutoGaussian``; ``members`` join these.
 
     Examples
@@ -238,6 +237,7 @@ def _kept(
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     view = views[rest.pop("view")] if "view" in rest else Plain()
+    rest.pop("linear", None)
     if "outsider" in rest:
         return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest, view=view)
     return search.Candidate(

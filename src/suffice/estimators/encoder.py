@@ -53,7 +53,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         checked = _checked(self, X, reset=True)
         rows = read(checked, categorical=self.categorical, missing="indicator")
         # of every number its mean, for cells that are empty only later
-        self._fills = np.array([_mean(rows.x[:, j]) for j in range(len(rows.schema.numbers))])
+        self._fills = rows.x.mean(axis=0)
         placed = np.where(rows.indicators < 0, -1, rows.indicators + rows.schema.starts[:-1])
         weights = np.bincount(placed[placed >= 0], minlength=rows.schema.n_indicators)
         self.encoding_ = Encoding.of(rows.schema, weights.astype(np.float64))
@@ -88,11 +88,6 @@ def takes(estimator: Any, X: Any, *, has_gaps: bool) -> bool:
     kinds = tags[0].categorical or tags[0].string or not is_mixed(X)
     fills = any(type(step).__module__.startswith("sklearn.impute") for step in steps)
     return bool(kinds and (not has_gaps or fills or all(tag.allow_nan for tag in tags)))
-
-
-def _mean(column: Floats) -> float:
-    known = column[~np.isnan(column)]
-    return float(known.mean()) if len(known) else 0.0
 
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -35,7 +35,7 @@ from suffice.saved import gaussians as saved
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, like, to_numpy
-from suffice.table.labels import as_labels, code_of, codes_of, has_label
+from suffice.table.labels import as_labels, codes_of, has_label, two_codes
 from suffice.table.matrix import filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time, one_blas_thread
@@ -274,6 +274,11 @@ class GaussianClassifier(
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
         _check_power(self.power, moments)
+        if self.missing == "indicator" and moments.patterns is not None:
+            msg = (
+                "missing='indicator' needs moments in which empty cells are marked: collect them so"
+            )
+            raise errors.MissingStatisticsError(msg)
         columns = moments.schema.names if moments.schema else moments.feature_names
         predictor.set_features(self, len(columns) if columns else moments.n_features, columns)
         return self._set_moments(moments, self.recipe())
@@ -360,9 +365,7 @@ class GaussianClassifier(
         return replace(moments, feature_names=names) if names else moments
 
     def _reading(self) -> dict[str, Any]:
-        if self.missing not in ("marginal", "indicator"):
-            msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
-            raise errors.InvalidParameterError(msg)
+        errors.require_word(self.missing, ("marginal", "indicator"), "missing")
         names = predictor.feature_names(self)
         return {"categorical": self.categorical, "missing": self.missing, "names": names}
 
@@ -576,7 +579,7 @@ class GaussianClassifier(
 
         With a power transform it is one of transformed rows: ``coordinates="transformed"``.
         """
-        a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
+        a, b = two_codes(label_a, label_b, self.classes_)
         of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
         if of_rows and self.moments_.power is not None:
             raise errors.InvalidParameterError(
@@ -653,7 +656,6 @@ _SETTINGS = tuple(inspect.signature(GaussianClassifier).parameters)
 
 
 def _collecting(recipe: Recipe) -> dict[str, Any]:
-    """Return which sums a model needs."""
     storage = "auto" if recipe.storage == "pooled" else recipe.storage
     return {"storage": storage, "fourth": recipe.needs_fourth}
 

@@ -23,7 +23,7 @@ from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.foreign import to_numpy
-from suffice.table.labels import code_of
+from suffice.table.labels import code_of, two_codes
 from suffice.table.matrix import as_weights, column_position
 from suffice.table.mixed import is_mixed
 from suffice.table.schema import Encoding
@@ -107,7 +107,6 @@ class LinearDecisions(ScoreMixin):
         return Classifier.of(self.classes_, self._names(), model, encoding=self.encoding_)
 
     def _names(self) -> tuple[str, ...] | None:
-        """Return the names of the features that coefficients are of."""
         return self.encoding_.feature_names if self.encoding_ else feature_names(self)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -121,7 +120,7 @@ class LinearDecisions(ScoreMixin):
     def boundary(self, label_a: Any, label_b: Any) -> Hyperplane:
         """Return where two classes score the same; positive values favour ``label_a``."""
         check_is_fitted(self)
-        a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
+        a, b = two_codes(label_a, label_b, self.classes_)
         rows = np.column_stack([self.coef_, self.intercept_])
         every = all_scores(rows) if len(rows) == 1 else rows  # of two, the first scores zero
         # (w_a − w_b)ᵀ x + (a − b) = 0

@@ -17,7 +17,12 @@ from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whit
 from suffice.text.tables import jsonable
 
 FORMAT = 2
-_KINDS = {"Plain": "plain", "FourierFeatures": "fourier", "PiecewiseLinear": "piecewise"}
+_KINDS = {
+    "Plain": "plain",
+    "KernelFeatures": "kernel",
+    "FourierFeatures": "fourier",
+    "PiecewiseLinear": "piecewise",
+}
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 
@@ -100,8 +105,11 @@ def view_document(view: views.View) -> dict[str, Any]:
         return view_document(view.below)
     if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
-    names = (field.name for field in fields(view) if field.name not in ("width", "kernel"))
-    parts = _named(view, *names)
+    if isinstance(view, views.KernelFeatures):
+        parts = _named(view, "below", "centre", "scale", "landmarks", "kernel", "length")
+    else:
+        names = (field.name for field in fields(view) if field.name not in ("width", "kernel"))
+        parts = _named(view, *names)
     if "below" in parts:
         parts["below"] = view_document(parts["below"])
     return {"kind": _KINDS[type(view).__name__], **parts}

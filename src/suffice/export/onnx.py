@@ -16,7 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from suffice.archive import replacing
 from suffice.decision import Classifier, classifier_of
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, extra
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, own_members
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, TemperedModel, Trees
@@ -45,12 +45,8 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
     without posteriors. A row that is refused or has no scores is NaN among numbers, "" among
     text. Needs the extra ``onnx``.
     """
-    try:
-        graph = Graph()
-    except ImportError as error:
-        msg = "to_onnx needs the package onnx: pip install 'suffice[onnx]'"
-        raise InvalidParameterError(msg) from error
-    model = _written(classifier_of(estimator), graph)
+    extra("onnx", "onnx", "to_onnx")  # or say so before any work is done
+    model = _written(classifier_of(estimator), Graph())
     if path is not None:
         with replacing(path) as file:
             file.write(model.SerializeToString())
@@ -265,7 +261,7 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
             posterior = _posterior(scored(inner, x, integrate=own), inner.temperature)
         if integrate and not own:
             nothing = _all_missing(seen, len(model.features))
-            posterior = np.where(nothing, inner.priors, posterior)
+            posterior = np.where(nothing, model.frequencies, posterior)
         total = total + (1 - model.doubt) * share.weight * posterior
     return total
 
@@ -310,6 +306,9 @@ def _leaves(trees: Trees, x: Any) -> Any:
 def _viewed(view: views.View, x: Any) -> Any:
     if isinstance(view, views.PowerTransformed):
         return _moved(view.transform, x)
+    if isinstance(view, views.KernelFeatures):
+        z = (_viewed(view.below, x) - view.centre) / view.scale
+        return np.concatenate([z, _nearness(view, z)], axis=1)
     if isinstance(view, views.FourierFeatures):
         z = (_viewed(view.below, x) - view.centre) / view.scale
         phase = z @ view.frequencies
@@ -317,6 +316,16 @@ def _viewed(view: views.View, x: Any) -> Any:
     if isinstance(view, views.Softened):
         return _viewed(view.below, x)
     return view.apply(x)
+
+
+def _nearness(view: views.KernelFeatures, z: Any) -> Any:
+    """Return the kernel between rows and landmarks, (n, m)."""
+    landmarks = view.landmarks.T
+    if view.kernel == "Laplace":
+        apart = [abs(z[:, [j]] - landmarks[[j]]) for j in range(len(landmarks))]
+        return np.exp(sum(apart[1:], apart[0]) / -view.length)
+    apart = ((z * z).sum(1, keepdims=True) + (landmarks**2).sum(0)) / 2 - z @ landmarks
+    return np.exp(apart / -(view.length**2))
 
 
 def _imputed(model: Any, rows: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, require_word
 from suffice.export.marginal import marginals
 from suffice.model.scoring import Formula, LinearScores
 from suffice.power_transform import PowerTransform
@@ -142,9 +142,7 @@ DIALECTS: Mapping[str, Dialect] = {
 def dialect_of(name: str) -> Dialect:
     """Return the dialect of this name."""
     known = {"postgresql": "postgres"}.get(name.lower(), name.lower())
-    if known not in DIALECTS:
-        msg = f"dialect must be one of {', '.join(map(repr, DIALECTS))}, got {name!r}"
-        raise InvalidParameterError(msg)
+    require_word(known, DIALECTS, "dialect")
     return DIALECTS[known]
 
 

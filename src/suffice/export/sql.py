@@ -70,9 +70,13 @@ def to_sql(
     classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
+    keep, names = tuple(dict.fromkeys(keep)), [table] if isinstance(table, str) else table
     both = [column for column in keep if column in answers.values()]
     if both:
         msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
+        raise InvalidParameterError(msg)
+    if not all(names):
+        msg = f"the table {'.'.join(names)!r} has an empty name: write schema.table, or table"
         raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
@@ -84,8 +88,7 @@ def to_sql(
         if width <= words.most_columns:
             break
     words.refuse_wide(width)
-    source = ".".join(map(name, [table] if isinstance(table, str) else table))
-    return _query(stages, source, final, words)
+    return _query(stages, ".".join(map(name, names)), final, words)
 
 
 def _written(
@@ -140,7 +143,7 @@ def _averaged(
 
 def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from features f0, f1 … to the posteriors p0, p1 … of a member."""
-    yield from _seen(share.view, d)
+    yield from _seen(share.view, d, dialect)
     model: Any = share.model
     inner: Any = model.inner if isinstance(model, TemperedModel) else model
     if isinstance(inner, Trees):
@@ -162,7 +165,7 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
         yield {f"p{at}": f"e{at} / bottom" for at in range(k)}
 
 
-def _seen(view: views.View, d: int) -> Iterator[Stage]:
+def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from features f0, f1 … to those of a view, x0, x1 …."""
     if isinstance(view, views.PowerTransformed):
         power = view.transform
@@ -174,15 +177,34 @@ def _seen(view: views.View, d: int) -> Iterator[Stage]:
     elif isinstance(view, views.Plain):
         yield {f"x{j}": f"f{j}" for j in range(d)}
     else:
-        yield from _seen(view.below, d)
-    if isinstance(view, views.FourierFeatures):
+        yield from _seen(view.below, d, dialect)
+    if isinstance(view, views.KernelFeatures | views.FourierFeatures):
         units = enumerate(zip(view.centre, view.scale, strict=True))
         z = {f"z{j}": _near(f"x{j}", c, s) for j, (c, s) in units}
         yield z
-        n = view.frequencies.shape[1]
-        yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
-        waves = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
-        yield {f"x{j}": each for j, each in enumerate([*z, *waves])}
+        if isinstance(view, views.KernelFeatures):
+            yield from _log_kernel(view)
+            more = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
+        else:
+            n = view.frequencies.shape[1]
+            yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
+            more = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
+        yield {f"x{j}": each for j, each in enumerate([*z, *more])}
+
+
+def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:
+    """Yield stages from features z0, z1 … to the logarithm of the kernel at each landmark."""
+    if view.kernel == "Laplace":
+        apart = ([f"ABS(z{j} - {number(v)})" for j, v in enumerate(row)] for row in view.landmarks)
+        unit = number(-view.length)
+        yield {f"y{i}": f"{total(each)} / {unit}" for i, each in enumerate(apart)}
+        return
+    # −½ |z − l|² / ℓ²
+    yield {"q": total([f"z{j} * z{j}" for j in range(len(view.centre))])}
+    halves = enumerate(np.square(view.landmarks).sum(1) / 2)
+    unit = number(view.length**2)
+    near = (f"{product(view.landmarks[i], 'z')} - {number(half)} - 5e-1 * q" for i, half in halves)
+    yield {f"y{i}": f"({each}) / {unit}" for i, each in enumerate(near)}
 
 
 def _near(x: str, centre: float, scale: float, value: str = "") -> str:
@@ -198,10 +220,8 @@ def _piece(x: str, left: float, length: float) -> str:
 
 
 def _leaves(trees: Trees) -> Iterator[Stage]:
-    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves.
-
-    Where a tree has come to a leaf, its column holds −1, −2, … for the shares of that leaf.
-    """
+    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves."""
+    # where a tree has come to a leaf, its column holds −1, −2, … for the shares of that leaf
     if len(trees.left) > MOST_NODES:
         raise InvalidParameterError(
             f"a member of trees has {len(trees.left)} nodes, and SQL takes {MOST_NODES}: use "

@@ -193,10 +193,8 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
 
 
 def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
-    """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
-
-    They end with r of each class, what holes take off its Δ², and l, log|P_mm|.
-    """
+    """Yield P x, then a step per feature, which acts where it is a hole of one covariance."""
+    # they end with r of each class, what holes take off its Δ², and l, log|P_mm|
     known = q.precision
     pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]

@@ -1,15 +1,16 @@
 """Posteriors averaged over models that see the rows in their own ways, Gaussian or not."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
 from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
-from suffice.model.views import View
+from suffice.model.views import KernelFeatures, View
 from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.typing import Codes, Floats
@@ -140,12 +141,32 @@ class Share:
     """A model of the rows as its view shows them, and its share in the average."""
 
     view: View
-    model: ClassModel | TemperedModel
+    model: ClassModel | TemperedModel | LinearModel
     weight: float
 
     @property
     def integrates(self) -> bool:
         return self.view.by_feature and self.model.has_density
+
+
+def shares_of(members: Sequence[Any]) -> tuple[Share, ...]:
+    """Return the shares of candidates that were fitted; those of one view share it."""
+    views = {id(m.candidate.view): m.candidate.view for m in members}
+    seen = {at: v.unmixed() if isinstance(v, KernelFeatures) else v for at, v in views.items()}
+    return tuple(Share(seen[id(m.candidate.view)], m.model, m.candidate.weight) for m in members)
+
+
+def over_kernels(view: KernelFeatures, model: Any) -> LinearModel:
+    """Return a tied Gaussian of mixed kernels as linear scores of the kernels themselves."""
+    scorer, d = model.formula.scorer, len(view.centre)
+    (part,), mixing = scorer.parts, cast(Floats, view.mixing)
+    w, mixed = np.split(part.weights, [d], axis=1)
+    # w (M k − o) + b  =  (w M) k + (b − w o)
+    weights = np.hstack([w, mixed @ mixing.T])
+    constants = part.constants - mixed @ scorer.origin[d:]
+    centre = np.concatenate([scorer.origin[:d], np.zeros(len(view.landmarks))])
+    found = LinearModel.of(weights, constants, centre=centre)
+    return replace(found, temperature=model.temperature)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +224,7 @@ class AveragedModel:
                 model: Any = share.model
                 p = (model.allowing_missing() if holes and own else model).posterior(rows[own])
                 if not own:
-                    p[np.isnan(x).all(1)] = share.model.priors
+                    p[np.isnan(x).all(1)] = self.frequencies
                 posterior += (1 - self.doubt) * share.weight * p
         return posterior
 

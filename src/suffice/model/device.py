@@ -18,9 +18,9 @@ from suffice.table.foreign import (
     beside,
     device_of,
     in_blocks,
-    is_on_cuda,
     is_on_device,
     namespace,
+    triton_kernels,
 )
 from suffice.threads import one_blas_thread
 
@@ -53,7 +53,7 @@ Reader = tuple[Callable[[Any], tuple[Any, Any]], int]
 
 def _fused(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader | None:
     """Return one kernel from rows to answers, where there is one for these scores."""
-    kernels, answer, parts = _kernels(x), _ANSWERS.get(type(readout)), scorer.parts
+    kernels, answer, parts = triton_kernels(x, "model"), _ANSWERS.get(type(readout)), scorer.parts
     if not (kernels and answer) or scorer.n_classes > kernels.MOST_CLASSES:
         return None
     scores = _Scores(scorer, xp, x)
@@ -89,20 +89,9 @@ def _by_products(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader:
 _ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}
 
 
-def _kernels(x: Any) -> Any:
-    """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
-    if not is_on_cuda(x):
-        return None
-    try:
-        from suffice.model import device_kernels
-    except ImportError:
-        return None
-    return device_kernels
-
-
 def _norms(z: Any, centres: Any, constants: Any) -> Any:
     """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
-    xp, k, kernels = namespace(z), constants.shape[0], _kernels(z)
+    xp, k, kernels = namespace(z), constants.shape[0], triton_kernels(z, "model")
     if kernels:
         return xp.from_dlpack(kernels.scores_of(z, centres, constants))
     z = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))

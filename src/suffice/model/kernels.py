@@ -476,3 +476,21 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
         for b in range(LANES):
             v = z[i, b] - m[i, b]
             total[b] += v * v
+
+
+@compiled
+def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
+    """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
+    for i in range(rows.shape[0]):
+        near = out[i]
+        near[:] = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if laplace:
+                for at in range(near.shape[0]):
+                    near[at] -= abs(value - landmarks[j, at])
+            else:
+                for at in range(near.shape[0]):
+                    near[at] -= 0.5 * (value - landmarks[j, at]) ** 2
+        for at in range(near.shape[0]):
+            near[at] = exp_negative(near[at])

@@ -99,9 +99,9 @@ class LevelForest:
     def n_classes(self) -> int:
         return len(self.parents)
 
-    @property
-    def n_parameters(self) -> int:
-        return sum(len(t) * (t.shape[1] - 1) for tables in self.log_tables for t in tables)
+    def n_parameters(self, classes: Codes) -> int:
+        """Return the number of free probabilities of some classes."""
+        return sum(len(t) * (t.shape[1] - 1) for k in classes for t in self.log_tables[k])
 
     @cached_property
     def orders(self) -> tuple[tuple[int, ...], ...]:

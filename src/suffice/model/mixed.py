@@ -64,8 +64,10 @@ class MixedModel(WrappedModel):
 
     @property
     def n_parameters(self) -> int:
-        slopes = 0 if self.coefficients is None else self.coefficients.size
-        return self.inner.n_parameters + slopes + self.levels.n_parameters
+        seen = np.flatnonzero(np.isfinite(self.log_priors))
+        slopes = self._slopes[np.unique(self.inner.group_of[seen])]
+        n_slopes = 0 if self.coefficients is None else slopes.size
+        return self.inner.n_parameters + n_slopes + self.levels.n_parameters(seen)
 
     @property
     def covariance_matrices(self) -> Floats:

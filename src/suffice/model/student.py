@@ -75,8 +75,9 @@ class StudentModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        k, d = self.offsets.shape
-        return int(k - 1 + k * d + len(self.shapes) * d * (d + 1) // 2)
+        seen, d = np.flatnonzero(np.isfinite(self.log_priors)), self.n_features
+        n_shapes = len(np.unique(self.group_of[seen]))
+        return len(seen) - 1 + len(seen) * d + n_shapes * d * (d + 1) // 2
 
     @property
     def covariance_matrices(self) -> Floats:

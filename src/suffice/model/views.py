@@ -1,6 +1,7 @@
 """Ways to see the rows before a Gaussian is fitted: plain, transformed, with further features."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -8,6 +9,11 @@ import numpy as np
 from suffice.linalg import unit_scale
 from suffice.power_transform import PowerTransform
 from suffice.typing import Codes, Floats
+
+_NEGLIGIBLE = 1e-4  # of the variance: directions that little else but noise would tell apart
+_FAR = 1e6  # standard deviations, beyond which no landmark is near
+_FEW = 10_000_000  # differences for which a compiler is not loaded
+_BLOCK = 128  # rows whose distances stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,12 +44,100 @@ class PowerTransformed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FourierFeatures:
-    """The features and random Fourier features: tied Gaussians there act as a kernel method.
+class KernelFeatures:
+    """The features, and a kernel at landmark rows: tied Gaussians there act as kernel methods.
 
-    The kernel is Gaussian, the same in all directions, or Laplace's exp(−Σ_j |z_j − z'_j| / ℓ),
-    which follows boundaries along the axes.
-    Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal ones).
+    The kernel is Gaussian, exp(−½ |z − z'|² / ℓ²), the same in all directions, or Laplace's
+    exp(−Σ_j |z_j − z'_j| / ℓ), which follows boundaries along the axes.
+    Williams & Seeger (2001), *NeurIPS* 13 (the Nyström method).
+    """
+
+    below: "View"
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+    landmarks: Floats  # rows in these units  (m, d)
+    mixing: Floats | None  # of what is near to what is uncorrelated  (m, D); None where not mixed
+    width: float  # of the kernel, in typical distances between rows
+    kernel: str = "Gaussian"
+    lifted = True
+    by_feature = False  # every landmark sees all features
+
+    @classmethod
+    def of(
+        cls, below: "View", x: Any, width: float, n: int, seed: int, kernel: str = "Gaussian"
+    ) -> Self:
+        """Return features of a kernel ``width`` typical distances wide, at n rows or fewer."""
+        rows, rng = below.apply(x), np.random.default_rng(seed)
+        centre, scale = rows.mean(0), kernel_scale(rows)
+        different = distinct_rows(rows)
+        chosen = rng.choice(different, min(n, len(different)), replace=False)
+        landmarks = (rows[chosen] - centre) / scale
+        found = cls(below, centre, scale, landmarks, None, width, kernel)
+        # k(x)ᵀ U e^−½ has the inner products k(x)ᵀ K⁻¹ k(x'), with K = U e Uᵀ between landmarks
+        e, u = np.linalg.eigh(found.nearness(landmarks))
+        kept = e > _NEGLIGIBLE * len(e)
+        # evenly mixed, all have about the same variance, as shrinkage to a diagonal expects
+        even = rng.choice([-1.0, 1.0], np.count_nonzero(kept))[:, None] * _cosines(kept.sum())
+        return replace(found, mixing=u[:, kept] / np.sqrt(e[kept]) @ even)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        kernel = f"{self.kernel} kernel of width {self.width:g}"
+        return f"{self.below.name} and a {kernel} at {len(self.landmarks)} rows"
+
+    @property
+    def length(self) -> float:
+        """ℓ: the width in units of z."""
+        d = len(self.centre)
+        # for Gaussian rows of unit scale, E|z − z'|² = 2 d and E Σ_j |z_j − z'_j| = 2 d / √π
+        typical = np.sqrt(2 * d) if self.kernel == "Gaussian" else 2 * d / np.sqrt(np.pi)
+        return float(self.width * typical)
+
+    def unmixed(self) -> Self:
+        """Return the features and the kernel itself, for models that do the mixing."""
+        return replace(self, mixing=None)
+
+    def nearness(self, z: Floats) -> Floats:
+        """Return the kernel between rows and landmarks, shape (n, m)."""
+        a, b = np.clip(z, -_FAR, _FAR) / self.length, self.landmarks / self.length
+        laplace = self.kernel == "Laplace"
+        if a.size * len(b) > _FEW or "numba" in sys.modules:
+            from suffice.model.kernels import fill_kernel
+
+            found = np.empty((len(a), len(b)))
+            fill_kernel(a, np.ascontiguousarray(b.T), laplace, found)
+            return found
+        if laplace:
+            return np.exp(-city_blocks(a, b))
+        # −½ |a − b|² = aᵀb − ½ |b|² − ½ |a|²
+        halves = [0.5 * np.einsum("ij,ij->i", each, each) for each in (a, b)]
+        return np.asarray(np.exp(a @ b.T - halves[1] - halves[0][:, None]))
+
+    def apply(self, x: Any) -> Floats:
+        """Return [z, k(z)] for each row, shape (n, d + D)."""
+        z = (self.below.apply(x) - self.centre) / self.scale
+        near = self.nearness(z)
+        return np.hstack([z, near if self.mixing is None else near @ self.mixing])
+
+
+def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
+    """Return Σ_j |x_j − l_j| for all rows and landmarks, shape (n, m)."""
+    found = np.zeros((len(rows), len(landmarks)))
+    apart = np.empty((_BLOCK, len(landmarks)))
+    for lo in range(0, len(rows), _BLOCK):
+        total = found[lo : lo + _BLOCK]
+        for own, theirs in zip(rows[lo : lo + _BLOCK].T, landmarks.T, strict=True):
+            each = np.subtract.outer(own, theirs, out=apart[: len(own)])
+            total += np.abs(each, out=each)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourierFeatures:
+    """The features and random Fourier features: what files of formats 1 and 2 have for kernels.
+
+    Rahimi & Recht (2007), *NeurIPS* 20.
     """
 
     below: "View"
@@ -55,44 +149,17 @@ class FourierFeatures:
     lifted = True
     by_feature = False  # every wave sees all features
 
-    @classmethod
-    def of(
-        cls, below: "View", x: Any, width: float, n: int, seed: int, kernel: str = "Gaussian"
-    ) -> Self:
-        """Return features of a kernel ``width`` typical distances wide."""
-        rows = below.apply(x)
-        centre, scale = rows.mean(0), kernel_scale(rows)
-        d, rng = rows.shape[1], np.random.default_rng(seed)
-        if kernel == "Laplace":
-            # frequencies are Cauchy, and E Σ_j |z_j − z'_j| = 2 d / √π for Gaussian rows
-            frequencies = rng.standard_cauchy((d, n)) / (width * 2 * d / np.sqrt(np.pi))
-        else:
-            blocks = [_orthogonal(d, rng) for _ in range(-(-n // d))]
-            # E|z − z'|² = 2 d for rows of unit scale
-            frequencies = np.hstack(blocks)[:, :n] / (width * np.sqrt(2 * d))
-        return cls(below, centre, scale, frequencies, width, kernel)
-
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return (
-            f"{self.below.name} and {2 * self.frequencies.shape[1]} random Fourier features of a "
-            f"{self.kernel} kernel of width {self.width:g}"
-        )
+        n, kernel = 2 * self.frequencies.shape[1], f"{self.kernel} kernel of width {self.width:g}"
+        return f"{self.below.name} and {n} random Fourier features of a {kernel}"
 
     def apply(self, x: Any) -> Floats:
         """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
         z = (self.below.apply(x) - self.centre) / self.scale
-        d, n = self.frequencies.shape
-        found = np.empty((len(z), d + 2 * n))
-        found[:, :d] = z
-        # cos φ = 2 / (1 + t²) − 1 and sin φ = t (1 + cos φ) with t = tan ½φ, the one call of three
-        # that NumPy has vector instructions for
-        t = np.tan(z @ (0.5 * self.frequencies))
-        one_more = 2.0 / (1.0 + t * t)
-        np.subtract(one_more, 1.0, out=found[:, d : d + n])
-        np.multiply(t, one_more, out=found[:, d + n :])
-        return found
+        phase = z @ self.frequencies
+        return np.hstack([z, np.cos(phase), np.sin(phase)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,13 +229,16 @@ class Softened:
 
 
 #: A map of rows (n, d) to (n, D).
-View: TypeAlias = Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened
+View: TypeAlias = (
+    Plain | PowerTransformed | KernelFeatures | FourierFeatures | PiecewiseLinear | Softened
+)
 
 
 #: The views, by the words that files know them by.
 VIEWS: dict[str, Any] = {
     "plain": Plain,
     "yeo-johnson": PowerTransformed,
+    "kernel": KernelFeatures,
     "fourier": FourierFeatures,
     "pieces": PiecewiseLinear,
     "softened": Softened,
@@ -190,7 +260,16 @@ def _half_range(rows: Floats) -> Floats:
     return np.where(((rows == low) | (rows == high)).all(0), (high - low) / 2, 0.0)
 
 
-def _orthogonal(d: int, rng: np.random.Generator) -> Floats:
-    """Return d orthogonal directions whose lengths are those of Gaussian vectors, (d, d)."""
-    q, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    return q * np.sqrt(rng.chisquare(d, size=d))
+def _cosines(n: int) -> Floats:
+    """Return the orthogonal matrix of the discrete cosine transform, (n, n)."""
+    at = np.arange(n)
+    found: Floats = np.sqrt(2 / n) * np.cos(np.pi / n * np.outer(at, at + 0.5))
+    found[0] = np.sqrt(1 / n)
+    return found
+
+
+def distinct_rows(x: Floats) -> Codes:
+    """Return the first of each set of equal rows, in their order: a kernel tells no more apart."""
+    direction = np.random.default_rng(0).standard_normal(x.shape[1])
+    _, first = np.unique((x - x[0]) / unit_scale(x.var(0)) @ direction, return_index=True)
+    return np.sort(first)

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.moments.scatter import (
     DiagonalScatter,
     FourthMoments,
@@ -46,9 +46,7 @@ def plan(
     storage: str, n_classes: int, n_features: int, *, fourth: bool | None
 ) -> tuple[Storage, bool]:
     """Return the storage to fill and whether fourth moments go with it."""
-    if storage not in STORAGES:
-        msg = f"storage must be one of {', '.join(map(repr, STORAGES))}, got {storage!r}"
-        raise InvalidParameterError(msg)
+    require_word(storage, STORAGES, "storage")
     affordable = "per-class" if n_classes * n_features**2 <= AFFORDABLE else "pooled"
     kept: Any = affordable if storage == "auto" else storage
     if fourth and kept != "per-class":

@@ -11,10 +11,10 @@ from suffice.table.foreign import (
     device_of,
     in_blocks,
     is_foreign,
-    is_on_cuda,
     namespace,
     placed,
     to_numpy,
+    triton_kernels,
 )
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_weights
@@ -39,10 +39,8 @@ def device_sums(
 
 
 def shared_sums(x: Any, a: Any, weight: Any, means: Any) -> tuple[Any, ...]:
-    """Return Σ p, Σ p z and Σ p z zᵀ of components, z = x − μ_r, and the log-likelihood.
-
-    p = w softmax(a) are the shares of components of log joint densities ``a`` (n, R) in rows.
-    """
+    """Return Σ p, Σ p z and Σ p z zᵀ of components, z = x − μ_r, and the log-likelihood."""
+    # p = w softmax(a) are the shares of components of log joint densities ``a`` (n, R) in rows
     xp = namespace(x)
     top = xp.max(a, axis=1, keepdims=True)
     e = xp.exp(a - top)
@@ -135,7 +133,7 @@ def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storag
     order, starts = xp.argsort(codes, stable=True), _class_starts(codes, n_classes)
     # the first row of each class; of a class without rows any row, which counts nothing
     shifts = xp.take(x, xp.take(order, xp.clip(starts[:-1], max=n - 1)), axis=0)
-    fused = _fused(x) if storage != "diagonal" else None
+    fused = triton_kernels(x, "moments") if storage != "diagonal" else None
     if fused is None or not fused.can_sum(x, n_classes):
         found = _tiled_sums(x, order, to_numpy(starts), shifts, weight, storage)
     else:
@@ -153,17 +151,6 @@ def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storag
     origin = to_numpy(shifts).astype(np.float64) * (to_numpy(weights) > 0)[:, None]
     means, low = two_sum(origin, to_numpy(offsets))
     return ChunkSums(to_numpy(weights), means, low, SCATTERS[storage](to_numpy(raw)), None)
-
-
-def _fused(x: Any) -> Any:
-    """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
-    if not is_on_cuda(x):
-        return None
-    try:
-        from suffice.moments import device_kernels
-    except ImportError:
-        return None
-    return device_kernels
 
 
 def _tiled_sums(
@@ -209,7 +196,7 @@ def _tiled_sums(
 
 def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
     """Return rows less the shift of their tile (T, height, d), and sums (T, d) where found."""
-    xp, fused, shape = namespace(x), _fused(x), (of.shape[0], height, x.shape[1])
+    xp, fused, shape = namespace(x), triton_kernels(x, "moments"), (of.shape[0], height, x.shape[1])
     if fused is not None:
         z, parts = map(xp.from_dlpack, fused.shifted_rows(x, rows, shifts, of, height))
         parts = xp.reshape(parts, (shape[0], -1, shape[2]))

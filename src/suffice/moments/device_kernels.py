@@ -43,10 +43,8 @@ def class_sums(x: Any, order: Any, starts: Any, shifts: Any, weight: Any) -> tup
 
 
 def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
-    """Return some rows of x, each less the shift of its tile of so many rows, (m, d).
-
-    The second value holds the sum of each sixteen of them, (m / 16, d).
-    """
+    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
+    # the second value holds the sum of each sixteen of them, (m / 16, d)
     x, rows, shifts, of = map(torch.from_dlpack, (x, rows, shifts, of))
     m, d = len(rows), x.shape[1]
     z, sums = (torch.empty((k, d), dtype=x.dtype, device=x.device) for k in (m, m // 16))

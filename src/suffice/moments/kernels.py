@@ -155,11 +155,9 @@ def weigh(tile, w, rows, lanes, out):
 def class_chunk(
     x, codes, w, lo, hi, block, by_column, weights, shifts, sums, squares, grams, thirds, fourths
 ):
-    """Sum rows lo … hi−1 about a shift per class; the number returned means nothing.
-
-    ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams``, ``thirds`` and
-    ``fourths`` (K, D, D; D a multiple of 4), the empty ones are not collected.
-    """
+    """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
+    # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams``, ``thirds`` and
+    # ``fourths`` (K, D, D; D a multiple of 4), the empty ones are not collected.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))

@@ -12,7 +12,7 @@ import numpy as np
 from suffice.errors import FeatureMismatchError, ForgetError, warn
 from suffice.linalg import EPS
 from suffice.moments.collect import ratio, two_sum
-from suffice.moments.scatter import FourthMoments, by_column
+from suffice.moments.scatter import DiagonalScatter, FourthMoments, by_column
 from suffice.power_transform import PowerTransform
 from suffice.table.labels import union
 from suffice.table.matrix import column_name
@@ -129,17 +129,59 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
     places = m.schema.places_in(schema)
     here = np.flatnonzero(places >= 0)
     np.add.at(change, (places[here], here), 1.0)
-    refilled = False
-    for j, (own, wanted) in enumerate(zip(m.schema.numbers, schema.numbers, strict=True)):
-        if own.fill is not None and wanted.fill is not None:
-            # x filled by c' instead of c:  x' = x + (c' − c) · [x is missing]
-            hole = m.schema.n_numbers + int(np.searchsorted(m.schema.filled, j))
-            change[j, hole] = wanted.fill - own.fill
-            refilled = refilled or wanted.fill != own.fill
     power = m.power and m.power.select(here).among(places[here], schema.n_features)
-    named: Any = {"feature_names": schema.feature_names, "schema": schema, "power": power}
-    found = replace(mapped(m, change), patterns=m.patterns and m.patterns.mapped(change), **named)
-    return replace(found, fourth=None) if refilled else found
+    # x filled by c' instead of c:  x' = x + (c' − c) · [x is missing]
+    at, holes = m.schema.filled, slice(m.schema.n_numbers, m.schema.first_level)
+    fills = schema.fills[np.searchsorted(schema.filled, places[at])]
+    own = fills_of(m.schema, m.power)
+    moved = fills_of(m.schema.with_fills(fills), m.power) - own
+    change[places[at], range(holes.start, holes.stop)] = moved
+    found = mapped(m, change)
+    scatter, empty = found.scatter, m.weights[:, None] * m.means[:, holes]
+    if isinstance(scatter, DiagonalScatter):
+        # Σ w (x − μ)(h − p) = w p (c − μ) of the indicator h of empty cells, in class k
+        squares, shares = m.diagonals @ np.square(change).T, found.means[:, schema.n_numbers :]
+        squares[:, places[at]] += 2 * moved * empty * (own - m.means[:, at] - m.means_low[:, at])
+        squares[:, schema.n_numbers :] = m.weights[:, None] * shares * (1 - shares)
+        scatter = DiagonalScatter(squares)
+    if m.power is not None and found.log_slopes is not None:
+        steep = m.power.select(at).log_slopes(np.stack([m.schema.fills, fills]))
+        found.log_slopes[:, places[at]] += empty * (steep[1] - steep[0])
+    return replace(
+        found,
+        feature_names=schema.feature_names,
+        schema=schema,
+        power=power,
+        scatter=scatter,
+        fourth=None if moved.any() else found.fourth,
+        patterns=m.patterns and m.patterns.mapped(change),
+    )
+
+
+def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
+    """Return what stands in the empty cells of filled numbers, in the units of sums, (h,)."""
+    own = power and power.select(schema.filled)
+    return schema.fills if own is None else own.apply(schema.fills[None])[0]
+
+
+def mean_filled(*parts: Moments, sign: float = 1.0) -> Sequence[Moments]:
+    """Return aligned moments whose empty cells hold the mean of their sum, or of a − b."""
+    schema, power = parts[0].schema, parts[0].power
+    if schema is None or not len(schema.filled):
+        return parts
+    at, own = schema.filled, fills_of(schema, power)
+    gaps, seen, largest = np.zeros(len(at)), np.zeros(len(at)), np.abs(own)
+    for m, s in zip(parts, (1.0, sign), strict=False):
+        # cells filled by c add nothing:  Σ w (x − c) is that of observed ones
+        gaps += s * m.weights @ ((m.means[:, at] - own) + m.means_low[:, at])
+        seen += s * m.weights @ (1 - m.means[:, schema.n_numbers : schema.first_level])
+        largest = np.maximum(largest, np.abs(m.means[:, at]).max(0, initial=0.0))
+    moved = np.where(seen > 1e-9 * parts[0].total_weight, ratio(gaps, seen), 0.0)
+    if np.all(np.abs(moved) <= ROUNDING * largest):
+        return parts
+    fills = (own + moved)[None]
+    filled = schema.with_fills((power.select(at).inverse(fills) if power else fills)[0])
+    return [under_schema(m, filled) for m in parts]
 
 
 def mapped(m: Moments, change: Floats) -> Moments:
@@ -224,7 +266,6 @@ def _check_features(a: Moments, b: Moments) -> None:
 
 
 def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> None:
-    """Refuse moments of rows that went through different transforms."""
     if (a is None) != (b is None):
         raise FeatureMismatchError(
             "cannot merge moments of transformed rows with moments of plain ones: collect both "

@@ -13,10 +13,9 @@ import numpy as np
 from suffice import archive
 from suffice.errors import MissingStatisticsError
 from suffice.linalg import resolved
-from suffice.moments import device
+from suffice.moments import device, merging
 from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
-from suffice.moments.merging import aligned, check_held, columns_of, merged, without, without_gone
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.scatter import FourthMoments, Scatter
 from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
@@ -155,7 +154,7 @@ class Moments:
     def _total(cls, labels: Labels, names: Any, parts: Iterable[ChunkSums]) -> Moments:
         none = np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):  # told afterwards, by row and column
-            return functools.reduce(merged, (cls(labels, names, none, *p) for p in parts))
+            return functools.reduce(merging.merged, (cls(labels, names, none, *p) for p in parts))
 
     @classmethod
     def of_table(
@@ -199,13 +198,13 @@ class Moments:
             refuse_vanishing(table, total)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
-        return replace(total, counts=seen.astype(np.intp), schema=table.schema)
+        total = replace(total, counts=seen.astype(np.intp), schema=table.schema)
+        return total if with_fourth else merging.mean_filled(total)[0]
 
     @classmethod
     def _incomplete(
         cls, table: Table, storage: str, power: PowerTransform | None, limit: int | None
     ) -> Moments:
-        """Return the sums of rows with empty cells."""
         blank = cls.of_table(table.take(slice(0)), storage=storage, fourth=False)
         weights, w = table.class_weights, table.weight
         seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
@@ -323,12 +322,13 @@ class Moments:
 
     def select(self, columns: Sequence[int] | Codes) -> Moments:
         """Return the sums of some features only, by position; they are plain numbers then."""
-        return columns_of(self, np.asarray(columns, np.intp))
+        return merging.columns_of(self, np.asarray(columns, np.intp))
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        return combined(*aligned(self, other), 1.0)
+        a, b = merging.mean_filled(*merging.aligned(self, other))
+        return combined(a, b, 1.0)
 
     def __radd__(self, other: Any) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -337,11 +337,11 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        total, part = aligned(self, other)
-        check_held(total, part)
+        total, part = merging.mean_filled(*merging.aligned(self, other), sign=-1.0)
+        merging.check_held(total, part)
         if total.patterns is None and part.patterns is None:
-            return without(total, part)
-        return without_gone(combined(total, part, -1.0))  # each pattern is checked there
+            return merging.without(total, part)
+        return merging.without_gone(combined(total, part, -1.0))  # each pattern is checked there
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""

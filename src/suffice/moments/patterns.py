@@ -27,6 +27,7 @@ from suffice.moments.merging import aligned, by_class, mapped, merged, placed, t
 from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode
+from suffice.table.sampling import places_within
 from suffice.typing import Codes, Flags, Floats, Labels
 
 if TYPE_CHECKING:
@@ -363,7 +364,8 @@ def _regrouped(cells: Moments, keys: Labels) -> Moments:
     pairs = PerClassScatter(cells.scatters * (seen[:, :, None] & seen[:, None, :]))
     means: Any = {"means": cells.means * seen, "means_low": cells.means_low * seen}
     cells = replace(cells, scatter=pairs, **means)
-    total, turn = placed(taken(cells, np.zeros(0, np.intp)), labels), _rank(code)
+    total = placed(taken(cells, np.zeros(0, np.intp)), labels)
+    turn = places_within(code, np.arange(len(code)))
     for r in range(int(turn.max(initial=-1)) + 1):
         part = replace(taken(cells, turn == r), classes=keys[turn == r])
         total = merged(total, placed(part, labels))
@@ -484,14 +486,7 @@ def _difference(total: Table, part: Table) -> tuple[Table, Table]:
     of_total, of_part = ids[: total.n_rows], ids[total.n_rows :]
     n = int(ids.max(initial=-1)) + 1
     common = np.minimum(np.bincount(of_total, minlength=n), np.bincount(of_part, minlength=n))
-    rest, unfound = (_rank(each) >= common[each] for each in (of_total, of_part))
+    rest, unfound = (
+        places_within(each, np.arange(len(each))) >= common[each] for each in (of_total, of_part)
+    )
     return total.take(rest), part.take(unfound)
-
-
-def _rank(ids: Codes) -> Codes:
-    """Return how many equal numbers stand before each."""
-    order = np.argsort(ids, kind="stable")
-    starts = np.searchsorted(ids[order], ids[order])
-    rank = np.empty(len(ids), np.intp)
-    rank[order] = np.arange(len(ids)) - starts
-    return rank

@@ -170,12 +170,11 @@ def figure(
     *looks: str, of: Callable[..., Any] | None = None, size: tuple[float, float] = SIZE,
     projection: Literal["3d"] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., Axes]]:  # fmt: skip
-    """Turn a function that draws on a canvas into one that makes the canvas and returns axes.
-
-    To its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to its
-    documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of`` reads
-    its own parameters, the first ones of the figure, as what is drawn, one value with classes.
-    """
+    """Turn a function that draws on a canvas into one that makes the canvas and returns axes."""
+    # to its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to
+    # its documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of``
+    # reads its own parameters, the first ones of the figure, as what is drawn, one value with
+    # classes.
     asked_for = (*looks, "theme", "ax")
     read = list(inspect.signature(of).parameters.values()) if of else []
 

@@ -12,7 +12,7 @@ from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
-from suffice.plots.plane import Plane, around, feature_index, mesh, plane_for
+from suffice.plots.plane import Plane, around, feature_places, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import mixed
 from suffice.table.labels import code_of
@@ -48,7 +48,7 @@ def class_densities(
     >>> class_densities(sf.QDA().fit(X, y), X, y, feature=2).get_xlabel()
     'x₃'
     """
-    j = feature_index(fitted.names, feature)
+    (j,) = feature_places(fitted.names, [feature])
     model, rows = _marginal(fitted, [j])
     codes = None if y is None else fitted.codes(y)
     factors = np.asarray(model.priors) if weighted else np.ones(len(canvas.looks))
@@ -113,7 +113,7 @@ def density_contours(
     >>> density_contours(sf.QDA().fit(X, y), X, y, features=(2, 3)).get_ylabel()
     'x₄'
     """
-    axes = [feature_index(fitted.names, feature) for feature in features]
+    axes = feature_places(fitted.names, features)
     xs, ys, densities, _ = _over(fitted, axes, 0.3, resolution)
     inside = np.zeros((resolution, resolution), bool)
     for look, density in zip(canvas.looks, np.moveaxis(densities, -1, 0), strict=True):
@@ -155,7 +155,7 @@ def density_surface(
     >>> density_surface(sf.QDA().fit(X, y), X, features=(2, 3)).get_zlabel()
     'density'
     """
-    axes = [feature_index(fitted.names, feature) for feature in features]
+    axes = feature_places(fitted.names, features)
     xs, ys, densities, priors = _over(fitted, axes, 0.15, resolution)
     joint = priors * densities
     colours = np.array([to_rgb(look.colour) for look in canvas.looks])

@@ -102,10 +102,8 @@ def wrong_entry(canvas: Canvas, wrong: Any) -> list[tuple[Any, str]]:
 
 
 def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
-    """Draw the rows of each of few classes as ticks in a row of its own, below zero.
-
-    The axes, which reach up to ``top``, are given room for it.
-    """
+    """Draw the rows of each of few classes as ticks in a row of its own, below zero."""
+    # the axes, which reach up to ``top``, are given room for it
     if len(canvas.looks) > FEW_CLASSES:
         return
     share = RUG * (len(canvas.looks) + 0.7)

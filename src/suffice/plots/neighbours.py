@@ -140,11 +140,9 @@ def neighbour_curve(
     X: Any, y: Any, neighbours: Any = None, *, weights: str = "uniform", folds: int = 10,
     random_state: int = 0,
 ) -> NeighbourCurve:  # fmt: skip
-    """Return the error of k-nearest-neighbour voting for every k, by cross-validation.
-
-    Neighbours are searched once for each fold, and every k votes with the first k of them.
-    Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
-    """
+    """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""
+    # neighbours are searched once for each fold, and every k votes with the first k of them. Cover
+    # & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))
     splits = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     pairs = list(splits.split(x, codes))

@@ -13,7 +13,7 @@ from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, many_axes, write_legend
 from suffice.plots.inputs import Fitted
-from suffice.plots.plane import around, feature_index
+from suffice.plots.plane import around, feature_places
 from suffice.plots.style import Theme
 from suffice.table.labels import codes_of
 from suffice.table.table import Table
@@ -58,7 +58,7 @@ def _grid(
 def _chosen(names: tuple[str, ...], rows: Floats, codes: Codes, features: Any) -> list[int]:
     """Return the places of the features asked for, or of those that separate classes most."""
     if features is not None:
-        return [feature_index(names, feature) for feature in features]
+        return feature_places(names, features)
     if len(names) <= MOST_FEATURES:
         return list(range(len(names)))
     ratio = separation(Moments.of(rows, codes, storage="diagonal"))

@@ -1,6 +1,7 @@
 """A line or a plane through feature space, and what a classifier predicts on it."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -12,6 +13,7 @@ from suffice import errors
 from suffice.estimators.gaussian import LDA
 from suffice.model.geometry.hyperplanes_and_quadrics import Boundary, Hyperplane, Quadric
 from suffice.plots.inputs import Fitted
+from suffice.table.matrix import column_position
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
 
@@ -34,7 +36,7 @@ class Plane:
     @classmethod
     def of_features(cls, fitted: Fitted, features: Any, at: Any = None) -> Self:
         """Return the plane of one or two features, the others held at ``at`` (d,)."""
-        axes = [feature_index(fitted.names, feature) for feature in features]
+        axes = feature_places(fitted.names, features)
         if not 1 <= len(set(axes)) == len(axes) <= 2:
             msg = f"features={features!r}: expected one feature or two different ones"
             raise errors.InvalidParameterError(msg)
@@ -111,15 +113,9 @@ def mesh(xs: Floats, ys: Floats) -> Floats:
     return np.stack([x.ravel(), y.ravel()], axis=1)
 
 
-def feature_index(names: tuple[str, ...], feature: Any) -> int:
-    """Return the place of a feature given by place or by name."""
-    if isinstance(feature, str):
-        if feature in names:
-            return names.index(feature)
-    elif 0 <= feature < len(names):
-        return int(feature)
-    msg = f"no feature {feature!r}: there are {len(names)}, {list(names[:12])}"
-    raise errors.FeatureMismatchError(msg)
+def feature_places(names: tuple[str, ...], features: Iterable[Any]) -> list[int]:
+    """Return the places of features given by place or by name."""
+    return [column_position(feature, names, len(names), "feature") for feature in features]
 
 
 def _discriminant_space(fitted: Fitted, y: Any) -> Any:

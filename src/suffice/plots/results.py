@@ -234,10 +234,8 @@ _PANELS = {"error": "error on test rows", "log_loss": "log-loss on test rows"}
 
 
 def learning_curves(result: LearningCurve, theme: Theme) -> Any:
-    """Return two axes: error and log-loss by the number of rows, bands of one standard error.
-
-    Generative members have full lines, discriminative ones are dashed.
-    """
+    """Return two axes: error and log-loss by the number of rows, bands of one standard error."""
+    # generative members have full lines, discriminative ones are dashed
     with many_axes(theme, SIZE, (1, 2), [curve.name for curve in result.curves]) as (cells,):
         style = cells[0].style
         for cell, metric in zip(cells, _PANELS, strict=True):

@@ -112,10 +112,8 @@ class Look:
 
 
 def looks_of(labels: Iterable[Any]) -> tuple[Look, ...]:
-    """Return the look of each class, by its place; the first 208 differ in colour or marker.
-
-    Okabe & Ito (2008), *Color Universal Design*.
-    """
+    """Return the look of each class, by its place; the first 208 differ in colour or marker."""
+    # Okabe & Ito (2008), *Color Universal Design*
     parts: Any = (COLOURS, MARKERS, LINES, HATCHES)
     plain = np.asarray(labels).tolist()
     return tuple(

@@ -91,16 +91,19 @@ def check_dims(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
         check_field(name, arrays[name], shape, finite=finite)
 
 
-_NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1
+# of settings in formats 1 and 2
+_NAMES = {"transform": "power"} | dict.fromkeys(("waves", "fourier_features"), "kernel_features")
 
 
 def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
     """Return header and arrays of any format as this version writes them.
 
-    In format 1 the temperature was a factor of the scores, and an average a kind of its own.
+    In format 1 the temperature was a factor of the scores, and an average a kind of its own; up
+    to format 2 averages had random Fourier features, which kernels have replaced.
     """
     if header["format"] > 1 or header["suffice"] == "moments":
-        return header, arrays
+        known = header.get("parameters")
+        return header | ({"parameters": _named(known)} if isinstance(known, dict) else {}), arrays
     new = {**header, "suffice": KIND if header["suffice"] == "auto" else header["suffice"]}
     for name in ("parameters", "chosen", "best"):
         if isinstance(new.get(name), dict):
@@ -111,8 +114,12 @@ def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
     return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
 
 
+def _named(settings: Fields) -> dict[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in settings.items()}
+
+
 def _renamed(settings: Fields) -> dict[str, Any]:
-    new = {_NAMES.get(name, name): value for name, value in settings.items()}
+    new = _named(settings)
     if new.get("kind") == "waves":
         new["kind"] = "fourier"
     if isinstance(new.get("__pairs__"), list):

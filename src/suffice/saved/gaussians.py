@@ -1,8 +1,8 @@
 """Gaussian classifiers in files, and averages of them: moments, and what was chosen."""
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from suffice.model import DiagonalCovariance, FullCovariance, GaussianModel
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
 from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
-from suffice.model.views import VIEWS, Plain, PowerTransformed, View
+from suffice.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
 from suffice.power_transform import PowerTransform
@@ -116,10 +116,10 @@ def averaged_state(auto: Any) -> State:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    seen = [_state(view, VIEWS) for view in views.values()]
+    seen = [_state(_kept_view(view), VIEWS) for view in views.values()]
     gaussians = [m for m in auto.members_ if m.moments is not None]
     sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
-    others = {m.candidate.name: m.model for m in auto.members_ if m.moments is None}
+    others = {_named(m.candidate): m.model for m in auto.members_ if m.moments is None}
     outsiders = {name: _outsider(name, model) for name, model in others.items()}
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
     chosen = {name: getattr(best, name) for name in ("pooling", "shrinkage", "tied", "temperature")}
@@ -146,13 +146,26 @@ def averaged_state(auto: Any) -> State:
 
 
 def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
-    gaussian = hasattr(c, "recipe")
-    who = {"view": numbers[id(c.view)]} | ({} if gaussian else {"outsider": c.name})
+    gaussian, kernel = hasattr(c, "recipe"), isinstance(c.view, KernelFeatures)
+    who: dict[str, Any] = {"view": numbers[id(c.view)]}
+    if kernel or not gaussian:
+        who["linear" if gaussian else "outsider"] = _named(c)
     return who | {name: float(getattr(c, name)) for name in (_RECIPE if gaussian else ()) + _JUDGED}
 
 
-def _outsider(name: str, model: TemperedModel) -> State:
-    """Return how a member that is no Gaussian is kept; raise where we do not know its parts."""
+def _named(candidate: Any) -> str:
+    """Return the name of a candidate that is kept as it is, not as moments."""
+    return str(getattr(candidate, "name", None) or candidate.describe())
+
+
+def _kept_view(view: View) -> View:
+    return view.unmixed() if isinstance(view, KernelFeatures) else view
+
+
+def _outsider(name: str, model: Any) -> State:
+    """Return how a member is kept as it is; raise where we do not know its parts."""
+    if isinstance(model, LinearModel):
+        return {"kind": "linear", "doubt": 0.0}, _state(model, OUTSIDERS)[1]
     if type(model.inner) not in OUTSIDERS.values():
         raise InvalidParameterError(
             f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
@@ -191,6 +204,8 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
         if "outsider" in choice:
             inner, doubt = outsiders[choice["outsider"]]
             model: Any = TemperedModel(inner, float(t), doubt, arrays["frequencies"])
+        elif "linear" in choice:
+            model = replace(cast(LinearModel, outsiders[choice["linear"]][0]), temperature=float(t))
         else:
             recipe = recipe_of(view, *(choice[name] for name in _RECIPE))
             model = recipe.estimate(sums[choice["view"]], quiet=True).with_temperature(t)

@@ -16,9 +16,16 @@ from suffice.discriminative.logistic_loss import symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.model import ClassModel
-from suffice.model.averaged import ForeignModel, Outsider, TemperedModel, Trees, doubted
+from suffice.model.averaged import (
+    ForeignModel,
+    Outsider,
+    TemperedModel,
+    Trees,
+    doubted,
+    over_kernels,
+)
 from suffice.model.linear import LinearModel
-from suffice.model.views import Plain, Softened, View
+from suffice.model.views import KernelFeatures, Plain, Softened, View
 from suffice.moments import Moments
 from suffice.search.losses_and_temperatures import Verdicts, best_temperature, judged_scores
 from suffice.search.training import Cells, HeldOut
@@ -119,8 +126,8 @@ class Member:
     """A candidate that was kept, and its model of all rows."""
 
     candidate: Any
-    model: ClassModel | TemperedModel
-    moments: Moments | None = None  # of the rows as a Gaussian sees them
+    model: ClassModel | TemperedModel | LinearModel
+    moments: Moments | None = None  # of the rows, where the model is estimated from them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,8 +253,10 @@ class Candidate:
         return cls(view, recipe, 1.0, np.nan, np.nan, np.nan, weight=1.0)
 
     def fitted(self, moments: Moments) -> Member:
-        model = self.recipe.estimate(moments, quiet=True)
-        return Member(self, model.with_temperature(self.temperature), moments)
+        model = self.recipe.estimate(moments, quiet=True).with_temperature(self.temperature)
+        if isinstance(self.view, KernelFeatures):
+            return Member(self, over_kernels(self.view, model))
+        return Member(self, model, moments)
 
     def describe(self) -> str:
         return (

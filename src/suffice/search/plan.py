@@ -10,12 +10,13 @@ import numpy as np
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import is_open
 from suffice.model.views import (
-    FourierFeatures,
+    KernelFeatures,
     PiecewiseLinear,
     Plain,
     PowerTransformed,
     Softened,
     View,
+    distinct_rows,
 )
 from suffice.power_transform import PowerTransform
 from suffice.progress import Progress
@@ -39,10 +40,11 @@ from suffice.validation.folds import Folds
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
-FOURIER_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
+KERNEL_SHRINKAGES = (0.0005, 0.003, 0.02, 0.1, 0.4)
 SOFTNESS = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
-WIDTH, LAPLACE_WIDTH = 0.4, 0.8
-N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
+WIDTH, LAPLACE_WIDTH = 0.6, 0.5
+N_LANDMARKS, N_PIECES = 200, 300
+FEWEST_DISTINCT = 40  # rows, under which no kernel is tried
 MOST_ROWS = 6_000
 MOST_TRIAL_ROWS = 3_000
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
@@ -102,12 +104,12 @@ class Grid:
 
 
 def chosen(
-    table: Table, *, fourier_features: bool, n_kept: int, seed: int, members: Mapping[str, Learner]
+    table: Table, *, kernel_features: bool, n_kept: int, seed: int, members: Mapping[str, Learner]
 ) -> tuple[list[Candidate | OutsideCandidate], tuple[Member, ...], str]:
     """Return the best candidates, those that count, fitted to all rows, and the effort in words."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
-    grids = _grids(table, rows, effort, seed, lifted=fourier_features)
+    grids = _grids(table, rows, effort, seed, lifted=kernel_features)
     cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
     found = judged(cells, grids, n_kept, members)
     said = effort.describe(rows.n_rows)
@@ -130,12 +132,11 @@ def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool
     plain = [Grid(view, Recipe.parse(), points) for view in views]
     softer = [Softened.of(power, rows.x, share) for share in SOFTNESS]
     plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
-    n = min(N_FREQUENCIES, n_distinct(rows.x) // 4)
-    if not lifted or n < FEWEST_FREQUENCIES:
+    if not lifted or len(distinct_rows(rows.x)) < FEWEST_DISTINCT:
         return plain
     trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
-    tied = Recipe.parse(tied=True), ((1.0, np.array(FOURIER_SHRINKAGES)),)
-    added = [Grid(view, *tied) for view in lifted_views(power, trial.x, n, seed)]
+    tied = Recipe.parse(tied=True), ((1.0, np.array(KERNEL_SHRINKAGES)),)
+    added = [Grid(view, *tied) for view in lifted_views(power, trial.x, seed)]
     if trial.n_rows < rows.n_rows:
         few = [replace(grid, points=grid.points[::2]) for grid in plain]
         halves = Cells.of(trial, stratified_folds(trial.codes, 2, seed))
@@ -143,17 +144,11 @@ def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool
     return [*plain, *added]
 
 
-def n_distinct(x: Any) -> int:
-    """Return how many different rows there are: features of a kernel tell no more apart."""
-    direction = np.random.default_rng(0).standard_normal(x.shape[1])
-    return len(np.unique((x - x[0]) @ direction))
-
-
-def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
-    """Return views with n random frequencies, round and along the axes, and with broken lines."""
-    round_ = FourierFeatures.of(below, x, WIDTH, n, seed)
-    along_axes = FourierFeatures.of(below, x, LAPLACE_WIDTH, n, seed, "Laplace")
-    broken = [PiecewiseLinear.of(x, 2 * n)] if len(x) >= FEW_ROWS else []
+def lifted_views(below: View, x: Any, seed: int) -> list[View]:
+    """Return views with kernels, round and along the axes, and with broken lines."""
+    round_ = KernelFeatures.of(below, x, WIDTH, N_LANDMARKS, seed)
+    along_axes = KernelFeatures.of(below, x, LAPLACE_WIDTH, N_LANDMARKS, seed, "Laplace")
+    broken = [PiecewiseLinear.of(x, N_PIECES)] if len(x) >= FEW_ROWS else []
     return [round_, along_axes, *broken]
 
 

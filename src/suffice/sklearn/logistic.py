@@ -135,7 +135,6 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         return 0.0 if penalty is None else 1 / self.C
 
     def _warn(self) -> None:
-        """Warn of what scikit-learn warns of."""
         named, ratio, is_named = self.penalty, self.l1_ratio, self.penalty != "deprecated"
         recent = type(self)().penalty == "deprecated"  # l1_ratio and C are in its place
         one = {"l1": 1, "l2": 0}.get(named, ratio)

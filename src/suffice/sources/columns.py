@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from suffice.errors import (
 )
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.sources.spelling import numbers_in
-from suffice.table.mixed import Levels, category_of, is_free_text, levels_of
+from suffice.table.mixed import Levels, category_of, is_free_text, levels_of, twins
 from suffice.table.schema import MOST_LEVELS, Category, Column, Number, Schema
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes
@@ -157,10 +158,11 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
     _check_target(sample.get_column(target), source.label)
-    for name in [name for name in wanted if name in (target, *said.ignore)][:1]:
-        also = "the target" if name == target else "one to leave out"
-        msg = f"{source.label}: column {name!r} is named as a feature, and as {also}: name it once"
-        raise InvalidInputError(msg)
+    others = {**dict.fromkeys(said.ignore, "one to leave out"), target: "the target"}
+    for at, name in enumerate(wanted):
+        if name in others or name in wanted[:at]:
+            also = f"a feature, and as {others.get(name, 'a feature again')}: name it once"
+            raise InvalidInputError(f"{source.label}: column {name!r} is named as {also}")
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)
@@ -174,7 +176,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
         features, schema = [c.name for c in columns], _schema_of(columns)
     else:
         features, schema = said.features, _schema_of_named(sample, said, source.label)
-    kept = tuple(name for name in ids if name not in features)
+    kept = tuple(dict.fromkeys(name for name in ids if name not in features))
     words = _words(source, said.schema)
     return Roles(tuple(features), target, said.weight, kept, schema, said.holes, words)
 
@@ -199,7 +201,8 @@ def roles_for_predicting(
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
     words = _words(source, schema)
-    return Roles(tuple(features), None, None, tuple(kept), schema, keep.holes, words)
+    kept = tuple(dict.fromkeys(kept))
+    return Roles(tuple(features), None, None, kept, schema, keep.holes, words)
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
@@ -369,6 +372,9 @@ def _check_target(column: pl.Series, label: str) -> None:
         found = "has another value in every row, like an id: name the column of the classes"
     if found:
         raise InvalidInputError(f"{label}: the target {column.name!r} {found}")
+    labels = values.cast(pl.String).unique().sort() if kind == TEXT else ()
+    for twin, one in islice(twins(labels), 1):
+        warn(f"{column.name!r}: labels {twin!r} and {one!r} differ only by blanks or case")
 
 
 def _learnt_from(
@@ -390,7 +396,7 @@ def _learnt_from(
     dates = [c.name for c in columns if is_date(sample.get_column(c.name).dtype)]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
-    left_out |= {"ids": list(ids)} if ids else {}
+    left_out |= {"ids": list(dict.fromkeys(ids))} if ids else {}
     told = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not columns:
         what = "" if said.categories else "of numbers "

@@ -16,15 +16,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
 from suffice.sources.file_bytes import decoder_of, is_packed, pieces_in, text_rows
-from suffice.sources.source import (
-    SAMPLE_CELLS,
-    SAMPLE_ROWS,
-    Scan,
-    TextStyle,
-    copy_of,
-    exactly,
-    reading_of,
-)
+from suffice.sources.source import Scan, TextStyle, copy_of, exactly, reading_of, rows_sampled
 from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins
 from suffice.text.lists import quoted
 
@@ -266,9 +258,8 @@ class TextTable:
 
 def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFrame:
     """Return the first rows of a file, or of a head that is all there is, as text."""
-    n_rows = min(SAMPLE_ROWS, max(SAMPLE_CELLS // len(layout.names), 100))
-    options = {**layout.options, "schema": dict.fromkeys(layout.names, pl.String), "n_rows": n_rows}
-
+    options = {**layout.options, "schema": dict.fromkeys(layout.names, pl.String)}
+    options["n_rows"] = rows_sampled(len(layout.names))
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
             rows = text_rows(pieces_in(table) if table else [head, b""], layout, label)

@@ -216,20 +216,26 @@ def _names(entries: Sequence[Entry]) -> list[str]:
 
 def are_files(data: Any) -> bool:
     """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
-    names = [data] if isinstance(data, (str, Path)) else data
-    return isinstance(names, (list, tuple)) and all(
-        isinstance(name, (str, Path))
-        and not is_database(name)
-        and (is_url(name) or has_magic(str(name)) or Path(name).exists())
+    names = _named(data)
+    return bool(names) and all(
+        not is_database(name) and (is_url(name) or has_magic(str(name)) or Path(name).exists())
         for name in names
     )
+
+
+def _named(data: Any) -> Sequence[str | Path]:
+    """Return the names that data are given by; none where these are rows or sums."""
+    names = [data] if isinstance(data, (str, Path)) else data
+    known = isinstance(names, (list, tuple)) and all(isinstance(n, (str, Path)) for n in names)
+    return names if known else ()
 
 
 def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
     if partition == "" or (partition is None and not are_files(data)):
-        if isinstance(data, (str, Path)) and Path(data).suffix and not is_database(data):
-            raise InvalidInputError(f"there is no file {str(data)!r}: check the path")
+        for name in _named(data):
+            if Path(name).suffix and not are_files(name) and not is_database(name):
+                raise InvalidInputError(f"there is no file {str(name)!r}: check the path")
         raise InvalidParameterError("the rows come without a name: name their partition")
     if partition is not None:
         return {partition: data}
@@ -249,8 +255,7 @@ def partition_of(path: str) -> str:
 
 
 def _paths(data: Any) -> list[str]:
-    names = [data] if isinstance(data, (str, Path)) else data
-    return sorted({str(path) for name in names for path in paths_of(str(name))})
+    return sorted({str(path) for name in _named(data) for path in paths_of(str(name))})
 
 
 @lru_cache(1 << 16)

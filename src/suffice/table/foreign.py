@@ -1,6 +1,8 @@
 """Arrays of other libraries, such as PyTorch or CuPy: where they lie, to NumPy and back."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +26,12 @@ def is_on_device(x: Any) -> bool:
     return is_foreign(x) and x.__dlpack_device__()[0] not in _HOST
 
 
-def is_on_cuda(x: Any) -> bool:
-    """Return whether x is an array in the memory of a GPU of NVIDIA's."""
-    return is_foreign(x) and x.__dlpack_device__()[0] == _CUDA
+def triton_kernels(x: Any, room: str) -> Any:
+    """Return the kernels of a room, where x lies on a GPU of NVIDIA's and there is Triton."""
+    if is_foreign(x) and x.__dlpack_device__()[0] == _CUDA:
+        with suppress(ImportError):
+            return import_module(f"suffice.{room}.device_kernels")
+    return None
 
 
 def namespace(x: Any) -> Any:

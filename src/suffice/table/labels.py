@@ -162,6 +162,15 @@ def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
     return position(label, positions(classes), where=where)
 
 
+def two_codes(label_a: Any, label_b: Any, classes: Any) -> tuple[int, int]:
+    """Return the codes of two labels, which must be two."""
+    known = positions(classes)
+    a, b = (position(label, known, where="the call") for label in (label_a, label_b))
+    if a == b:
+        raise InvalidInputError(f"name two different classes, not {label_a!r} twice")
+    return a, b
+
+
 def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class."""
     found, known = np.asarray(labels), np.asarray(classes)

@@ -1,6 +1,6 @@
 """Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +89,8 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
 
 def _described(name: str, value: Any, missing: str) -> Column:
     if not isinstance(value, Levels):
-        known = value[~np.isnan(value)] if missing == "indicator" else value
-        return Number(name, float(np.mean(known)) if 0 < len(known) < len(value) else None)
+        known, marked = value[np.isfinite(value)], missing == "indicator" and np.isnan(value).any()
+        return Number(name, float(known.mean() if len(known) else 0.0) if marked else None)
     if is_free_text(len(value.levels), int((value.codes >= 0).sum())):
         warn(f"column {name!r} is left out: nearly all of its texts differ")
         return LeftOut(name, "nearly all of its texts differ")
@@ -113,12 +113,18 @@ def category_of(name: str, value: Levels) -> Category:
         kept = f"the {len(column.levels)} most frequent are kept, the rest count as one"
         warn(f"column {name!r} has {len(levels):,} levels: {kept}")
         return column
-    seen: dict[str, str] = {}
-    for level in levels:
-        twin = seen.setdefault(" ".join(level.split()).casefold(), level)
-        if twin != level:
-            warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
+    for twin, level in twins(levels):
+        warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
     return column
+
+
+def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of texts that differ only by blanks or case."""
+    seen: dict[str, str] = {}
+    for text in texts:
+        twin = seen.setdefault(" ".join(text.split()).casefold(), text)
+        if twin != text:
+            yield twin, text
 
 
 def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:

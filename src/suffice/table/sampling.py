@@ -12,7 +12,7 @@ FEWEST = 10  # rows of a class that a sample keeps, where there are so many
 
 def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
     """Return a random place 0 … n_k − 1 of each row among the rows of its class, (n,)."""
-    return _places(codes, rng.permutation(len(codes)))
+    return places_within(codes, rng.permutation(len(codes)))
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
@@ -20,13 +20,14 @@ def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
     if len(codes) <= n_rows:
         return np.arange(len(codes))
     order = np.random.default_rng(seed).permutation(len(codes))
-    few = _places(codes, order) < FEWEST
+    few = places_within(codes, order) < FEWEST
     rest = order[~few[order]]
     kept = np.flatnonzero(few)
     return np.sort(np.concatenate([kept, rest[: max(n_rows - len(kept), 0)]]))
 
 
-def _places(codes: Codes, order: Codes) -> Codes:
+def places_within(codes: Codes, order: Codes) -> Codes:
+    """Return how many rows of its class come before each row, in an order of all rows, (n,)."""
     order = order[np.argsort(codes[order], kind="stable")]
     starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
     places = np.empty(len(codes), np.intp)

@@ -103,6 +103,19 @@ class Schema:
         """Positions, among the numbers, of those that have an indicator of empty cells."""
         return np.array([j for j, c in enumerate(self.numbers) if c.fill is not None], np.intp)
 
+    @property
+    def fills(self) -> Floats:
+        """What stands in the empty cells of these, (h,)."""
+        return np.array([c.fill for c in self.numbers if c.fill is not None], np.float64)
+
+    def with_fills(self, fills: Floats) -> Self:
+        """Return the schema with other values in empty cells, (h,)."""
+        own = iter(fills.tolist())
+        refilled = [isinstance(c, Number) and c.fill is not None for c in self.columns]
+        pairs = zip(self.columns, refilled, strict=True)
+        columns: Any = (replace(c, fill=next(own)) if new else c for c, new in pairs)
+        return type(self)(tuple(columns))
+
     @cached_property
     def categories(self) -> tuple[Category, ...]:
         return tuple(c for c in self.columns if isinstance(c, Category))
@@ -267,7 +280,9 @@ class Encoding:
         n, schema, n_filled = len(x), self.schema, len(self.schema.filled)
         out = np.zeros((n, self.n_features))
         out[:, : schema.n_numbers] = x
-        out[:, schema.n_numbers : schema.first_level] = indicators[:, :n_filled] >= 0
+        empty = indicators[:, :n_filled] >= 0
+        out[:, schema.filled] = np.where(empty, schema.fills, out[:, schema.filled])
+        out[:, schema.n_numbers : schema.first_level] = empty
         for j, (block, reference) in enumerate(zip(self.blocks, self.reference, strict=True)):
             codes = indicators[:, n_filled + j]
             out[codes < 0, block] = np.nan

@@ -41,13 +41,11 @@ class Table:
         schema: Schema | None = None,
         names: Any = None,
     ) -> Self:
-        """Return users' rows, labels and weights, after checking that they fit together.
-
-        ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
-        and those that ``categorical`` names become categories; ``missing="indicator"`` fills
-        empty numbers and marks them. A ``schema`` says what each column is; ``names`` are those
-        of the columns of a mixed array.
-        """
+        """Return users' rows, labels and weights, after checking that they fit together."""
+        # ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
+        # and those that ``categorical`` names become categories; ``missing="indicator"`` fills
+        # empty numbers and marks them. A ``schema`` says what each column is; ``names`` are those
+        # of the columns of a mixed array.
         codes: Any
         indicators = None
         plain = schema is None and categorical is None and not is_mixed(X)

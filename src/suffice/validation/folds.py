@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
+from suffice.moments.merging import fills_of
 from suffice.power_transform import parse_power
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
@@ -152,7 +153,12 @@ def transformed(table: Table, power: Any) -> Table:
     if power is None:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)
-    return table.with_rows(parse_power(power, table).about_centre(table.x), table.names)
+    known = parse_power(power, table)
+    moved = table.with_rows(known.about_centre(table.x), table.names)
+    if table.schema is None:
+        return moved
+    fills = fills_of(table.schema, known) - known.centre[table.schema.filled]
+    return replace(moved, schema=table.schema.with_fills(fills))
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:

@@ -6,14 +6,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from suffice.estimation.covariance_estimates import (
-    FullStructure,
-    Regularisation,
-    divided,
-    full_groups,
-    pooled_groups,
-    resolved_variances,
-)
+from suffice.estimation import covariance_estimates as estimates
 from suffice.estimation.degenerate import ReferenceCovariance
 from suffice.estimation.recipe import Recipe
 from suffice.linalg import rank_tolerance, scaled_cholesky
@@ -60,7 +53,7 @@ def _has_path(recipe: Recipe) -> bool:
     """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
     return (
         recipe.is_plug_in
-        and isinstance(recipe.structure, FullStructure)
+        and isinstance(recipe.structure, estimates.FullStructure)
         and recipe.regularisation.shrinkage.fixed is not None
         and recipe.regularisation.target.keeps_variances
     )
@@ -94,13 +87,13 @@ def _path_losses(
 
 
 def _path_scores(
-    train: Moments, group_of: Codes, how: Regularisation, gammas: Floats
+    train: Moments, group_of: Codes, how: estimates.Regularisation, gammas: Floats
 ) -> Callable[[Floats], Floats] | None:
     """Return what finds log p(x | k) of every γ, up to a common term, (K, Γ, m), if it can be."""
-    groups = pooled_groups(full_groups(train, group_of), how.pooling)
-    sigmas = divided(groups, unbiased=how.unbiased)
+    groups = estimates.pooled_groups(estimates.full_groups(train, group_of), how.pooling)
+    sigmas = estimates.divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    known = resolved_variances(variances, train, group_of)
+    known = estimates.resolved_variances(variances, train, group_of)
     if not known.all():
         return _filled_scores(train, group_of, sigmas, known, gammas)
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ

@@ -47,6 +47,11 @@ def leave_one_out(
     """
     _require_closed_form(estimator)
     recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **estimator._reading())
+    if whole.schema is not None and (recipe.averaged or not estimator._takes):
+        msg = (
+            "these settings are for complete columns of numbers: use others, or leave out the rest"
+        )
+        raise InvalidParameterError(msg)
     rows = np.flatnonzero(whole.weights)
     with numbering_rows(whole):
         table = transformed(whole.take(rows), _power(estimator))
@@ -90,11 +95,10 @@ def left_out_scores(
     if by_levels or moments.patterns is not None:
         rows = range(table.n_rows)
         return np.stack([_refitted(recipe, moments, table, i, **again) for i in rows])
-    if moments.encoding is not None:
-        table, _ = table.encoded(moments.encoding)
-        moments = moments.select(moments.encoding.kept)
-    x, truth, w = table.x, table.codes, table.weights
-    scores = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
+    encoding, truth, w = moments.encoding, table.codes, table.weights
+    numbers = moments if encoding is None else moments.select(encoding.kept)
+    x = np.asarray(table.encoded(encoding)[0].x, np.float64)
+    scores = downdated_scores(recipe, numbers, x, truth, w)
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
     for i in unknown.tolist():

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtri
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, require_word
 from suffice.linalg import EPS
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
@@ -43,9 +43,7 @@ def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, 
 
 def check_criterion(criterion: str) -> None:
     """Refuse a criterion that is not measured."""
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
-        raise InvalidParameterError(msg)
+    require_word(criterion, CRITERIA, "criterion")
 
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:

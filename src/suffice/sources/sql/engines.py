@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 
 METHODS = ("auto", "database", "stream")
 
@@ -34,9 +34,7 @@ class Engine:
 def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> tuple[str, str]:
     """Return "database" or "stream", and why; ``of_rows`` says what only rows can give."""
     # an engine interprets d² / 2 products, our kernels are compiled: beyond some width rows win
-    if method not in METHODS:
-        msg = f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
-        raise InvalidParameterError(msg)
+    require_word(method, METHODS, "method")
     if of_rows and method == "database":
         msg = f"{of_rows} are not summed inside a database: use method='stream'"
         raise InvalidParameterError(msg)
