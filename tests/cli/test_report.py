@@ -146,7 +146,7 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     options = ("-t", "kind", "--fast", "-q")
     ok("report", "old.csv", *options, "--against", "new.csv", "-o", "labelled.md")
     page = Path("labelled.md").read_text()
-    assert "40 rows of new against 60 of the report: b has moved significantly" in page
+    assert "40 new rows (new) against the 60 of the report: b has moved significantly" in page
     new = pd.read_csv("new.csv")
     wrong = sf.load("old.suffice").predict(new[["a", "b"]]) != new["kind"]
     assert f"It misclassifies {wrong.sum()} of 40 new rows: more often than held-out rows" in page

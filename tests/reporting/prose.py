@@ -15,13 +15,18 @@ import numpy as np
 from scipy.stats import binomtest
 
 from suffice.curves.reliability import reliability
-from suffice.diagnostics import box_m, class_separation, normality, predictive_check
+from suffice.diagnostics import box_m, normality, predictive_check
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
 from suffice.reporting.blocks import Checks, Matrix, Plot, Thresholds
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import Outliers
-from suffice.reporting.trust import SIMULATIONS, _rows_of_a_class, _seen
+from suffice.reporting.trust import (
+    SIMULATIONS,
+    _rows_of_a_class,
+    columns_of_few_values,
+    gaussian_rows,
+)
 from suffice.reporting.usage import MADE_WITH
 from suffice.sources.predict import OUTLIER_RATE
 from suffice.text.numbers import count, loss, number, p_statement, percent, points
@@ -38,6 +43,9 @@ CONSTANTS = (
     "| 95 % interval |",
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
+    "95 % interval | Of such intervals, 95 in 100 hold the true value.",
+    "Columns of fewer than 8 values",
+    "Under 0.05 the difference is called significant.",
 )
 
 
@@ -216,6 +224,13 @@ def _model(report):
     averaged = hasattr(j.estimator, "choices_")
     size = j.explained.model_.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
+    for i in j.importance[:1]:
+        unit, said = (" points", points) if i.loss == "error" else ("", loss)
+        what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
+        rise = said(i.mean).lstrip("+") + unit
+        yield f"shuffling {i.feature} raises the {what} by {rise}."
+        told = f"most, by {rise} (95 % interval {low} to {high})"
+        yield f"shuffling {i.feature} raises the {what} {told}"
     if j.growth is not None:
         later = j.growth.forecast[1]
         yield (
@@ -251,26 +266,18 @@ def _data(report, X, y):
     if len(data.class_names) <= 3 and table.n_features <= 6:
         edges = model.boundaries().items()
         yield from (f"{a} | {b}: {' '.join(e.equation(digits=4).split())}" for (a, b), e in edges)
-    moments = Moments.of_table(table)
-    calibrated, expects, (low, high) = j.calibration, j.expected_error, j.outcome.interval
+    calibrated = j.calibration
     yield (
         f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
         f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
     )
-    if expects is not None:
-        yield (
-            f"the best rule would misclassify {percent(expects)} of rows; it misclassifies "
-            f"{percent(j.outcome.error)} of held-out rows (95 % interval {percent(low)} to "
-            f"{percent(high)})"
-        )
-    wilks, box = class_separation(moments), box_m(moments)
-    ratio = np.prod(1 / (1 + wilks.roots))
-    yield f"(Wilks' lambda = {number(ratio)}, {p_statement(wilks.p_value)} by Rao's F)"
+    seen, rows, x = gaussian_rows(j, columns_of_few_values(data))
+    box = box_m(Moments.of(x, table.labels))
     yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
-    yield repr(normality(*_seen(data, model), max_rows=500))
+    yield repr(normality(x, table.labels, max_rows=500))
     if not j.fast:
         options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
-        yield repr(predictive_check(model, data.frame, table.labels, **options))
+        yield repr(predictive_check(seen, rows, table.labels, **options))
     (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
     doubts = [check.tone for check in checks.items].count("caution")
     yield f"{doubts} of {len(checks.items)} checks found cause for caution"
@@ -300,8 +307,8 @@ def _against(X, y, new_rows, new_labels):
     """Yield what is said of new rows: drift of the fitted moments, and the errors counted."""
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
-    yield f"{count(n)} rows of the new rows against {count(len(y))} of the report"
-    yield f"all columns together {p_statement(model.drift(new_rows).p_value)}"
+    yield f"{count(n)} new rows against the {count(len(y))} of the report"
+    yield f"all means and shares together: {p_statement(model.drift(new_rows).p_value)}"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"

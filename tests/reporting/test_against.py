@@ -53,3 +53,16 @@ def test_classes_never_seen_are_not_counted(rows):
     text = section(of(rows, (rows[2], labels)), "against").blocks[1].text
     assert "10 rows of classes it never saw" in text
     assert "of 90 new rows" in text
+
+
+def test_rows_of_heavy_tails_have_not_moved_because_a_few_lie_far_away():
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random((3000, 2)) < 0.01, 30.0, 1.0) * rng.normal(size=(3000, 2))
+    y = np.arange(3000) % 2
+    x[:, 1] += y
+    at = rng.permutation(3000)
+    x, y = x[at], y[at]
+    plain = sf.LDA().fit(x[:2000], y[:2000]).drift(x[2000:])
+    assert plain.moved  # were the columns Gaussian, their spread would have changed
+    report = of((x[:2000], y[:2000]), x[2000:])
+    assert "no column has moved" in section(report, "against").blocks[0].text

@@ -227,7 +227,9 @@ def test_print_is_dark_on_white_with_heads_of_tables_and_nothing_cut_off(
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     box = page.evaluate("getComputedStyle(document.querySelector('p.answer')).backgroundColor")
     assert min(map(int, re.findall(r"\d+", box))) > 200
-    assert page.evaluate(shown.format("table.data th button")) > 10
+    assert page.evaluate(shown.format("table.data thead th")) > 10
+    button = "getComputedStyle(document.querySelector('table.data th button')).display"
+    assert page.evaluate(button) == "contents"  # Chromium repeats text on the next sheet, no button
     assert page.evaluate(shown.format("input, nav, .copy, .save")) == 0
     assert page.evaluate(shown.format("ul.checks li")) > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 720

@@ -10,10 +10,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import suffice as sf
+from suffice.comparison.importance import Importance
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.explaining import contributions, exchanged, local_effects
-from suffice.reporting.why import _effects
+from suffice.reporting.why import _by_level, _effects, _importance
 
 
 @pytest.fixture
@@ -98,7 +99,9 @@ def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
     x = np.random.default_rng(0).normal(size=(1200, 2)) + y[:, None]
     data = DocumentedTable.of(pd.DataFrame(x, columns=["a", "b"]), y)
     settings = ReportSettings(models=["LDA"], cv=3, fast=True, progress=False)
-    found = replace(judge(data, data, settings), importance=(SimpleNamespace(feature="a"),))
+    found = replace(
+        judge(data, data, settings), importance=(SimpleNamespace(feature="a", low=0.1),)
+    )
     (plot,) = _effects(found)
     curve = plot.series[0]
     assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0.5, abs=0.05)
@@ -128,3 +131,74 @@ def test_the_columns_beside_confused_rows_are_those_that_say_most_of_them():
     held = held_out.log_posteriors[at]
     rival = held[np.arange(10), 1 - y[at]] - held[np.arange(10), y[at]]
     np.testing.assert_allclose([row[-1] for row in body], rival)
+
+
+def found_of(X, y, **given):
+    data = DocumentedTable.of(X, y)
+    return replace(judge(data, data, ReportSettings(cv=3, fast=True, progress=False)), **given)
+
+
+def rise(feature, mean, low, high, loss="error"):
+    return Importance(feature, loss, mean, low, high)
+
+
+def test_a_column_that_chance_explains_is_not_called_needed(rows):
+    x, y = rows
+    told = (rise("x1", 0.0007, -0.002, 0.0034, "log_loss"), rise("x2", 0.0001, -0.001, 0.001))
+    found = found_of(x, y, importance=told)
+    (said,) = _importance(found)
+    assert said.text == (
+        "No single column is needed: shuffling x1 raises the log-loss most, by 0.001 "
+        "(95 % interval −0.002 to 0.003), which may be chance."
+    )
+    assert _effects(found) == ()
+
+
+@pytest.mark.parametrize(
+    ("loss", "by", "axis"),
+    [("error", "4.0 points", "percentage points of error"), ("log_loss", "0.040", "log-loss")],
+)
+def test_importance_says_what_it_is_measured_in(rows, loss, by, axis):
+    told = (rise("x1", 0.04, 0.01, 0.07, loss), rise("x2", 0.001, -0.01, 0.02, loss))
+    lead, drawn = _importance(found_of(*rows, importance=told))
+    assert lead.text.startswith("It relies most on x1: shuffling x1 raises the ")
+    assert lead.text.endswith(f" by {by}.")
+    assert drawn.axis.endswith(axis)
+    assert drawn.note.startswith("By the log-loss") == (loss == "log_loss")
+
+
+def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(300) < 0.3, "yes", "no")
+    kind = np.where(rng.random(300) < 0.3 + 0.4 * (y == "yes"), "old", "new").astype(object)
+    kind[::15] = None
+    X = pd.DataFrame({"x": rng.normal(size=300) + (y == "yes"), "kind": kind})
+    found = found_of(X, y, importance=(rise("kind", 0.1, 0.05, 0.15),))
+    (table,) = _effects(found)
+    assert table.caption == "Posterior by kind"
+    assert table.columns == ("kind", "rows", "posterior of yes", "observed")
+    p = found.held_out.posteriors[:, 1]
+    for level, n, stated, observed in table.rows:
+        own = kind == level if level != "empty" else pd.isna(kind)
+        assert (n, stated) == (own.sum(), pytest.approx(p[own].mean()))
+        assert observed == np.mean(y[own] == "yes")
+    assert sum(row[1] for row in table.rows) == 300
+    many = replace(
+        found.sample.profiles[1], values=np.arange(300) % 12, levels=tuple("abcdefghijkl")
+    )
+    (table,) = _by_level(found, replace(many, empty=np.zeros(300, bool)))
+    assert len(table.rows) == 8
+    assert table.note.endswith("4 more levels not shown.")
+
+
+def test_lines_of_some_classes_only_are_said_to_be_so():
+    y = np.arange(180) % 6
+    x = np.random.default_rng(0).normal(size=(180, 2)) + y[:, None]
+    found = found_of(
+        pd.DataFrame(x, columns=["a", "b"]), y, importance=(rise("a", 0.1, 0.05, 0.2),)
+    )
+    (plot,) = _effects(found)
+    assert plot.caption.endswith("(accumulated local effects); of 6 classes the 4 that move most.")
+    assert len(plot.series) == 4
+    assert plot.y.name == "posterior, %"
+    assert [text for _, text in plot.y.ticks][:2] in (["0", "10"], ["0", "20"])

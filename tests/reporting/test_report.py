@@ -8,7 +8,7 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.reporting.blocks import Checks, Code, DataTable, Matrix, Plot
+from suffice.reporting.blocks import Checks, Code, DataTable, Equation, Matrix, Plot
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
@@ -279,7 +279,7 @@ def test_the_code_on_the_page_runs(iris, iris_report):
 def test_checks_speak_of_held_out_posteriors(iris_report):
     (checks,) = blocks(iris_report, Checks)
     questions = [c.question for c in checks.items]
-    assert questions[0] == "Are held-out posteriors calibrated?"
+    assert questions[0].endswith("(calibrated)?")
     assert {c.tone for c in checks.items} <= {"good", "caution", "note"}
 
 
@@ -303,14 +303,19 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
     assert "<table>" in html
 
 
-def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
+def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tmp_path):
     auto = sf.AutoGaussian(kernel_features=False)
     report = auto.report(*iris, models=["LDA"], cv=3, fast=True)
     text = report.write("md")
     assert "averages the posteriors of" in text
     assert "are of its best single Gaussian" in text
+    assert not blocks(report, Equation)
+    assert "Priors and class means" not in text
     (averaged,) = (t for t in blocks(report, DataTable) if t.caption == "What is averaged")
-    assert sum(share for share, *_ in averaged.rows) == pytest.approx(1)
+    shares = [c.weight for c in report.estimator.choices_ if c.weight > 0]
+    assert [row[0] for row in averaged.rows] == sorted(shares)[::-1][: len(averaged.rows)]
+    left = 100 * (sum(shares) - sum(row[0] for row in averaged.rows))
+    assert (f" {left:.1f}\N{NO-BREAK SPACE}% together" in averaged.note) == (left > 1e-9)
     report.estimator.save(tmp_path / "auto.suffice")
     X, _ = iris
     again = sf.load(tmp_path / "auto.suffice")

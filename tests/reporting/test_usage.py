@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
 from suffice.cli.group import suffice
-from suffice.reporting.blocks import Code, Download
+from suffice.reporting.blocks import Code, Download, Paragraph
 from suffice.reporting.build import report_of
 from suffice.reporting.choosing import ReportSettings
 from suffice.reporting.documented import DocumentedTable
@@ -74,6 +75,28 @@ def test_every_command_and_every_line_of_code_runs(kind, rows, tmp_path, monkeyp
         for line in code.text.splitlines():
             said = CliRunner().invoke(suffice, shlex.split(line)[1:])
             assert said.exit_code == 0, (line, said.output)
+
+
+def about(estimator, X, y):
+    data = DocumentedTable.of(X, y)
+    settings = ReportSettings(estimator, ["NB"], 3, 0, progress=False, fast=True)
+    return report_of(data, settings, Provenance(None, "m.suffice"))
+
+
+def test_a_model_too_large_for_the_page_is_said_to_be(rows, monkeypatch):
+    assert "too large" not in about(sf.LDA(), *rows).write("md")
+    monkeypatch.setattr("suffice.reporting.usage.LARGEST", 300)
+    report = about(sf.LDA(), *rows)
+    assert "too large for the page to carry" in blocks(report, Paragraph, "use")[0].text
+    assert not blocks(report, Download)
+
+
+def test_a_model_that_no_file_can_hold_is_told_how_to_keep(rows):
+    own = sf.AutoGaussian(kernel_features=False, members=[KNeighborsClassifier()])
+    for estimator in (RandomForestClassifier(10, random_state=0), own):
+        report = about(estimator, rows[0].select("a", "b"), rows[1])
+        assert "joblib" in blocks(report, Paragraph, "use")[0].text
+        assert "joblib.dump(model, 'model.joblib')" in blocks(report, Code, "use")[0].text
 
 
 def test_a_boundary_is_offered_where_there_is_one(iris_report):

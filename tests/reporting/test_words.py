@@ -1,5 +1,7 @@
 """What the page says of a model follows the fitted one, and of a test what it can show."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -174,9 +176,8 @@ def test_one_misclassified_row_is_told_in_the_singular(rows):
 def test_a_test_that_finds_nothing_shows_no_evidence_and_does_not_say_yes(iris_report):
     (checks,) = (b for s in iris_report.sections for b in s.blocks if isinstance(b, Checks))
     said = {check.question: check.verdict for check in checks.items}
-    assert said["Is each class Gaussian?"] == "no evidence against it"
-    assert said["Do the classes differ at all?"] == "yes"
-    assert said["Do all classes share one covariance?"] == "no"
+    assert said["Is each class Gaussian, as LDA assumes?"] == "no evidence against it"
+    assert said["Do all classes share one covariance, as LDA assumes?"] == "no"
 
 
 def test_the_boundary_of_logistic_regression_is_written_out():
@@ -198,6 +199,15 @@ def test_an_empty_cell_is_no_level_in_the_count_of_levels():
     (said,) = (note for note in data.notes if note.startswith("categories"))
     assert said.endswith("empty cells being a level: kind (2 levels)")
     assert data.profiles[0].distinct == 2
+
+
+def test_the_list_of_words_holds_words_of_the_page(iris_report, rare_report):
+    for report in (iris_report, rare_report):
+        page, _, rest = report.write("html").partition('id="words"')
+        words = re.findall("<dt>(.*?)</dt>", rest.replace(" score", ""))
+        assert len(words) > 10
+        assert [w for w in words if w not in page] == []
+        assert 'href="#words"' in page
 
 
 def test_what_is_expected_of_more_rows_begins_at_the_error_of_all(iris_report):

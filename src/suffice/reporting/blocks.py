@@ -116,6 +116,7 @@ class Axis:
     low: float
     high: float
     log: bool = False
+    percent: bool = False  # whether numbers are shares, and read in percent
 
     def place(self, value: float) -> float:
         """Return where a value lies, from 0 to 1."""
@@ -130,8 +131,8 @@ class Axis:
         step = next((s for s in steps if span / s <= 6), span)
         at = steps if self.log else step * np.arange(np.ceil(self.low / step), self.high / step + 1)
         inside = [v for v in at if self.low - 1e-9 * span <= v <= self.high + 1e-9 * span]
-        few = inside[:: -(-len(inside) // 7) or 1]
-        return tuple((self.place(v), number(round(float(v), 12))) for v in few)
+        few, unit = inside[:: -(-len(inside) // 7) or 1], 100 if self.percent else 1
+        return tuple((self.place(v), number(round(unit * float(v), 12))) for v in few)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +193,7 @@ class Thresholds:
     def precision(self) -> Axis:
         """The axis of precision, as far as any threshold reaches."""
         rates = [h / (h + a) for h, a in zip(self.hits, self.false_alarms, strict=True) if h]
-        return Axis("precision", 0.0, min(1.0, 1.1 * max(rates, default=1.0)))
+        return Axis("precision, %", 0.0, min(1.0, 1.1 * max(rates, default=1.0)), percent=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import chdtri
 
@@ -9,6 +11,7 @@ from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
 from suffice.reporting import blocks as page
 from suffice.reporting.choosing import Findings
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.numbers import number, percent
 from suffice.typing import Codes, Floats
 
@@ -58,9 +61,9 @@ def _calibration(f: Findings) -> tuple[page.Plot, ...]:
     plot = page.Plot(
         "calibration",
         f"Calibration: how often {what}, against the posterior stated, in bins of equally many "
-        "held-out rows with 95 % intervals; on the dashed line posteriors are right.",
-        page.Axis("stated probability", low, high),
-        page.Axis("observed frequency", low, high),
+        "held-out rows with 95 % intervals; on the dashed line both agree.",
+        page.Axis("stated probability, %", low, high, percent=True),
+        page.Axis("observed frequency, %", low, high, percent=True),
         (
             page.Series("", "guide", (low, high), (low, high), -1),
             page.Series("", "band", found.stated, found.low, upper=found.high),
@@ -153,12 +156,12 @@ def distributions(f: Findings) -> tuple[page.Block, ...]:
     for j in () if f.many else f.ranked_features[:2]:
         x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
         if len(np.unique(x)) <= 2:
-            rates = [float(np.mean(x[codes == k] == x.max())) for k in range(len(f.names))]
             what = name if "=" in name else f"{name} = {number(x.max())}"
-            items = tuple(map(page.Interval, f.names, rates))
-            found.append(
-                page.Intervals(f"Rows with {what}", "share of the class", "percent", items)
-            )
+            have = [x[codes == k] == x.max() for k in range(len(f.names))]
+            told = [(float(h.mean()), f"{h.sum():,} of {len(h):,}") for h in have]
+            items = tuple(page.Interval(n, *each) for n, each in zip(f.names, told, strict=True))
+            caption = f"How many rows of each class have {what}"
+            found.append(page.Intervals(caption, "of the rows of that class", "percent", items))
             continue
         of_class = [x[codes == k] for k in range(len(f.names))]
         edges, beyond = _bars(of_class)
@@ -170,7 +173,7 @@ def distributions(f: Findings) -> tuple[page.Block, ...]:
             for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
         )
         said = f"Each class over {name}: the share of its own rows in each bar{beyond}."
-        top = page.Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
+        top = page.Axis("rows of the class, %", 0.0, 1.05 * float(np.max(shares)), percent=True)
         found.append(page.Plot(f"feature-{j}", said, _around(name, edges), top, lines))
     return tuple(found)
 
@@ -188,21 +191,16 @@ def _bars(classes: list[Floats]) -> tuple[Floats, str]:
     return edges, "; the outermost hold all rows beyond" if end - start < most - least else ""
 
 
-def distances(f: Findings) -> tuple[page.Plot, ...]:
-    """Return distances of rows from their class mean against those of a Gaussian."""
-    model = f.explained
-    if model is None or f.many:
-        return ()
-    table, series, ends = f.sample.table, [], [np.inf, 0.0]
-    gaussian, x = model.model_, table.x
-    if hasattr(gaussian, "inner"):
-        gaussian, x = gaussian.inner, gaussian.transform.apply(x)
-    for k, name in enumerate(f.names):
+def distances(model: Any, x: Floats, sample: DocumentedTable) -> page.Plot:
+    """Return distances of rows, as Gaussians see them, from their class mean against theirs."""
+    codes, series, ends = sample.table.codes, [], [np.inf, 0.0]
+    gaussian = getattr(model.model_, "inner", model.model_)  # of transformed rows
+    for k, name in enumerate(sample.class_names):
         # D = |L⁻¹(x − μ)|
-        z = gaussian.covariance_of(k).whiten(x[table.codes == k] - gaussian.means[k])
+        z = gaussian.covariance_of(k).whiten(x[codes == k] - gaussian.means[k])
         observed = np.sort(np.linalg.norm(z, axis=1))
         middles = (np.arange(len(z)) + 0.5) / len(z)
-        expected = np.sqrt(chdtri(table.n_features, 1 - middles))  # upper tail
+        expected = np.sqrt(chdtri(x.shape[1], 1 - middles))  # upper tail
         at, both = _thinned(len(z)), (*expected, *observed)
         ends = [min(ends[0], *both), max(ends[1], *both)]
         series.append(page.Series(name, "dots", expected[at], observed[at], k))
@@ -213,7 +211,7 @@ def distances(f: Findings) -> tuple[page.Plot, ...]:
     low, high = ends[0] if ends[0] > ends[1] / 2 else 0.0, 1.02 * ends[1]
     guide = page.Series("", "guide", (low, high), (low, high), -1)
     axes = page.Axis("expected distance", low, high), page.Axis("distance", low, high)
-    return (page.Plot("distances", caption, *axes, (guide, *series)),)
+    return page.Plot("distances", caption, *axes, (guide, *series))
 
 
 def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:

@@ -41,7 +41,6 @@ class Findings:
     estimator: Any  # fitted on all rows, or on those judged where that would take too long
     explained: Any  # the Gaussian classifier behind it, None where there is none
     held_out: Predictions  # of the judged rows, in their order, each while it was held out
-    expected_error: float | None  # of the Gaussian classifier, were it true
     asked_for: bool  # whether a person chose it, rather than the rule
     checks: DataChecks
     calibration: Calibration | None  # of held-out posteriors, None where there are none
@@ -173,9 +172,6 @@ def judge(
         trial = fitted_on(sample, member.estimator) if others and learnt is data else chosen
         tested = None if others is None else _tested(trial, others)
         explained = explained_by(chosen, data)
-        # an average expects something else than its best Gaussian
-        known = type(chosen) is type(explained) and not settings.fast
-        expected = float(explained.bayes_error(20_000)) if known else None
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
     comparison, of_folds = _forgetful(comparison, line_up.n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
@@ -183,7 +179,7 @@ def judge(
     caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
     verdict = verdict_on(comparison, chosen=not asked, tested=tested, **caveats)
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
-    told: Any = (comparison, chosen, explained, held_out, expected, asked, checks, calibrated)
+    told: Any = (comparison, chosen, explained, held_out, asked, checks, calibrated)
     more: Any = (verdict, importance, curve, settings.fast, rows, of_folds)
     return Findings(data, sample, *told, *more)
 

@@ -26,6 +26,7 @@ class Profile:
     kind: str  # in words
     empty: Any  # whether each row's cell is  (n,)
     values: Floats  # numbers, or codes of levels  (n,)
+    levels: tuple[str, ...] = ()
 
     @property
     def distinct(self) -> int:
@@ -134,7 +135,7 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
             empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
-            found.append(Profile(column.name, "category", empty, codes))
+            found.append(Profile(column.name, "category", empty, codes, column.levels))
         else:
             found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
     return tuple(found)

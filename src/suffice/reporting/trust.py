@@ -3,80 +3,119 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from sklearn.base import clone
 
-from suffice.diagnostics import box_m, class_separation, normality, predictive_check
+from suffice.diagnostics import box_m, normality, predictive_check
 from suffice.errors import SufficeError
 from suffice.moments import Moments
 from suffice.reporting import blocks as page
-from suffice.reporting.charts import distances
+from suffice.reporting.charts import FEWEST_VALUES, distances
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
 from suffice.table.labels import as_labels
 from suffice.table.matrix import taken
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import count, p_statement, percent
+from suffice.typing import Floats
 from suffice.validation.drift import drift, rows_like
 from suffice.validation.predictions import LEVEL, Predictions, wilson
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 199
 FEW, MANY = 100, 2_000  # rows
+Seen: TypeAlias = tuple[Any, pl.DataFrame, Floats]  # a Gaussian model, rows, these as it sees them
 
 
 def trust(f: Findings) -> page.Section:
     """Return the section of assumptions."""
-    checks = tuple(check for check in _checks(f) if check is not None)
-    said = in_words(checks, f.sample.table.n_rows)
+    left_out, n_rows = columns_of_few_values(f.sample), f.sample.table.n_rows
+    seen = gaussian_rows(f, left_out)
+    checks = _checks(f, seen)
+    said = in_words(checks, n_rows, densities=seen is not None)
     said += " That does not make it useful: see The answer." * (f.verdict.usable == "no")
-    blocks: list[page.Block] = [page.Paragraph(said, "lead"), page.Checks(checks), *distances(f)]
+    blocks: list[page.Block] = [page.Paragraph(said, "lead")]
+    blocks += [page.Checks(checks)] if checks else []
+    if left_out and f.explained is not None and not _is_average(f):
+        few = f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out"
+        blocks.append(page.Paragraph(f"{few}: {listed(left_out)}.", "note"))
+    if seen is not None and not f.many:
+        blocks.append(distances(seen[0], seen[2], f.sample))
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
-def in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
+def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = False) -> str:
     """Return how many assumptions hold, and what that means."""
-    doubts = [check for check in checks if check.tone == "caution"]
+    if not checks:
+        return "It states no probabilities, and assumes nothing that could be tested."
+    doubts = sum(check.tone == "caution" for check in checks)
+    tested = sum(check.verdict != "not tested" for check in checks)
     if not doubts and n_rows < FEW:
         return (
             f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
             "they would find only gross departures from it."
         )
+    said = f"{doubts} of {tested} checks found cause for caution."
     if not doubts:
-        said = "the one check" if len(checks) == 1 else f"any of {len(checks)} checks"
-        return f"No evidence against the model in {said}."
-    many = " With so many rows, tests find differences too small to matter." * (n_rows > MANY)
-    tested = sum(check.verdict != "not tested" for check in checks)
-    found = f"{len(doubts)} of {plural(tested, 'check')}"
-    return (
-        f"{found} found cause for caution. Errors on this page were counted on held-out rows: they "
-        "need no such assumption, only that new rows are like these and independent of them (new "
-        "groups, such as other persons or later years, may have more); densities, samples and "
-        f"outliers depend on what was checked.{many}"
+        said = f"No evidence against the model in any of {tested} checks."
+    if tested == 1:
+        said = f"The check of its probabilities found {'' if doubts else 'no '}cause for caution."
+    if doubts and n_rows > MANY:
+        said += " With so many rows, tests find differences too small to matter."
+    said += (
+        " Errors were counted on held-out rows: they need no assumption but that new rows are like "
+        "these and independent of them. Other persons or later years may bring more."
     )
+    return said + " Densities, samples and outliers need Gaussian classes too." * densities
 
 
-def _checks(f: Findings) -> list[page.Check | None]:
-    model, calibrated, sample, moments = f.explained, f.calibration, f.sample, f.moments
-    found = [_own_error(f)]
-    if calibrated is not None:
-        found.insert(0, _asked("Are held-out posteriors calibrated?", lambda: calibrated))
-    if model is None:
-        return found
-    tied = model.model_.shared_covariance is not None and model.moments_.power is None
-    rows, few = _seen(sample, model), {"max_rows": ROWS_OF_A_CLASS}
-    found += [
-        _asked("Do the classes differ at all?", lambda: class_separation(moments), wanted=True),
-        _asked("Do all classes share one covariance?", lambda: box_m(moments), matters=tied),
-        _asked("Is each class Gaussian?", lambda: normality(*rows, **few)),
-    ]
+def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
+    """Return the features that are no Gaussian whatever the rows: indicators, and few numbers."""
+    many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
+    return tuple(name for name in sample.names if name not in many)
+
+
+def gaussian_rows(f: Findings, left_out: tuple[str, ...]) -> Seen | None:
+    """Return a classifier of the other columns, None where nothing depends on Gaussian classes."""
+    model, table, rows = f.explained, f.sample.table, f.sample.frame.drop(left_out)
+    # an average predicts by more than a Gaussian, and levels have no density
+    if model is None or not rows.width or (left_out and _is_average(f)):
+        return None
+    if left_out:
+        power = None if model.moments_.power is None else "yeo-johnson"
+        model = clone(model).set_params(power=power).fit(rows, table.labels, table.weight)
+    x, power = rows.to_numpy(), model.moments_.power
+    return model, rows, x if power is None else power.apply(x)
+
+
+def _is_average(f: Findings) -> bool:
+    return hasattr(f.estimator, "choices_")
+
+
+def _checks(f: Findings, seen: Seen | None) -> tuple[page.Check, ...]:
+    labels, found = f.sample.table.labels, []
+    if f.calibration is not None:
+        question = "Are its probabilities right as often as they state (calibrated)?"
+        found.append(_asked(question, lambda: f.calibration))
+    if seen is None:
+        return tuple(found)
+    model, rows, x = seen
+    if not _is_average(f):
+        if model.model_.shared_covariance is not None:
+            question = f"Do all classes share one covariance, as {f.name} assumes?"
+            sums = Moments.of(x, labels, f.sample.table.weight, names=rows.columns)
+            found.append(_asked(question, lambda: box_m(sums)))
+        question = f"Is each class Gaussian, as {f.name} assumes?"
+        found.append(_asked(question, lambda: normality(x, labels, max_rows=ROWS_OF_A_CLASS)))
     if not f.fast:
-        question, real = "Do rows drawn from the model look like the real ones?", sample.frame
-        how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(sample)}
-        found.append(_asked(question, lambda: predictive_check(model, real, rows[1], **how)))
-    return found
+        who = "its best Gaussian, which only densities need," if _is_average(f) else "the model"
+        question = f"Do rows drawn from {who} look like the real ones?"
+        how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(f.sample)}
+        found.append(_asked(question, lambda: predictive_check(model, rows, labels, **how)))
+    return tuple(found)
 
 
 def _rows_of_a_class(sample: DocumentedTable) -> int:
@@ -85,46 +124,20 @@ def _rows_of_a_class(sample: DocumentedTable) -> int:
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
-def _seen(sample: DocumentedTable, model: Any) -> tuple[Any, Any]:
-    """Return the rows as the Gaussians see them."""
-    power = model.moments_.power
-    return (sample.table.x if power is None else power.apply(sample.table.x)), sample.table.labels
-
-
-def _asked(
-    question: str, ask: Callable[[], Any], *, wanted: bool = False, matters: bool = True
-) -> page.Check | None:
-    """Return the answer of a diagnostic; ``wanted`` says that a small p-value is good news."""
+def _asked(question: str, ask: Callable[[], Any]) -> page.Check:
+    """Return the answer of a diagnostic, to which a small p-value is bad news."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
         return page.Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
-    good = (found.p_value <= LEVEL) == wanted
-    tone: Any = "good" if good else ("caution" if matters else "note")
-    beside = "" if matters else " The chosen model does not assume it."
-    answers = ("not shown", "yes") if wanted else ("no", "no evidence against it")
-    return page.Check(question, answers[good], f"{found!r}.{beside}", tone)
+    if found.p_value > LEVEL:
+        return page.Check(question, "no evidence against it", f"{found!r}.", "good")
+    return page.Check(question, "no", f"{found!r}.", "caution")
 
 
-def _own_error(f: Findings) -> page.Check | None:
-    """Return whether the model's own idea of its error lies in the interval of the held-out one."""
-    expected = f.expected_error
-    if expected is None:
-        return None
-    low, high = f.outcome.interval
-    inside = low <= expected <= high
-    said = (
-        f"If the model were true, the best rule would misclassify {percent(expected)} of rows; "
-        f"it misclassifies {percent(f.outcome.error)} of held-out rows (95 % interval "
-        f"{percent(low)} to {percent(high)})."
-    )
-    question = "Does its error agree with what the model implies?"
-    return page.Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
-
-
-MOST = 25  # columns shown
+MOST = 12  # columns shown, those that moved always
 COLUMNS = ("column", "what", "before", "after", "effect", "p_adjusted")
 
 
@@ -134,7 +147,7 @@ class NewRows:
 
     rows: Any
     labels: Any = None
-    name: str = "the new rows"
+    name: str = ""  # of their file
 
 
 def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
@@ -144,24 +157,38 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     if f.data.source is None and not hasattr(new.rows, "columns"):
         new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
     before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
-    found = drift(before, rows_like(before, new.rows))
+    after = DocumentedTable.of(new.rows, np.zeros(len(new.rows)))
+    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data, after))
     moved = listed(found.moved) if found.moved else "no column"
-    told = found.rows()[:MOST]
+    told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
+    of = f" ({new.name})" if new.name else ""
     said = (
-        f"{plural(int(found.n_after), 'row')} of {new.name} against {count(found.n_before)} of the "
-        f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly; all "
-        f"columns together {p_statement(found.p_value)}."
+        f"{plural(int(found.n_after), 'new row')}{of} against the {count(found.n_before)} of the "
+        f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly (all "
+        f"means and shares together: {p_statement(found.p_value)})."
     )
     table = page.DataTable(
         "What has changed, largest effect first",
         ("column", "what", "before", "now", "effect", "p"),
         ("text", "text", "number", "number", "short", "p"),
         tuple(tuple(row[name] for name in COLUMNS) for row in told),
-        "Effects are in standard deviations; p-values are adjusted for the number of tests.",
+        "Before, now: the mean or standard deviation of a number, the share of empty cells, the "
+        "share of the level that changed most. Effect: of a mean in standard deviations, of a "
+        "spread the log of its ratio, of shares the part of rows that is elsewhere now. p is "
+        "adjusted for the number of tests (Holm).",
         tuple(i for i, row in enumerate(told) if row["moved"]),
     )
     scores = () if new.labels is None else _scored(f, new)
     return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
+
+
+def _kurtosis(*tables: DocumentedTable) -> dict[str, float]:
+    """Return E(x − μ)⁴ / σ⁴ of the numbers, each table about its own means, no less than 2."""
+    parts: dict[str, list[Floats]] = {}
+    for p in (p for t in tables for p in t.profiles if p.kind == "number" and not p.empty.all()):
+        parts.setdefault(p.name, []).append(p.values[~p.empty] - p.values[~p.empty].mean())
+    found = {name: np.concatenate(z) for name, z in parts.items()}
+    return {n: max(2.0, (z**4).mean() / max(z.var() ** 2, 1e-300)) for n, z in found.items()}
 
 
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:

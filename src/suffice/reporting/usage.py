@@ -32,36 +32,51 @@ class Provenance:
 
 def usage(f: Findings, made: Provenance) -> Section:
     """Return the section of commands, code and files."""
-    keepable = hasattr(f.estimator, "save")
-    blocks: list[Block] = [Paragraph(_where(f, made, keepable=keepable), "lead")]
-    if made.model is not None and keepable:
+    packed = _packed(f.estimator)
+    blocks: list[Block] = [Paragraph(_where(f, made, packed), "lead")]
+    if made.model is not None and packed is not None:
         commands, loading = _commands(f, made.model), _loading(f, made.model)
         blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
         blocks.append(Code("In Python: the saved model", "python", loading))
-    blocks.append(Code("In Python: the same model, fitted again", "python", _fitting(f)))
+    fitting = _fitting(f)
+    if packed is None:
+        fitting = f"import joblib\n{fitting}\njoblib.dump(model, 'model.joblib')"
+    blocks.append(Code("In Python: the same model, fitted again", "python", fitting))
     if made.command is not None:
         blocks.append(Code("This page, made again", "sh", made.command))
-    blocks += [*_predictions(f), *(_model(f, made.model) if keepable else ())]
+    blocks += _predictions(f)
+    if packed is not None:
+        what = f"{f.name}, fitted to {f.learnt_from}: sf.load reads it"
+        blocks += _carried(Path(made.model or "model.suffice").name, what, packed)
     versions = [("Python", platform.python_version()), *((n, version(n)) for n in MADE_WITH)]
     body = (("seed", str(made.seed)), *versions)
     blocks.append(DataTable("Made with", ("", "value"), ("text", "text"), body))
     return Section("use", "How to use it", tuple(blocks))
 
 
-def _where(f: Findings, made: Provenance, *, keepable: bool) -> str:
-    if not keepable:
+def _packed(estimator: Any) -> bytes | None:
+    """Return a classifier as a file, None where files cannot keep it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.suffice")
+        return path.read_bytes() if _answers(estimator, "save", path) else None
+
+
+def _where(f: Findings, made: Provenance, packed: bytes | None) -> str:
+    if packed is None:
         return (
-            f"{f.name} cannot be saved as a .suffice file for this table: fit it with the "
-            "code below, and keep it with joblib.dump."
+            f"{f.name} cannot be saved as a .suffice file here: these hold single models of "
+            "suffice, no pipeline and no model of scikit-learn. The code below fits it, and keeps "
+            "it with joblib."
         )
     if made.model is None:
         return (
             f"{f.name}, fitted to {f.learnt_from}, is the report's estimator: "
             "report.estimator.save('model.suffice') keeps it."
         )
+    large = " It is too large for the page to carry it as well." * (len(packed) > LARGEST)
     return (
         f"{f.name}, fitted to {f.learnt_from}, is saved as {made.model} beside "
-        "this page: numbers and settings, no code, safe to load."
+        f"this page: numbers and settings, no code, safe to load.{large}"
     )
 
 
@@ -135,14 +150,6 @@ def _predictions(f: Findings) -> tuple[Download, ...]:
         table |= {f"p({name})": p[:, k] for k, name in enumerate(f.names)}
     what = "what was predicted for each row while it was held out"
     return _carried("predictions.csv", what, pl.DataFrame(table).write_csv().encode())
-
-
-def _model(f: Findings, name: str | None) -> tuple[Download, ...]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.suffice")
-        f.estimator.save(path)
-        what = f"{f.name}, fitted to {f.learnt_from}: sf.load reads it"
-        return _carried(Path(name or path).name, what, path.read_bytes())
 
 
 def _carried(name: str, what: str, content: bytes) -> tuple[Download, ...]:

@@ -11,15 +11,17 @@ from suffice.curves.feature_separation import separation, standardised_coefficie
 from suffice.reporting import blocks as page
 from suffice.reporting.charts import plane
 from suffice.reporting.choosing import Findings
+from suffice.reporting.documented import Profile
 from suffice.reporting.explaining import local_effects, log_posteriors
 from suffice.text.lists import listed, plural
-from suffice.text.numbers import count, number, percent
+from suffice.text.numbers import cell, count, number, percent
 from suffice.typing import Floats
 
-MOST_EFFECTS, MOST_LINES, MOST_ROWS, MOST_NAMES = 4, 4, 500, 5
+MOST_EFFECTS, MOST_LINES, MOST_ROWS, MOST_NAMES, MOST_LEVELS = 4, 4, 500, 5, 8
+MOST_AVERAGED = 6  # settings of an average that are shown
 LOSSES = {
-    "error": ("error", "percentage points", "points"),
-    "log_loss": ("log-loss", "log-loss", "loss"),
+    "error": ("error", "percentage points of error", "points", " points"),
+    "log_loss": ("log-loss", "units of log-loss", "loss", ""),
 }
 FEWEST_VALUES = 4  # of a column that is drawn as a curve
 
@@ -27,27 +29,38 @@ FEWEST_VALUES = 4  # of a column that is drawn as a curve
 def why(f: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     single = f.sample.source is None and f.sample.table.n_features == 1
-    effects = _sigmoid(f) if single else () if f.many else _effects(f)
+    effects = _sigmoid(f) if single else () if f.many or f.held_out.logs is None else _effects(f)
     blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
     return page.Section("why", "How it decides", blocks)
 
 
 def _importance(f: Findings) -> tuple[page.Block, ...]:
-    found = f.importance
-    items = tuple(page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in found)
+    if not f.importance:
+        left = "A first look: importance, effects, learning curve and simulations are left out."
+        return (page.Paragraph(left, "note"),) if f.fast else ()
+    most, needed = f.importance[0], [i.feature for i in f.importance if i.low > 0]
+    what, axis, style, unit = LOSSES[most.loss]
+    mean, *ends = (cell(value, style) for value in (most.mean, most.low, most.high))
+    rise = f"{mean.removeprefix('+')}{unit}"
+    if not needed:
+        said = (
+            f"No single column is needed: shuffling {most.feature} raises the {what} most, by "
+            f"{rise} (95 % interval {' to '.join(ends)}), which may be chance."
+        )
+        return (page.Paragraph(said, "lead"),)
+    names = listed(needed[:MOST_NAMES])
+    said = f"It relies most on {names}: shuffling {most.feature} raises the {what} by {rise}."
     note = (
         "On held-out rows, with 95 % intervals. Strongly correlated columns are to be judged "
         "together: one may stand in for another, and shuffling one makes rows that never occur."
     )
-    if not items:
-        return ()
-    what, axis, style = LOSSES[found[0].loss]
+    if most.loss == "log_loss":
+        note = f"By the log-loss, since the error shows too little here. {note}"
+    if len(f.importance) < len(f.sample.columns):
+        note += f" The {len(f.importance)} largest of {len(f.sample.columns)}."
     caption = f"Permutation importance: rise of the {what} when a column is shuffled"
-    names = [i.feature for i in found if i.low > 0]
-    if len(found) < len(f.sample.columns):
-        note += f" The {len(found)} largest of {len(f.sample.columns)}."
-    first = f"It relies most on {listed(names[:MOST_NAMES])}." if names else "No column stands out."
-    return page.Paragraph(first, "lead"), page.Intervals(caption, axis, style, items, note)
+    items = tuple(page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in f.importance)
+    return page.Paragraph(said, "lead"), page.Intervals(caption, axis, style, items, note)
 
 
 def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
@@ -62,31 +75,55 @@ def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
     ends = (f.held_out.truth[at] == f.positive).astype(float)
     rows = (page.Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
-    by = f"the model fitted to {f.learnt_from}"
-    caption = f"Posterior over {name}, the only feature, by {by}."
+    caption = f"Posterior over {name}, the only feature, by the model fitted to {f.learnt_from}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
 
 def _effects(f: Findings) -> tuple[page.Block, ...]:
-    """Return how the posterior moves with each of the most important columns of numbers."""
-    places = {p.name: j for j, p in enumerate(f.sample.profiles) if p.kind == "number"}
+    """Return how the posterior moves with each of the columns that are needed most."""
+    places = {p.name: j for j, p in enumerate(f.sample.profiles)}
     found: dict[str, tuple[int, Floats, Floats]] = {}
+    levels: list[page.Block] = []
     order = np.argsort(f.sample.table.codes, kind="stable")  # every so many rows of each class
-    for name in [i.feature for i in f.importance if i.feature in places][:MOST_EFFECTS]:
-        j = places[name]
-        known = order[~f.sample.profiles[j].empty[order]]
-        few = f.sample.take(known[:: -(-len(known) // MOST_ROWS) or 1])
-        profile = few.profiles[j]
-        if profile.distinct < FEWEST_VALUES:
+    for name in [i.feature for i in f.importance if i.low > 0][:MOST_EFFECTS]:
+        j, (estimator, _, classes) = places[name], f.asked()
+        profile = f.sample.profiles[j]
+        if profile.kind == "category" or profile.distinct < FEWEST_VALUES:
+            levels += _by_level(f, profile)
             continue
-        estimator, _, classes = f.asked()
-        curve = local_effects(estimator, few.asked, classes, j, profile.values)
+        known = order[~profile.empty[order]]
+        few = f.sample.take(known[:: -(-len(known) // MOST_ROWS) or 1])
+        curve = local_effects(estimator, few.asked, classes, j, few.profiles[j].values)
         # of columns that say the same, no single one can change: sums of effects leave 0 to 1
         if curve is not None and np.abs(curve[1] - 0.5).max() < 0.55:
             found[name] = (j, *curve)
-    said = "Average posterior as {} changes and other columns do not (accumulated local effects)."
-    range_ = [p for _, _, p in found.values()]
-    return tuple(_curves(f, j, n, x, p, said.format(n), range_) for n, (j, x, p) in found.items())
+    k, range_ = len(f.names), [p for _, _, p in found.values()]
+    of = f" of {f.names[f.positive]}" * (k == 2)
+    end = f"; of {k} classes the {MOST_LINES} that move most" * (k > MOST_LINES)
+    drawn = []
+    for name, (j, x, p) in found.items():
+        how = f"as {name} changes and other columns do not (accumulated local effects)"
+        drawn.append(_curves(f, j, name, x, p, f"Average posterior{of} {how}{end}.", range_))
+    return (*drawn, *levels)
+
+
+def _by_level(f: Findings, column: Profile) -> tuple[page.DataTable, ...]:
+    """Return the average posteriors of the rows of each level; of two classes beside the truth."""
+    values = np.where(column.empty, len(column.levels) or np.nan, column.values)
+    levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    stated, columns, k = f.held_out.posteriors, f.names, f.positive
+    if len(columns) == 2:
+        stated = np.c_[stated[:, k], f.held_out.truth == k]
+        columns = (f"posterior of {f.names[k]}", "observed")
+    body = []
+    for at in np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS]):  # the most frequent
+        level = (*column.levels, "empty")[int(levels[at])] if column.levels else number(levels[at])
+        body.append((level, int(counts[at]), *stated[codes == at].mean(0).tolist()))
+    more = len(levels) - len(body)
+    note = "Averages over held-out rows, which may differ in other columns too."
+    note += f" {plural(more, 'more level')} not shown." * (more > 0)
+    head, styles = (column.name, "rows", *columns), ("text", "count", *["percent"] * len(columns))
+    return (page.DataTable(f"Posterior by {column.name}", head, styles, tuple(body), note),)
 
 
 def _curves(
@@ -104,9 +141,10 @@ def _curves(
     room = 0.02 * float(np.ptp(x) or 1.0)
     shades = np.concatenate([each[:, shown] if two else each for each in drawn])
     high = min(1.0, 1.05 * float(shades.max()))
-    what = f"posterior of {f.names[shown[0]]}" if two else "posterior"
+    what = f"posterior of {f.names[shown[0]]}, %" if two else "posterior, %"
     across = page.Axis(name, float(x.min()) - room, float(x.max()) + room)
-    return page.Plot(f"effect-{j}", said, across, page.Axis(what, 0.0, high), (*rows, *lines))
+    up = page.Axis(what, 0.0, high, percent=True)
+    return page.Plot(f"effect-{j}", said, across, up, (*rows, *lines))
 
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -117,16 +155,17 @@ STYLES = ("text", *["short"] * MOST_CLASSES)
 
 def _chosen(f: Findings) -> tuple[page.Block, ...]:
     model = f.explained
+    if hasattr(f.estimator, "choices_"):
+        return _averaged(f)
     if model is None:
         stated = hasattr(f.estimator, "boundary") and f.held_out.logs is not None
         edges = _boundaries(f.estimator, f.estimator.coef_.shape[1]) if stated else ()
         return (page.Paragraph(_without_densities(f)), *edges, *_linear(f))
-    linear, bent = model.model_.shared_covariance is not None, model.moments_.power is not None
+    linear, d = model.model_.shared_covariance is not None, model.model_.n_features
     return (
-        *_averaged(f),
         page.Paragraph(in_words(f)),
         page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
-        *_boundaries(model, model.model_.n_features, linear=linear, transformed=bent),
+        *(_boundaries(model, d, linear=linear) if model.moments_.power is None else ()),
         *_parameters(f, model),
     )
 
@@ -135,7 +174,8 @@ def _without_densities(f: Findings) -> str:
     size = f.outcome.n_parameters
     kept = "It keeps rows instead of parameters" if np.isnan(size) else f"{size:,.0f} parameters"
     linear = hasattr(core(f.estimator), "coef_")
-    return f"{f.name}: {'scores linear in the features; ' * linear}{kept}."
+    short = "" if f.outcome.is_readable else "; it has no short equation"
+    return f"{f.name}: {'scores linear in the features; ' * linear}{kept}{short}."
 
 
 def _linear(f: Findings) -> tuple[page.DataTable, ...]:
@@ -163,8 +203,7 @@ def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
 
 def in_words(f: Findings) -> str:
     """Return what kind of model was chosen, by its fitted covariances."""
-    model = f.explained
-    gaussian = model.model_
+    model, gaussian = f.explained, f.explained.model_
     tied = gaussian.shared_covariance is not None
     sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
     diagonal = sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
@@ -172,29 +211,26 @@ def in_words(f: Findings) -> str:
     shape = "one covariance shared by all classes" if tied else "a covariance for each class"
     bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " in transformed features"
-    averaged = hasattr(f.estimator, "choices_")
-    size = gaussian.n_parameters if averaged else f.outcome.n_parameters
     return (
-        f"{'The best single one' if averaged else f.name}: one Gaussian for each class, "
-        f"{alone}{shape}; boundaries are {bent}{of}. "
-        f"{count(size)} free parameters{_regularisation(model)}."
+        f"{f.name}: one Gaussian for each class, {alone}{shape}; boundaries are {bent}{of}. "
+        f"{count(f.outcome.n_parameters)} free parameters{_regularisation(model)}."
     )
 
 
 def _averaged(f: Findings) -> tuple[page.Block, ...]:
-    found = getattr(f.estimator, "choices_", None)
-    if found is None:
-        return ()
-    settings = sorted((c for c in found if c.weight > 0), key=lambda c: -c.weight)
+    settings = sorted((c for c in f.estimator.choices_ if c.weight > 0), key=lambda c: -c.weight)
     body = tuple((float(c.weight), float(c.log_loss), c.describe()) for c in settings)
     said = (
         f"{f.name} averages the posteriors of {plural(len(body), 'classifier')}, with "
-        f"{f.outcome.n_parameters:,.0f} free parameters together; errors and posteriors on "
-        "this page are of the average. It has no short equation: those below, and all densities "
-        "and outliers, are of its best single Gaussian in the features themselves."
+        f"{f.outcome.n_parameters:,.0f} free parameters together, and has no short equation. "
+        "Classes and posteriors on this page are of the average; densities, samples and outliers "
+        "are of its best single Gaussian."
     )
+    shown, rest = body[:MOST_AVERAGED], body[MOST_AVERAGED:]
+    left = percent(sum(share for share, *_ in rest))
+    note = f"{plural(len(rest), 'more setting')} with {left} together not shown." if rest else ""
     head, styles = ("share", "log-loss", "setting"), ("percent", "loss", "text")
-    return page.Paragraph(said), page.DataTable("What is averaged", head, styles, body)
+    return page.Paragraph(said), page.DataTable("What is averaged", head, styles, shown, note)
 
 
 def _regularisation(model: Any) -> str:
@@ -209,59 +245,53 @@ def _regularisation(model: Any) -> str:
 
 
 def _score(model: Any) -> tuple[str, ...]:
-    gaussian = model.model_
-    z = "x" if model.moments_.power is None else "z"
-    power = () if z == "x" else ("zⱼ = cⱼ + sⱼ ψ((xⱼ − cⱼ) / sⱼ; λⱼ),   ψ the Yeo–Johnson power",)
+    gaussian, z = model.model_, "x" if model.moments_.power is None else "z"
     t = gaussian.temperature
     posterior = f"p(k | x) = softmaxₖ(a(x){'' if t == 1 else f' / {number(t, 3)}'})"
     score = f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ"
     if gaussian.shared_covariance is not None:
         score = f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ"
-    return (*power, score, posterior)
+    bent = " of z, and z the features after Yeo–Johnson's power transform" * (z == "z")
+    return score, posterior, f"with mean μ, covariance Σ and prior π{bent}"
 
 
-def _boundaries(
-    model: Any, d: int, *, linear: bool = True, transformed: bool = False
-) -> tuple[page.Block, ...]:
+def _boundaries(model: Any, d: int, *, linear: bool = True) -> tuple[page.Block, ...]:
     """Return the boundaries that are short enough to be written out."""
     classes = model.classes_.tolist()
     if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if linear else MOST_QUADRATIC):
         return ()
-    given = {"coordinates": "transformed"} if transformed else {}
-    found = {pair: model.boundary(*pair, **given) for pair in combinations(classes, 2)}
+    found = {pair: model.boundary(*pair) for pair in combinations(classes, 2)}
     lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
-    if d == len(found) == 1 and linear and not transformed:
+    if d == len(found) == 1 and linear:
         (edge,) = found.values()
         at = number(-edge.intercept / edge.normal[0])
         lines = (*lines, f"that is, {edge.feature_names[0]} = {at}")
-    of = ", in transformed features" if transformed else ""
-    caption = f"Where two classes are equally probable; above zero the first is more probable{of}"
+    caption = "Where two classes are equally probable; above zero the first is more probable"
     return (page.Equation(caption, lines),)
 
 
 def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     """Return priors, and means or coefficients of the features that matter most."""
-    names = f.names
+    names, plain = f.names, model.moments_.power is None
     if len(names) > MOST_CLASSES:
         return ()
     weights, importance = _weights(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
-    means = [(f"mean of {f.data.names[j]}", *model.means_[:, j].tolist()) for j in order]
-    of = "" if model.moments_.power is None else " (of transformed features)"
+    means, numbers = model.means_ if plain else f.moments.means, {p.name for p in f.data.profiles}
+    said = [f"{'mean' if n in numbers else 'share'} of {n}" for n in f.data.names]
+    rows = [(said[j], *means[:, j].tolist()) for j in order]
     n = f.data.table.n_features
     first = "those that move a score" if weights is not None else "those that separate the classes"
     few = f"{len(order)} of {n:,} features, {first} most first." if n > len(order) else ""
-    body, styles = (("prior", *model.priors_.tolist()), *means), STYLES[: len(names) + 1]
-    tables = [page.DataTable(f"Priors and class means{of}", ("", *names), styles, body, few)]
+    body, styles = (("prior", *model.priors_.tolist()), *rows), STYLES[: len(names) + 1]
+    tables = [page.DataTable("Priors and class means", ("", *names), styles, body, few)]
     if weights is not None:
-        columns = _scored(names, len(weights))
+        columns, of = _scored(names, len(weights)), "" if plain else ", transformed"
         body = tuple((f.data.names[j], *weights[:, j].tolist()) for j in order)
-        caption = (
-            f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
-        )
+        what = f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
         note = "Largest first; of several classes, relative to their mean."
         head = ("feature", *columns)
-        tables.append(page.DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
+        tables.append(page.DataTable(what, head, STYLES[: len(columns) + 1], body, note))
     return tuple(tables)
 
 

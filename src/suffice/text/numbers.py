@@ -84,7 +84,8 @@ def loss(value: Any) -> str:
     """Return a loss or an area, three digits after the point; beyond ten no digit says anything."""
     if np.isnan(value) or value > 10:
         return NOTHING if np.isnan(value) else "> 10"
-    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
+    small = abs(value) < 5e-4  # an interval that excludes zero does not end in 0.000
+    return f"{value:.{4 if small else 3}f}".replace("-", "−") if abs(value) >= 5e-5 else "0.000"
 
 
 def signed(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Have the rows changed since a model was fitted? From moments of both, column by column."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -103,13 +103,13 @@ def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
     return aligned(before, replace(after, power=before.power, log_slopes=None))
 
 
-def drift(before: Moments, after: Moments) -> Drift:
-    """Return how rows differ from those a model was fitted to, whatever their classes."""
+def drift(before: Moments, after: Moments, kurtosis: Mapping[str, float] | None = None) -> Drift:
+    """Return how rows differ from those of a fit; spreads are tested at kurtosis 3 if unknown."""
     old, new = map(_of_all_classes, _alike(before, after))
     for m, which in ((old, "the fit"), (new, "the new rows")):
         if not m.total_weight > 1:
             raise InvalidInputError(f"{which}: weight {m.total_weight:g} is too little for a test")
-    columns = (*_numbers(old, new), *_levels(old, new))
+    columns = (*_numbers(old, new, kurtosis or {}), *_levels(old, new))
     statistic, df = _together(old, new)
     return Drift(columns, statistic, df, old.total_weight, new.total_weight)
 
@@ -140,7 +140,7 @@ def _of_all_classes(m: Moments) -> _Sample:
     return _Sample(m, m.total_weight, mean, variances, observed)
 
 
-def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
+def _numbers(old: _Sample, new: _Sample, kurtosis: Mapping[str, float]) -> Iterator[ColumnDrift]:
     schema = old.moments.schema
     for j in range(old.moments.n_features if schema is None else schema.n_numbers):
         name = old.moments.feature_names[j] if old.moments.feature_names else f"x{j}"
@@ -157,8 +157,8 @@ def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
         yield ColumnDrift(name, "mean", old.mean[j], new.mean[j], effect, _two_sided(change, error))
         if old.variances[j] > 0 and new.variances[j] > 0:
             ratio = 0.5 * np.log(new.variances[j] / old.variances[j])
-            # Var log s ≈ 1/(2n) of Gaussian rows
-            p = _two_sided(ratio, np.sqrt(0.5 / n + 0.5 / m))
+            # Var log s ≈ (κ − 1) / (4n)
+            p = _two_sided(ratio, np.sqrt((kurtosis.get(name, 3.0) - 1) / 4 * (1 / n + 1 / m)))
             before, after = np.sqrt([old.variances[j], new.variances[j]]).tolist()
             yield ColumnDrift(name, "spread", before, after, float(ratio), p)
 
