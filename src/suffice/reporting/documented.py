@@ -135,7 +135,7 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
             empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
-            found.append(Profile(column.name, "category", empty, codes, column.levels))
+            found.append(Profile(column.name, "category", empty, codes, column.level_names))
         else:
             found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
     return tuple(found)
