@@ -6,7 +6,7 @@ import pytest
 
 import suffice as sf
 from suffice import RDA, AutoGaussian, GaussianClassifier
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.model.views import KernelFeatures
 from suffice.search.candidates import mixing_weights
 from suffice.table.sampling import stratified_folds, stratified_sample
@@ -114,11 +114,18 @@ def degenerate(rng):
     yield pd.DataFrame({"name": [f"id {i}" for i in range(40)], "flat": "x"}), two
 
 
+def test_an_empty_column_is_named_and_changes_nothing(iris):
+    X, y = iris
+    more = np.c_[X, np.full(150, np.nan)]
+    with pytest.warns(DegenerateDataWarning, match="constant: 'x4', 'x4 missing'"):
+        found = AutoGaussian().fit(more, y)
+    expected = AutoGaussian().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found.predict_proba(more), expected, rtol=1e-9)
+
+
 def test_bad_rows_are_named(iris):
     X, y = iris
     X = X.copy()
-    with pytest.raises(InvalidInputError, match="column 'x4' has no value in any row"):
-        AutoGaussian().fit(np.c_[X, np.full(150, np.nan)], y)
     X[3, 1] = np.inf
     with pytest.raises(InvalidInputError, match="infinity: row 3, column 1"):
         AutoGaussian().fit(X, y)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidParameterError
 from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.recipe import recipe_of
 from suffice.estimators import predictor
@@ -25,7 +25,6 @@ from suffice.table import Table
 from suffice.table.schema import Encoding
 from suffice.table.table import numbering_rows
 from suffice.text import tables as notebook
-from suffice.text.lists import quoted
 from suffice.threads import one_blas_thread
 from suffice.typing import Codes
 
@@ -96,7 +95,6 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
-        _refuse_empty_columns(table)
         with numbering_rows(whole):
             self.varying_ = varying_features(table, self.encoding_)
         if len(self.varying_) < table.n_features:
@@ -259,13 +257,6 @@ def named_members(members: Any) -> dict[str, search.Learner]:
             raise InvalidParameterError(msg)
         found[called] = search.ForeignLearner(estimator)
     return found
-
-
-def _refuse_empty_columns(table: Table) -> None:
-    empty = [j for j in np.flatnonzero(np.isnan(table.x[0])) if np.isnan(table.x[:, j]).all()]
-    if empty:
-        named = quoted([(table.names or range(table.n_features))[j] for j in empty])
-        raise InvalidInputError(f"column {named} has no value in any row: leave it out")
 
 
 _FEWEST = 5  # rows that a level needs to have a feature of its own
