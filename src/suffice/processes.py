@@ -18,6 +18,7 @@ from suffice.threads import at_most, n_threads_of
 
 _MOST = 3  # helpers: each imports all that it needs, and has memory of its own
 _ALONE = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+_loaded = lru_cache(1)(pickle.loads)  # many tasks are of one job
 
 
 class Helper:
@@ -119,8 +120,3 @@ def _serve(pipe: Any, modules: Sequence[str]) -> None:
                 work, what = _loaded(job)
                 answer = pickle.dumps(work(what, task), pickle.HIGHEST_PROTOCOL)
             pipe.send_bytes(answer)
-
-
-@lru_cache(1)
-def _loaded(job: bytes) -> Any:
-    return pickle.loads(job)

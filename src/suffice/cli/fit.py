@@ -19,17 +19,11 @@ from suffice.errors import InvalidInputError, InvalidParameterError, MissingStat
 
 _CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
 MODELS: Mapping[str, str] = {
-    "lda": "LDA",
-    "qda": "QDA",
-    "nb": "GaussianNB",
-    "rda": "RDA",
-    "gaussian": "GaussianClassifier",
-    "mixture": "MixtureClassifier",
-    "auto": "AutoClassifier",
-    "least-squares": "LeastSquaresClassifier",
-    "logistic": "LogisticRegression",
+    "lda": "LDA", "qda": "QDA", "nb": "GaussianNB", "rda": "RDA", "gaussian": "GaussianClassifier",
+    "mixture": "MixtureClassifier", "auto": "AutoClassifier",
+    "least-squares": "LeastSquaresClassifier", "logistic": "LogisticRegression",
     "perceptron": "Perceptron",
-}
+}  # fmt: skip
 
 
 def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:

@@ -38,8 +38,7 @@ def show(terminal: Terminal, /, file: Path) -> None:
         document |= {"classes": moments.classes, "weights": moments.weights}
         document |= {"counts": moments.counts, "means": _means(moments)}
     else:
-        told = ("classes", "intercept", "coef")
-        document |= {name: arrays[name] for name in told if name in arrays}
+        document |= {n: arrays[n] for n in ("classes", "intercept", "coef") if n in arrays}
     if terminal.json:
         terminal.result(document)
         return

@@ -15,6 +15,7 @@ from suffice.errors import InvalidInputError
 from suffice.text.lists import plural
 
 _SHOWN = 25  # rows of the table of changes, largest first
+_RATE = "Share of the model's own rows that would count as outliers."
 
 
 @subcommand(
@@ -29,12 +30,7 @@ _SHOWN = 25  # rows of the table of changes, largest first
 @click.option("--keep-all", is_flag=True, help="Copy every column.")
 @several("-i", "--ignore", text="Not an id; repeatable.")
 @click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
-@option(
-    "--outlier-rate",
-    text="Share of the model's own rows that would count as outliers.",
-    type=click.FloatRange(0, 1),
-    default=0.001,
-)
+@option("--outlier-rate", text=_RATE, type=click.FloatRange(0, 1), default=0.001)
 def predict(
     terminal: Terminal, /, model: Path, data: Data, output: Any, keep: Any, **options: Any
 ) -> None:
@@ -83,8 +79,7 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     found = _found(terminal, model, data)
     rows = found.rows()
     head = ["column", "what", "before", "after", "effect", "p_adjusted"]
-    facts = {"moved": found.moved, "p_value": found.p_value, "columns": rows}
-    terminal.result(facts, repr(found))
+    terminal.result({"moved": found.moved, "p_value": found.p_value, "columns": rows}, repr(found))
     terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
     if output is not None:
         write_figure(found.plot().figure, output)

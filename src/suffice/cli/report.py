@@ -126,15 +126,11 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
     table, ids = chunk.table, chunk.kept.to_series()
     counted = ids.dtype.is_integer() and not ids.null_count()
     documented = DocumentedTable.of(
-        chunk.frame,
-        table.labels,
-        sample_weight=table.weight,
+        chunk.frame, table.labels, sample_weight=table.weight, name=name, target=roles.target,
         ids=ids.to_numpy() if counted else np.asarray(ids.to_list(), dtype=object),
-        name=name,
-        target=roles.target,
         groups=None if groups is None else chunk.kept.get_column(groups),
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
-    )
+    )  # fmt: skip
     notes = (*(str(warning.message) for warning in caught), *documented.notes)
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
 
@@ -155,8 +151,7 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
         chunk = load_rows(source, roles_for_learning(source, said))
         return NewRows(chunk.frame, chunk.table.labels, _stem(name))
     roles = roles_for_predicting(source, columns, len(columns), said)
-    frame = pl.concat(frames_of(source, roles)).select(roles.features)
-    return NewRows(frame, None, _stem(name))
+    return NewRows(pl.concat(frames_of(source, roles)).select(roles.features), None, _stem(name))
 
 
 @subcommand(

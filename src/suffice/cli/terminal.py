@@ -59,8 +59,7 @@ class Terminal:
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
-            where = output or "standard output"
-            click.echo(printable(f"{where}: {text}{self.closing}"), err=True)
+            click.echo(printable(f"{output or 'standard output'}: {text}{self.closing}"), err=True)
 
     @property
     def closing(self) -> str:
@@ -113,8 +112,7 @@ def check_figure(path: Path | None, option: str = "") -> None:
     if path is None:
         return
     if path.suffix not in FIGURES:
-        msg = f"{option}{path}: a figure is written to {', '.join(FIGURES)}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{option}{path}: a figure is written to {', '.join(FIGURES)}")
     import matplotlib as mpl
 
     mpl.use("Agg")

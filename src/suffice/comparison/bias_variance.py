@@ -43,14 +43,9 @@ class BiasVariance(Tabled):
 
 
 def bias_variance(
-    model: Any,
-    models: Any,
-    n_rows: int = 100,
-    *,
-    repeats: int = 50,
-    n_points: int = 2000,
+    model: Any, models: Any, n_rows: int = 100, *, repeats: int = 50, n_points: int = 2000,
     random_state: int = 0,
-) -> BiasVariance:
+) -> BiasVariance:  # fmt: skip
     """Return squared bias and variance of classifiers fitted to rows drawn from a model.
 
     Friedman (1997), *Data Mining and Knowledge Discovery* 1, 55–77.

@@ -155,29 +155,18 @@ def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
     return {
         "model": outcome.name,
         "approach": "neither" if outcome.name == CONSTANT else approach,
-        "error": error,
-        "error_se": error_se,
-        "error_low": low,
-        "error_high": high,
-        "log_loss": log_loss,
-        "log_loss_se": log_loss_se,
-        "brier": brier,
-        "brier_se": brier_se,
+        "error": error, "error_se": error_se, "error_low": low, "error_high": high,
+        "log_loss": log_loss, "log_loss_se": log_loss_se, "brier": brier, "brier_se": brier_se,
         **{name: getattr(outcome, name) for name in _AS_THEY_ARE},
-        "error_difference": d.mean,
-        "error_difference_low": d.low,
-        "error_difference_high": d.high,
-        "p_adjusted": d.p_value,
-        "n_rows": outcome.n_rows,
-        "failure": "",
-    }
+        "error_difference": d.mean, "error_difference_low": d.low, "error_difference_high": d.high,
+        "p_adjusted": d.p_value, "n_rows": outcome.n_rows, "failure": "",
+    }  # fmt: skip
 
 
 def _cells(row: Row) -> dict[str, str]:
     """Return what a table shows of a model, by heading."""
     failed, p = bool(row["failure"]), row["p_adjusted"]
     error, low, high = (f"{100 * row[name]:.1f}" for name in ("error", "error_low", "error_high"))
-    p_adjusted = NOTHING if failed else "" if np.isnan(p) else p_value(p)
     return {
         "model": row["model"],
         "approach": NOTHING if failed else row["approach"],
@@ -190,21 +179,14 @@ def _cells(row: Row) -> dict[str, str]:
         "params": cell(row["n_parameters"], "count"),
         "fit": cell(row["fit_seconds"], "seconds"),
         "predict": cell(row["predict_seconds"], "seconds"),
-        "p": p_adjusted,
+        "p": NOTHING if failed else "" if np.isnan(p) else p_value(p),
     }
 
 
 def compare(
-    X: Any,
-    y: Any,
-    models: Any = None,
-    cv: Any = 10,
-    *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    random_state: int = 0,
-    progress: Wish = None,
-) -> Comparison:
+    X: Any, y: Any, models: Any = None, cv: Any = 10, *, sample_weight: Any = None,
+    groups: Any = None, random_state: int = 0, progress: Wish = None,
+) -> Comparison:  # fmt: skip
     """Return error, losses, size and speed of every classifier, on the same folds.
 
     Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
@@ -281,14 +263,9 @@ def folds_for(X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: in
 
 
 def compared(
-    models: tuple[ComparedModel, ...],
-    folds: Folds,
-    seed: int,
-    progress: Wish = None,
-    *,
-    left_out: tuple[str, ...] = (),
-    keep: bool = False,
-) -> Comparison:
+    models: tuple[ComparedModel, ...], folds: Folds, seed: int, progress: Wish = None,
+    *, left_out: tuple[str, ...] = (), keep: bool = False,
+) -> Comparison:  # fmt: skip
     """Return all models judged on the same folds; kept are posteriors and classifiers, if asked."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))

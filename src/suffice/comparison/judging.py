@@ -137,8 +137,7 @@ def notes_on(model: ComparedModel, folds: Folds, caught: Sequence[Any]) -> Itera
     weighted = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
     if folds.weight is not None and not weighted:
         yield "learns without weights: its fit takes none"
-    times = Counter(warning.category for warning in caught)
-    for category, n in times.items():
+    for category, n in Counter(warning.category for warning in caught).items():
         first = next(each.message for each in caught if each.category is category)
         yield " ".join(str(first).split()) + (f" ({n} times)" if n > 1 else "")
 
@@ -229,10 +228,7 @@ def judged(
 
 @contextmanager
 def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
-    """Give small tables one thread of BLAS and OpenMP, and forests of many rows all cores.
-
-    Where models take long on small tables of fewer rows, other processes help.
-    """
+    """Give small tables one thread, or other processes if models take long; forests all cores."""
     folds = cases[0].folds
     n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
     size = FitSize(n, d, len(folds.classes))

@@ -83,16 +83,9 @@ class LearningCurve(Tabled):
 
 
 def learning_curve(
-    X: Any,
-    y: Any,
-    models: Any = MODELS,
-    sizes: Any = None,
-    *,
-    test: float = 0.3,
-    n_repeats: int = 20,
-    random_state: int = 0,
-    progress: Wish = None,
-) -> LearningCurve:
+    X: Any, y: Any, models: Any = MODELS, sizes: Any = None, *, test: float = 0.3,
+    n_repeats: int = 20, random_state: int = 0, progress: Wish = None,
+) -> LearningCurve:  # fmt: skip
     """Return how error falls with the number of training rows, for each of several models.
 
     Each repeat keeps a test part apart, orders the other rows at random within each class, and
@@ -230,8 +223,7 @@ def _curves(
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return training rows in an order whose every start is stratified, and test rows."""
     # a row's rank in its class, as a share of the class
-    share = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
-    order = np.argsort(share, kind="stable")
+    order = np.argsort((ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes], kind="stable")
     n_train = len(codes) - round(test * len(codes))
     return order[:n_train], np.sort(order[n_train:])
 

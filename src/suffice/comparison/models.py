@@ -114,29 +114,20 @@ KNOWN_MODELS = (
     KnownModel("GaussianNB", lambda _: GaussianNB(), ("naive bayes", "nb")),
     KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
     KnownModel("AutoGaussian", lambda _: AutoGaussian(), ("auto",)),
-    KnownModel(
-        "logistic regression", _seeded(LogisticRegression, l2="auto"), ("logistic", "softmax")
-    ),
+    KnownModel("logistic regression", _seeded(LogisticRegression, l2="auto"),
+        ("logistic", "softmax")),
     KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
     KnownModel("least squares", lambda _: LeastSquaresClassifier()),
-    KnownModel(
-        "nearest neighbours",
-        _scaled(ChosenNeighbours),
-        ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors"),
-    ),
-    KnownModel(
-        "nearest neighbours (distance)",
-        _scaled(ChosenNeighbours, weights="distance"),
-        ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
-        is_standard=False,
-    ),
+    KnownModel("nearest neighbours", _scaled(ChosenNeighbours),
+        ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors")),
+    KnownModel("nearest neighbours (distance)", _scaled(ChosenNeighbours, weights="distance"),
+        ("neighbours (distance)", "neighbors (distance)", "knn (distance)"), is_standard=False),
     KnownModel("RBF-SVM", _scaled(CalibratedSvm), ("svm", "support vector machine", "svc")),
     KnownModel("decision tree", _theirs("tree", "DecisionTreeClassifier"), ("tree",)),
     KnownModel("random forest", _theirs("ensemble", "RandomForestClassifier"), ("forest",)),
-    KnownModel(
-        "gradient boosting", _theirs("ensemble", "HistGradientBoostingClassifier"), ("boosting",)
-    ),
-)
+    KnownModel("gradient boosting", _theirs("ensemble", "HistGradientBoostingClassifier"),
+        ("boosting",)),
+)  # fmt: skip
 
 
 class FitSize(NamedTuple):

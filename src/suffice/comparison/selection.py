@@ -47,17 +47,9 @@ class Selection:
 
 
 def select(
-    X: Any,
-    y: Any,
-    models: Any = None,
-    *,
-    validation: float = 0.2,
-    test: float = 0.2,
-    cv: int | None = None,
-    criterion: str = "error",
-    random_state: int = 0,
-    progress: Wish = None,
-) -> Selection:
+    X: Any, y: Any, models: Any = None, *, validation: float = 0.2, test: float = 0.2,
+    cv: int | None = None, criterion: str = "error", random_state: int = 0, progress: Wish = None,
+) -> Selection:  # fmt: skip
     """Return the classifier of least estimated error, and its test error.
 
     Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
@@ -114,10 +106,9 @@ def _pick(
     candidates: tuple[ComparedModel, ...], comparison: Comparison, criterion: str
 ) -> ComparedModel:
     """Return the model of least loss; of equal ones, the one of least error."""
-    column = CRITERIA.index(criterion)
     known = {model.name: model for model in candidates}
     outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
-    losses = [float(outcome.means[column]) for outcome in outcomes]
+    losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]
     if np.isnan(losses).all():
         raise InvalidParameterError(f"no model has posteriors, and a {criterion}: pick by 'error'")
     return known[outcomes[int(np.nanargmin(losses))].name]

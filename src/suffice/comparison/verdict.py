@@ -191,13 +191,9 @@ class Verdict:
 
 
 def verdict_on(
-    comparison: Comparison,
-    *,
-    chosen: bool,
-    tested: ChoiceEstimate | None = None,
-    first: Sequence[str] = (),
-    last: Sequence[str] = (),
-) -> Verdict:
+    comparison: Comparison, *, chosen: bool, tested: ChoiceEstimate | None = None,
+    first: Sequence[str] = (), last: Sequence[str] = (),
+) -> Verdict:  # fmt: skip
     """Return the verdict on the reference, ``chosen`` or given; ``first`` caveats forbid a yes."""
     own = comparison[comparison.reference]
     choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
@@ -299,8 +295,7 @@ def _threshold(own: Outcome) -> Threshold | None:
 
 def most_missed(found: Sequence[Found]) -> Found:
     """Return the class of which most is missed, if it can be one whose rows tell how often."""
-    enough = (each for each in found if FEW_OF_A_CLASS <= each.of != each.found)
-    return next(enough, found[0])
+    return next((each for each in found if FEW_OF_A_CLASS <= each.of != each.found), found[0])
 
 
 def _misses(found: Sequence[Found]) -> str:

@@ -57,9 +57,8 @@ class ClassSeparation(Diagnostic):
     def __repr__(self) -> str:
         differ = self.p_value <= LEVEL
         verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
-        remark = columns_remark(self.left_out, weighted=self.weighted)
         account = f"Wilks' lambda = {self.wilks_lambda:.4g}, {p_statement(self.p_value)} by Rao's F"
-        return f"{verdict} ({account}){remark}"
+        return f"{verdict} ({account}){columns_remark(self.left_out, weighted=self.weighted)}"
 
 
 def class_separation(moments: Moments) -> ClassSeparation:
@@ -116,8 +115,7 @@ def _roots(moments: Moments, v: float) -> Floats:
     # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ
     offsets = np.sqrt(moments.weights[present] / v)[:, None] * moments.centred_means[present]
     values = np.linalg.svd(sigma.whiten(offsets), compute_uv=False)
-    roots: Floats = np.square(values[: min(moments.n_features, int(present.sum()) - 1)])
-    return roots
+    return np.asarray(np.square(values[: min(moments.n_features, int(present.sum()) - 1)]))
 
 
 class ChiSquareTest(NamedTuple):
@@ -200,10 +198,9 @@ class BoxM(Diagnostic):
 
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
-        tests = ("cumulants", self.cumulants), ("chi-square", self.chi_square)
         return [
             {"approximation": name, "m": self.statistic, **test._asdict(), "p_value": test.p_value}
-            for name, test in tests
+            for name, test in (("cumulants", self.cumulants), ("chi-square", self.chi_square))
         ]
 
     def __repr__(self) -> str:

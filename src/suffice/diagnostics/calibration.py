@@ -55,21 +55,15 @@ class Calibration(Diagnostic):
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
         stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
-        how = "too large" if self.excess > 0 else "too small"
         right = f"and is right in {percent(stated - self.excess)}"
         said = f"it states {percent(stated)} on average for the predicted class {right}"
-        return f"Its probabilities are {how}: {said}"
+        return f"Its probabilities are {'too large' if self.excess > 0 else 'too small'}: {said}"
 
 
 def calibration(
-    y: Any,
-    posteriors: Any,
-    classes: Any = None,
-    *,
-    bins: int = BINS,
-    simulations: int = 999,
+    y: Any, posteriors: Any, classes: Any = None, *, bins: int = BINS, simulations: int = 999,
     random_state: Any = 0,
-) -> Calibration:
+) -> Calibration:  # fmt: skip
     """Return the calibration error of posteriors, and its test.
 
     The expected calibration error is never zero, even of a calibrated model; it is set beside

@@ -106,8 +106,7 @@ def _copies(table: Table) -> tuple[int, int]:
     told, codes = told[order], table.codes[order]
     first = np.flatnonzero(np.append(True, told[1:] != told[:-1]))  # of equal rows
     mixed = np.minimum.reduceat(codes, first) < np.maximum.reduceat(codes, first)
-    sizes = np.diff(np.append(first, len(told)))
-    return len(told) - len(first), int(sizes[mixed].sum())
+    return len(told) - len(first), int(np.diff(np.append(first, len(told)))[mixed].sum())
 
 
 def _in_time(columns: Mapping[str, Any], dates: Sequence[str]) -> str:

@@ -163,8 +163,7 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     Gaussian classes: no evidence against them (p = 0.15)
     """
     table = checked_table(X, y)
-    rng = np.random.default_rng(random_state)
-    seen, classes = sampled(table, max_rows, rng), table.classes
+    seen, classes = sampled(table, max_rows, np.random.default_rng(random_state)), table.classes
     white = [whitened(np.asarray(seen.x[seen.codes == k], np.float64)) for k in range(len(classes))]
     rows = [z for z in white if z is not None]
     tested = np.array([z is not None for z in white], bool)

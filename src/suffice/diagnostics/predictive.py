@@ -134,14 +134,9 @@ class PredictiveCheck(diagnostic.Diagnostic):
 
 
 def predictive_check(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    simulations: int = 199,
-    max_rows: int = 1000,
+    estimator: Any, X: Any, y: Any, *, simulations: int = 199, max_rows: int = 1000,
     random_state: Any = 0,
-) -> PredictiveCheck:
+) -> PredictiveCheck:  # fmt: skip
     """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
 
     Each class is compared by the Anderson–Darling distance A² of its squared Mahalanobis distances
@@ -197,8 +192,7 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
     if power is None:
         return estimator, X
     sums = replace(estimator.moments_, power=None, log_slopes=None)
-    fitted = _read(estimator, sums, power=None)
-    return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
+    return _read(estimator, sums, power=None), power.apply(np.asarray(as_matrix(X)[0], np.float64))
 
 
 def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:

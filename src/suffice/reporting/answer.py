@@ -80,18 +80,11 @@ def _next(f: Findings) -> str:
 
 # columns of the table of models: heading, name in the comparison, style
 COLUMNS = (
-    ("model", "model", "text"),
-    ("error", "error", "percent"),
-    ("from", "error_low", "percent"),
-    ("to", "error_high", "percent"),
-    ("log-loss", "log_loss", "loss"),
-    ("Brier", "brier", "loss"),
-    ("calib. error", "calibration_error", "loss"),
-    ("AUC", "auc", "loss"),
-    ("size", "n_parameters", "count"),
-    ("fit", "fit_seconds", "seconds"),
-    ("p", "p_adjusted", "p"),
-)
+    ("model", "model", "text"), ("error", "error", "percent"), ("from", "error_low", "percent"),
+    ("to", "error_high", "percent"), ("log-loss", "log_loss", "loss"), ("Brier", "brier", "loss"),
+    ("calib. error", "calibration_error", "loss"), ("AUC", "auc", "loss"),
+    ("size", "n_parameters", "count"), ("fit", "fit_seconds", "seconds"), ("p", "p_adjusted", "p"),
+)  # fmt: skip
 
 
 def models_compared(f: Findings) -> page.Section:

@@ -145,11 +145,9 @@ def report(
 
 
 def report_of(
-    data: DocumentedTable,
-    settings: ReportSettings,
-    made: Provenance | None = None,
+    data: DocumentedTable, settings: ReportSettings, made: Provenance | None = None,
     new: NewRows | None = None,
-) -> Report:
+) -> Report:  # fmt: skip
     """Return the report of a table."""
     sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
     f = judge(data, sample, settings, others)

@@ -221,9 +221,8 @@ def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
     except (ValueError, np.linalg.LinAlgError):
         return ()
     apart = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
-    names = tuple(f.names[k] for k in order)
     cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
     note = "The stronger the colour, the nearer."
     note += f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
-    return (page.Matrix(caption, names, cells, note, distances=True),)
+    return (page.Matrix(caption, tuple(f.names[k] for k in order), cells, note, distances=True),)

@@ -142,15 +142,10 @@ class ReportSettings:
 
 
 def judge(
-    data: DocumentedTable,
-    sample: DocumentedTable,
-    settings: ReportSettings,
+    data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings,
     others: DocumentedTable | None = None,
-) -> Findings:
-    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all.
-
-    Rows that are not in the sample, if any, say how good the choice was.
-    """
+) -> Findings:  # fmt: skip
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     with overheard():  # first, since it needs memory for all rows, and models keep theirs
         checks = _checked(data)
     table = sample.table
@@ -237,19 +232,15 @@ def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
 
 
 def explained_by(fitted: Any, data: DocumentedTable) -> Any:
-    """Return the single Gaussian classifier whose equations stand for a fitted one, or None.
-
-    Whatever it chose by itself stands there as a setting. Of a mixed table it is that of the
-    encoded rows.
-    """
+    """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
     best = getattr(fitted, "best_estimator_", fitted)
     if not isinstance(best, GaussianClassifier):
         return None
-    given = best.get_params()
+    given = best.get_params()  # whatever it chose by itself becomes a setting
     left_open = [name for name, value in given.items() if is_open(value)]
     found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
     found["power"] = best.moments_.power
-    if data.source is not None:
+    if data.source is not None:  # that of the encoded rows
         power = None if best.power is None else "yeo-johnson"
         found |= {"categorical": None, "missing": "marginal", "power": power}
         return clone(best).set_params(**found).fit(data.frame, data.table.labels, data.table.weight)

@@ -50,11 +50,9 @@ def contributions(
         if logs is None:
             return None
         each = logs.reshape(m, g + 1, -1)
-        odds = np.take_along_axis(each, pairs[:, None, :1], 2) - np.take_along_axis(
-            each, pairs[:, None, 1:], 2
-        )
-        found[:, 0] += 0.5 * odds[:, 0 if steps is of_row else -1, 0]
-        found[:, 1:] += np.diff(odds[:, :, 0], axis=1) * (0.5 if steps is of_row else -0.5)
+        a, b = (np.take_along_axis(each, pairs[:, None, [i]], 2)[:, :, 0] for i in (0, 1))
+        found[:, 0] += 0.5 * (a - b)[:, 0 if steps is of_row else -1]
+        found[:, 1:] += np.diff(a - b, axis=1) * (0.5 if steps is of_row else -0.5)
     return found
 
 

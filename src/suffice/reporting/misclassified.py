@@ -99,8 +99,7 @@ def alike(counts: Floats) -> Codes:
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     far = 1 - np.clip(shares + shares.T, 0, 1)
     tree = linkage(far[np.triu_indices(len(far), 1)], "average", optimal_ordering=True)
-    order: Codes = leaves_list(tree).astype(np.intp)
-    return order
+    return np.asarray(leaves_list(tree), np.intp)
 
 
 def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
@@ -144,8 +143,7 @@ def _by_class(f: Findings, counts: Floats) -> page.DataTable:
 def _worst(f: Findings) -> page.DataTable:
     """Return the rows whose own class had the least posterior, and why."""
     p, codes, chosen = f.held_out.posteriors, f.held_out.truth, f.held_out.predicted
-    own = f.held_out.log_posteriors[np.arange(len(codes)), codes]
-    at = np.argsort(own, kind="stable")[:MOST]
+    at = np.argsort(f.held_out.log_posteriors[np.arange(len(codes)), codes], kind="stable")[:MOST]
     others = p[at].copy()
     others[np.arange(len(at)), codes[at]] = -1  # the most probable class but the true one
     why, columns = _why(f, at, others.argmax(1))

@@ -29,16 +29,12 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 def as_json(report: Report) -> str:
     """Return the report as a JSON document."""
-    document = {
-        "suffice": report.version,
-        "title": report.title,
-        "subtitle": report.subtitle,
-        "verdict": report.verdict,
-        "sections": [
-            {"key": s.key, "title": s.title, "blocks": [_block(b) for b in s.blocks]}
-            for s in report.sections
-        ],
-    }
+    head = {name: getattr(report, name) for name in ("title", "subtitle", "verdict")}
+    sections = [
+        {"key": s.key, "title": s.title, "blocks": [_block(b) for b in s.blocks]}
+        for s in report.sections
+    ]
+    document = {"suffice": report.version, **head, "sections": sections}
     return json.dumps(document, ensure_ascii=False, indent=1)
 
 
@@ -86,24 +82,16 @@ def _environment() -> Any:
     environment = Environment(
         loader=PackageLoader("suffice.reporting"),
         autoescape=lambda name: not (name or "").endswith(".md.j2"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {
-        "anchor": anchor,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    named: tuple[Any, ...] = (anchor, cell, count, fenced, percent, raw, stamped)
+    environment.filters |= {verb.__name__: verb for verb in named} | {
         "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
         "begun": lambda text: glued(text[:1].upper() + text[1:]),
-        "cell": cell,
-        "count": count,
-        "fenced": fenced,
         "glued": glued,
         "groupby_runs": runs,
         "look": lambda k: "ink" if k < 0 else f"k{k % N_LOOKS}",
         "md": escaped,
-        "percent": percent,
-        "raw": raw,
-        "stamped": stamped,
     }
     return environment
 

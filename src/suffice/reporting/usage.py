@@ -116,9 +116,8 @@ def _loading(f: Findings, file: str) -> str:
         k = [str(c) for c in fitted.classes_].index(str(at.label))
         said = f"# {at.label}, from the threshold of the answer on"
         lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.3g}  {said}")
-    load = f"model = sf.load({file!r})"
-    about = f"# columns of X: {columns}"
-    return "\n".join(["import suffice as sf", "", load, about, *lines])
+    head = ["import suffice as sf", "", f"model = sf.load({file!r})", f"# columns of X: {columns}"]
+    return "\n".join([*head, *lines])
 
 
 def _fitting(f: Findings) -> str:
@@ -142,9 +141,8 @@ def _fitting(f: Findings) -> str:
 def _predictions(f: Findings) -> tuple[Download, ...]:
     """Return what was predicted for each row while it was held out, as CSV."""
     rows, ids = f.held_out, [str(i) for i in f.sample.ids]
-    guesses = ["" if label is None else str(label) for label in rows.predicted_labels]
     table: dict[str, Any] = {f.sample.id_name: ids, "true": rows.labels.astype(str)}
-    table["predicted"] = guesses
+    table["predicted"] = ["" if label is None else str(label) for label in rows.predicted_labels]
     if rows.logs is not None and not f.many:
         p = rows.posteriors.round(4)
         table |= {f"p({name})": p[:, k] for k, name in enumerate(f.names)}

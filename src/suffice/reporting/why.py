@@ -140,10 +140,9 @@ def _curves(
         lines.append(page.Series(f.names[k], "line", x, p[:, k], 0 if two else k, tips))
     room = 0.02 * float(np.ptp(x) or 1.0)
     shades = np.concatenate([each[:, shown] if two else each for each in drawn])
-    high = min(1.0, 1.05 * float(shades.max()))
     what = f"posterior of {f.names[shown[0]]}, %" if two else "posterior, %"
     across = page.Axis(name, float(x.min()) - room, float(x.max()) + room)
-    up = page.Axis(what, 0.0, high, percent=True)
+    up = page.Axis(what, 0.0, min(1.0, 1.05 * float(shades.max())), percent=True)
     return page.Plot(f"effect-{j}", said, across, up, (*rows, *lines))
 
 
