@@ -118,8 +118,7 @@ def spanning_tree(weights: Floats) -> list[int]:
     if not len(weights):
         return []
     tree = minimum_spanning_tree(1 + weights.max() - weights)  # no length is zero
-    parents = breadth_first_order(tree, 0, directed=False)[1]
-    return [max(int(parent), -1) for parent in parents]
+    return [max(int(parent), -1) for parent in breadth_first_order(tree, 0, directed=False)[1]]
 
 
 def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float) -> LevelForest:
@@ -167,8 +166,7 @@ def _mixed(
     slopes = regressions(recipe, moments, p) if p and recipe.categories is as_tree else None
     fills = fills_of(encoding.schema, moments.power)
     if not p:
-        numbers = _no_numbers(recipe, moments)
-        return MixedModel(numbers, levels, blocks, None, filled, fills)
+        return MixedModel(_no_numbers(recipe, moments), levels, blocks, None, filled, fills)
     left, weights = observed_numbers(moments, p, filled, fills)
     left = left if slopes is None else without_levels(moments, p, slopes, groups)
     left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)

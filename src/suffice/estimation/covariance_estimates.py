@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from suffice.errors import (
-    InvalidInputError,
-    InvalidParameterError,
-    MissingStatisticsError,
-    UnknownLabelError,
-)
+from suffice import errors
+from suffice.errors import InvalidParameterError, UnknownLabelError
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
 from suffice.linalg import EPS, inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance, lower_factor
@@ -88,7 +84,7 @@ def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     quartic = np.diagonal(fourths, axis1=1, axis2=2)
     small = (quartic < SMALLEST) & (moments.diagonals > 0)
     for j in np.flatnonzero((~np.isfinite(quartic) | small).any(0))[:1]:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"the fourth powers of numbers overflow or vanish in column "
             f"{column_name(moments.feature_names, int(j))}: rescale it, or use shrinkage='oas'"
         )
@@ -134,7 +130,7 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
 def unbiased_by_class(moments: Moments) -> Moments:
     """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row."""
     if moments.storage == "pooled":
-        raise MissingStatisticsError(
+        raise errors.MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, and these moments hold their sum: "
             "collect them with storage='per-class'"
         )
@@ -194,9 +190,8 @@ def ledoit_wolf_intensity(
         return 0.0
     # Σ_i ‖z_i/σ‖⁴ = σ⁻²ᵀ Q σ⁻²
     precisions = np.square(reciprocals)
-    quartic = precisions @ fourth_moments @ precisions
     # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
-    b2 = (quartic / n - np.square(r).sum()) / (d * n)
+    b2 = (precisions @ fourth_moments @ precisions / n - np.square(r).sum()) / (d * n)
     delta2 = np.square(r - np.trace(r) / d * np.eye(d)).sum() / d
     return float(max(b2, 0.0) / delta2) if b2 < delta2 else float(b2 > 0)
 

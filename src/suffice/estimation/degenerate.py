@@ -39,8 +39,7 @@ class ReferenceCovariance:
         variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
         # R = F Fᵀ,  F = diag(s) V diag(√e)
         directions, root = np.hstack([inside, empty @ q]), np.sqrt(variances)
-        factor = scale[:, None] * directions * root
-        return cls(factor, (directions / root).T / scale, scale)
+        return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
 
     def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
         """Return a (…, d), V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 where Σ has no variance."""

@@ -14,12 +14,8 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
-from suffice.estimation.covariance_estimates import (
-    DiagonalStructure,
-    Estimates,
-    FullStructure,
-    Regularisation,
-)
+from suffice.estimation import covariance_estimates as estimates
+from suffice.estimation.covariance_estimates import Estimates, Regularisation
 from suffice.estimation.degenerate import RankDeficiency
 from suffice.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -204,8 +200,7 @@ def own_form(problem: EddaProblem, w: Floats) -> Floats:
 def sphere(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     """Return the best Σ_k with C = I: all that matters of a scatter is its trace."""
     d = w.shape[-1]
-    traces = np.trace(w, axis1=1, axis2=2) / d
-    return pattern(problem, traces[:, None, None]) * np.eye(d)
+    return pattern(problem, (np.trace(w, axis1=1, axis2=2) / d)[:, None, None]) * np.eye(d)
 
 
 def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
@@ -248,8 +243,7 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
             "'VVV' or 'EEE', or drop columns that are nearly combinations of others",
             NotConvergedWarning,
         )
-    along = np.square(f @ best.axes).sum(1)
-    return turned(pattern(problem, diagonal(along)), best.axes.T)
+    return turned(pattern(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
 
 
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
@@ -370,7 +364,7 @@ class EddaStructure:
         try:
             sigmas = edda_covariances(self.code, w, scatters[seen])
         except InvalidInputError:
-            plain = DiagonalStructure() if self.is_diagonal else FullStructure()
+            plain = estimates.DiagonalStructure() if self.is_diagonal else estimates.FullStructure()
             filled, deficient = plain.covariances(moments, group_of, how)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])

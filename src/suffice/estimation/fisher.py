@@ -56,8 +56,7 @@ class DiscriminantSpace:
         """Return the correlation of each feature with each coordinate within classes, (d, r)."""
         sigma = within.dense()
         # coordinates have variance 1 within classes: cov(x, z) = Σ w
-        deviations = np.sqrt(np.diagonal(sigma))[:, None]
-        return ratio(sigma @ self.scalings, deviations)
+        return ratio(sigma @ self.scalings, np.sqrt(np.diagonal(sigma))[:, None])
 
 
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:

@@ -90,8 +90,7 @@ def em(
             steps += 1
             if objective >= after:
                 state, objectives = farther, [*objectives, objective]
-    whole = problem.moments_of(problem.resolved(state))
-    return Completion(whole, tuple(objectives), steps, moved)
+    return Completion(problem.moments_of(problem.resolved(state)), tuple(objectives), steps, moved)
 
 
 class _Problem:

@@ -222,8 +222,7 @@ def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
     for members in map(evidence.members, range(evidence.n_groups)):
         first = learned[members[0]]
         # any matrix where no class of the group is known
-        psi = first.scale if known[members].any() else np.eye(len(first.mean))
-        factor = scaled_cholesky(psi)
+        factor = scaled_cholesky(first.scale if known[members].any() else np.eye(len(first.mean)))
         if factor is None:
             raise InvalidInputError(f"{evidence.named(members)}: {first.improper}")
         scales.append(FullCovariance(factor, inverse_lower(factor)))

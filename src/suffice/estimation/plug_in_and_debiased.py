@@ -7,12 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.covariance_estimates import (
-    Estimates,
-    Regularisation,
-    Structure,
-    full_groups,
-)
+from suffice.estimation import covariance_estimates
+from suffice.estimation.covariance_estimates import Estimates, Regularisation, Structure
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.linalg import scaled_cholesky
 from suffice.model.class_model import ClassModel
@@ -124,7 +120,8 @@ def debiased_model(evidence: Evidence) -> DebiasedModel:
     moments = evidence.moments
     covariances: list[Covariance] = []
     corrections = np.zeros(moments.n_classes)
-    for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
+    groups = covariance_estimates.full_groups(moments, evidence.group_of)
+    for g, scatter in enumerate(groups.scatters):
         members = evidence.members(g)
         seen = members[evidence.present[members]]
         covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)

@@ -11,19 +11,13 @@ import numpy as np
 from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import covariance_estimates as estimates
+from suffice.estimation import plug_in_and_debiased as models
 from suffice.estimation import settings
 from suffice.estimation.categories import as_indicators, as_tree, numbers_of
 from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing_em import completed
-from suffice.estimation.plug_in_and_debiased import (
-    PLUG_IN,
-    Evidence,
-    Learning,
-    plug_in,
-    require_two_classes,
-)
 from suffice.estimation.priors import PriorRule
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
@@ -44,7 +38,7 @@ class Recipe:
     tied: estimates.Tied
     regularisation: estimates.Regularisation
     priors: PriorRule
-    learning: Learning = PLUG_IN
+    learning: models.Learning = models.PLUG_IN
     family: str | None = None  # the EDDA code, where the covariances are one of these families
     candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from, by moments
     open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
@@ -154,8 +148,7 @@ class Recipe:
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
         # λ = 1: every class has the pooled covariance
-        tied = self.regularisation.pooling == 1 or self.tied
-        return estimates.group_codes(tied, classes)
+        return estimates.group_codes(self.regularisation.pooling == 1 or self.tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
         """Return the recipe whose family has the least p log n − 2 log L, where one is chosen."""
@@ -175,7 +168,7 @@ class Recipe:
             self._warn_of_relative_weights(moments)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
-        require_two_classes(moments.classes, moments.weights)
+        models.require_two_classes(moments.classes, moments.weights)
         if moments.schema is None:
             return self.learnt(moments, quiet=quiet)
         if self.averaged:
@@ -206,7 +199,7 @@ class Recipe:
             )
         # parameters that are integrated out, or debiased, are completed at their plug-in estimates
         iterated = self.learning.plugs_in or self.learning.at_mode
-        recipe = self if iterated else replace(self, learning=PLUG_IN)
+        recipe = self if iterated else replace(self, learning=models.PLUG_IN)
 
         def m_step(whole: Moments) -> GaussianModel:
             evidence = recipe._evidence(whole, quiet=True, encoding=encoding)
@@ -217,12 +210,12 @@ class Recipe:
 
     def _evidence(
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
-    ) -> Evidence:
-        require_two_classes(moments.classes, moments.weights)
+    ) -> models.Evidence:
+        models.require_two_classes(moments.classes, moments.weights)
         priors = self.priors.of(moments.classes, moments.weights)
         how, groups = self.regularisation, self.group_of(moments.classes)
         moments = estimates.unbiased_by_class(moments) if self.averaged else moments
-        return Evidence(moments, self.structure, how, groups, priors, quiet, encoding)
+        return models.Evidence(moments, self.structure, how, groups, priors, quiet, encoding)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
@@ -245,7 +238,7 @@ class Recipe:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
         whole = self.completed(moments, quiet=True)
         try:
-            model, deficient = plug_in(self._evidence(whole, quiet=True))
+            model, deficient = models.plug_in(self._evidence(whole, quiet=True))
         except InvalidInputError:  # no maximum, or not in these units
             return np.inf
         if deficient:

@@ -7,16 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.errors import InvalidParameterError, require_word
+from suffice.estimation import covariance_estimates as estimates
 from suffice.estimation import normal_inverse_wishart as bayes
 from suffice.estimation.categories import as_indicators, as_tree
-from suffice.estimation.covariance_estimates import (
-    DiagonalStructure,
-    FullStructure,
-    Intensity,
-    ShrinkageTarget,
-    Structure,
-    Tied,
-)
+from suffice.estimation.covariance_estimates import Structure
 from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.plug_in_and_debiased import PLUG_IN, Learning, debiased_model
 from suffice.estimation.priors import PriorRule
@@ -44,8 +38,8 @@ class CovarianceWord(NamedTuple):
     code: str | None = None  # the EDDA code, where it is one
 
 
-_FULL, _DIAGONAL = FullStructure(), DiagonalStructure()
-_SPHERICAL = DiagonalStructure(spherical=True)
+_FULL, _DIAGONAL = estimates.FullStructure(), estimates.DiagonalStructure()
+_SPHERICAL = estimates.DiagonalStructure(spherical=True)
 # six families are plain structures, tied or not
 _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "VVI": _DIAGONAL,
     "EII": _SPHERICAL, "VII": _SPHERICAL}  # fmt: skip
@@ -67,7 +61,7 @@ def parse_covariance(covariance: Any) -> CovarianceWord:
     )
 
 
-def parse_tied(tied: Any) -> Tied:
+def parse_tied(tied: Any) -> estimates.Tied:
     """Return which classes share a covariance: all, none, or groups of labels."""
     if isinstance(tied, (bool, np.bool_)):
         return bool(tied)
@@ -80,14 +74,11 @@ def parse_tied(tied: Any) -> Tied:
 READINGS = {"indicators": as_indicators, "tree": as_tree}
 # one less for each mean, and that class by class: tied classes share the mean by weight
 DIVISORS = {"mle": (False, False), "unbiased": (True, False), "averaged": (False, True)}
-CLOSED_FORMS: Mapping[str, Intensity] = {
-    "oas": Intensity(),
-    "ledoit-wolf": Intensity(needs_fourth=True),
-}
-TARGETS: Mapping[str, ShrinkageTarget] = {
-    "diagonal": ShrinkageTarget(keeps_variances=True),
-    "sphere": ShrinkageTarget(pooled_units=True),
-    "identity": ShrinkageTarget(),
+CLOSED_FORMS = {"oas": estimates.Intensity(), "ledoit-wolf": estimates.Intensity(needs_fourth=True)}
+TARGETS: Mapping[str, estimates.ShrinkageTarget] = {
+    "diagonal": estimates.ShrinkageTarget(keeps_variances=True),
+    "sphere": estimates.ShrinkageTarget(pooled_units=True),
+    "identity": estimates.ShrinkageTarget(),
 }
 UNRESOLVED = (
     "pooling='auto' and shrinkage='auto' are chosen by the estimator when it sees rows: call "
@@ -95,7 +86,7 @@ UNRESOLVED = (
 )
 
 
-def parse_shrinkage(shrinkage: Any) -> Intensity:
+def parse_shrinkage(shrinkage: Any) -> estimates.Intensity:
     """Return the rule for γ; None, and what is still open, is 0."""
     if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
         return CLOSED_FORMS[shrinkage]
@@ -103,7 +94,7 @@ def parse_shrinkage(shrinkage: Any) -> Intensity:
         words = ", ".join(map(repr, [OPEN, *CLOSED_FORMS]))
         msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
         raise InvalidParameterError(msg)
-    return Intensity(parse_share(shrinkage, "shrinkage"))
+    return estimates.Intensity(parse_share(shrinkage, "shrinkage"))
 
 
 def parse_share(value: Any, name: str = "pooling") -> float:

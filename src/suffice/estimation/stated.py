@@ -67,6 +67,4 @@ def _alike(sigmas: Floats, labels: Labels) -> Tied:
     """Return the labels in groups of one covariance."""
     _, group_of = np.unique(sigmas.reshape(len(sigmas), -1), axis=0, return_inverse=True)
     groups = [labels[group_of == g].tolist() for g in range(group_of.max() + 1)]
-    if 1 < len(groups) < len(labels):
-        return tuple(map(tuple, groups))
-    return len(groups) == 1
+    return tuple(map(tuple, groups)) if 1 < len(groups) < len(labels) else len(groups) == 1

@@ -62,8 +62,7 @@ class SharedOut:
         return WEIGHTS[int(np.argmin(losses))]
 
     def _loss(self, train: Table, test: Table, unknown: Table, weight: float) -> float:
-        total = self.moments(train, unknown, weight)
-        posterior = self._posterior(total, test)
+        posterior = self._posterior(self.moments(train, unknown, weight), test)
         hit = posterior[np.arange(test.n_rows), test.codes]
         return float(-(test.weights * np.log(np.maximum(hit, 1e-15))).sum())
 

@@ -135,8 +135,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         views, sums = saved.views_in(header, arrays), saved.moments_in(header, arrays)
         self.choices_ = [_kept(choice, views) for choice in header["choices"]]
         numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
-        counted = (c for c in self.choices_ if c.weight > 0)
-        kept = zip(counted, model.shares, numbers, strict=True)
+        kept = zip((c for c in self.choices_ if c.weight > 0), model.shares, numbers, strict=True)
         self.members_ = tuple(search.Member(c, share.model, sums.get(i)) for c, share, i in kept)
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
         return self
@@ -144,8 +143,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
         gaussians = (c for c in self.choices_ if isinstance(c, search.Candidate))
-        simple = (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed))
-        best = next(simple, None)
+        best = next((c for c in gaussians if isinstance(c.view, Plain | PowerTransformed)), None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None
@@ -224,8 +222,7 @@ class AutoClassifier(AutoGaussian):
         }
         if n_numbers < _FEW and table.n_rows >= _FEW_ROWS:
             pieces = PiecewiseLinear.of(table.x, PIECES * table.n_features)
-            additive = search.LogisticPath((ADDITIVE_PENALTY,), pieces)
-            found["additive logistic regression"] = additive
+            found["additive logistic regression"] = search.LogisticPath((ADDITIVE_PENALTY,), pieces)
         return found | named_members(self.members)
 
 
@@ -238,9 +235,8 @@ def _kept(
     rest.pop("linear", None)
     if "outsider" in rest:
         return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest, view=view)
-    return search.Candidate(
-        view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest
-    )
+    recipe = recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage"))
+    return search.Candidate(view, recipe, **rest)
 
 
 def named_members(members: Any) -> dict[str, search.Learner]:
@@ -264,9 +260,8 @@ _FEWEST = 5  # rows that a level needs to have a feature of its own
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
     """Return which features are neither constant, in most folds too, nor combinations of others."""
-    unweighted = replace(table, weight=None)
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
-    moments = Moments.of_table(unweighted, storage=storage, fourth=False)
+    moments = Moments.of_table(replace(table, weight=None), storage=storage, fourth=False)
     varies = moments.total_variances > 0
     if encoding is not None:
         on = table.x[:, encoding.schema.n_numbers :].sum(0)

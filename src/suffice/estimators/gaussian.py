@@ -24,6 +24,7 @@ from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimation.stated import stated
 from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators import predictor
+from suffice.estimators.predictor import DensityMixin, ScoreMixin
 from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
@@ -52,11 +53,7 @@ def _read(path: str, doc: str) -> Any:
 
 
 class GaussianClassifier(
-    predictor.DensityMixin,
-    predictor.ScoreMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Bayes classifier with one Gaussian per class, read from mergeable sums.
 
@@ -275,10 +272,9 @@ class GaussianClassifier(
         """Learn from sums collected elsewhere, without a pass over the data."""
         _check_power(self.power, moments)
         if self.missing == "indicator" and moments.patterns is not None:
-            msg = (
+            raise errors.MissingStatisticsError(
                 "missing='indicator' needs moments in which empty cells are marked: collect them so"
             )
-            raise errors.MissingStatisticsError(msg)
         columns = moments.schema.names if moments.schema else moments.feature_names
         predictor.set_features(self, len(columns) if columns else moments.n_features, columns)
         return self._set_moments(moments, self.recipe())
@@ -299,8 +295,7 @@ class GaussianClassifier(
         check_is_fitted(self)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=False)
         recipe = self.recipe()
-        less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
-        rest = self.moments_ - less
+        rest = self.moments_ - self._summarise(x, y, sample_weight, recipe, self.moments_.power)
         if recipe.needs_fourth and rest.fourth is None:
             msg = "too few digits of the fourth moments would be left: fit again without these rows"
             raise errors.ForgetError(f"cannot forget these rows exactly: {msg}")
@@ -343,8 +338,7 @@ class GaussianClassifier(
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
-        given = map(to_numpy, (x, y, sample_weight))
-        table, _ = Table.of(*given, **self._reading()).encoded()
+        table, _ = Table.of(*map(to_numpy, (x, y, sample_weight)), **self._reading()).encoded()
         table = table.with_rows(filled(table.x), table.names)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
@@ -611,8 +605,7 @@ class GaussianClassifier(
         density = self.class_log_density(to_numpy(X))
         require_as_many(len(density), len(codes))
         # Σ_n log p(x_n | y_n) + log π_{y_n}
-        joint = density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
-        return float(joint.sum())
+        return float((density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]).sum())
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""

@@ -129,8 +129,7 @@ class LinearDecisions(ScoreMixin):
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""
-        names = self._names() or tuple(f"x{j}" for j in range(self.coef_.shape[1]))
-        return ("intercept", *names)
+        return ("intercept", *(self._names() or tuple(f"x{j}" for j in range(self.coef_.shape[1]))))
 
     def _parameter_names(self) -> tuple[str, ...]:
         if len(self.coef_) == 1:
@@ -253,8 +252,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with targets ``y``."""
         x, y = validate_data(self, X, y, dtype=(np.float64, np.float32), y_numeric=True)
-        weight = as_weights(sample_weight, len(x))
-        return self._set_moments(joint_moments(x, y, weight), x.shape[1])
+        return self._set_moments(joint_moments(x, y, as_weights(sample_weight, len(x))), x.shape[1])
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import errors
 from suffice.discriminative import gradient_descent as gradient
 from suffice.discriminative import logistic_fit
-from suffice.discriminative.descent import Solver
 from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
@@ -287,7 +286,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         open_rate, seed = is_open(self.learning_rate), self._seed()
         rate = None if open_rate else linear.positive("learning_rate", self.learning_rate)
         size = None if self.batch_size is None else linear.positive("batch_size", self.batch_size)
-        solvers: dict[str, Solver | None] = {
+        return {
             "auto": None,
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
@@ -295,7 +294,6 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             "sgd": gradient.StochasticDescent(rate, int(size or 1), seed if self.shuffle else None),
             "averaged-sgd": gradient.AveragedDescent(rate, int(size or 32), seed),
         }
-        return solvers
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int):

@@ -98,8 +98,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         settings = self.get_params()
         how, priors = _recipe(settings, x.shape[1]), parse_priors(settings["priors"])
         with at_most(self.n_jobs):
-            counts = _counts(settings, how, table)
-            model, runs = how.fit(table, counts, settings["random_state"])
+            model, runs = how.fit(table, _counts(settings, how, table), settings["random_state"])
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         pi = priors.of(table.classes, table.class_weights)
         return self._set(table.classes, model.with_priors(pi))
@@ -134,8 +133,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
 def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
     words = {word: word for word in ("full", "diagonal")}
     covariance = parse_word(given["covariance"], words, "covariance")
-    tied_words = {"False": False, "True": True, "class": "class"}
-    tied = parse_word(str(given["tied"]), tied_words, "tied")
+    tied = parse_word(str(given["tied"]), {"False": False, "True": True, "class": "class"}, "tied")
     kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
     n_init, max_iter = (_whole(name, given[name]) for name in ("n_init", "max_iter"))
     kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])

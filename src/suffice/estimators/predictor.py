@@ -35,8 +35,7 @@ _PROBES = 1000
 
 def keep(given: dict[str, Any]) -> None:
     """Keep the settings that an ``__init__`` was given, its ``locals()``, under their names."""
-    estimator = given.pop("self")
-    vars(estimator).update(given)
+    vars(given.pop("self")).update(given)
 
 
 def checked_table(

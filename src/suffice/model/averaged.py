@@ -139,8 +139,7 @@ class TemperedModel:
     has_density = False
 
     def posterior(self, x: Any) -> Floats:
-        scores = doubted(self.inner.posterior(x), self.doubt)
-        return Posterior(self.temperature).read(scores)
+        return Posterior(self.temperature).read(doubted(self.inner.posterior(x), self.doubt))
 
 
 def doubted(posterior: Floats, doubt: float) -> Floats:
@@ -177,8 +176,7 @@ def over_kernels(view: KernelFeatures, model: Any) -> LinearModel:
     weights = np.hstack([w, mixed @ mixing.T])
     constants = part.constants - mixed @ scorer.origin[d:]
     centre = np.concatenate([scorer.origin[:d], np.zeros(len(view.landmarks))])
-    found = LinearModel.of(weights, constants, centre=centre)
-    return replace(found, temperature=model.temperature)
+    return replace(LinearModel.of(weights, constants, centre=centre), temperature=model.temperature)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

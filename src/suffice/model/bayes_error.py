@@ -130,19 +130,17 @@ def _two_tied(model: GaussianModel, a: int, b: int) -> float:
 
     gap = model.covariances[0].whiten((model.offsets[a] - model.offsets[b])[None])
     delta = float(np.linalg.norm(gap))
-    log_odds = float(model.log_priors[a] - model.log_priors[b])
     if delta == 0:
         return float(model.priors[[a, b]].min())
     # π_a Φ(−Δ/2 − τ/Δ) + π_b Φ(−Δ/2 + τ/Δ),  τ = log π_a/π_b;  Φ(−Δ/2) at equal priors
-    half, tilt = delta / 2, log_odds / delta
+    half, tilt = delta / 2, float(model.log_priors[a] - model.log_priors[b]) / delta
     return float(model.priors[a] * ndtr(-half - tilt) + model.priors[b] * ndtr(-half + tilt))
 
 
 def bhattacharyya_bounds(model: GaussianModel) -> Floats:
     """Return √(π_i π_j) exp(−D_ij), an upper bound on each pair's error, shape (K, K)."""
-    k_classes = model.n_classes
-    bounds = np.zeros((k_classes, k_classes))
-    for i, j in combinations(range(k_classes), 2):
+    bounds = np.zeros((model.n_classes, model.n_classes))
+    for i, j in combinations(range(model.n_classes), 2):
         one, two = model.covariance_of(i), model.covariance_of(j)
         # D = ⅛ δᵀ Σ̄⁻¹ δ + ½ log(|Σ̄| / √(|Σ_i| |Σ_j|)),  Σ̄ = ½ (Σ_i + Σ_j)
         middle = one if one is two else FullCovariance.of(0.5 * (one.dense() + two.dense()))

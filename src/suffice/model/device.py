@@ -11,15 +11,8 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
 from suffice.model.scoring import LinearScores, Scaled, Scorer, Whitened
-from suffice.table.foreign import (
-    all_finite,
-    beside,
-    device_of,
-    in_blocks,
-    is_on_device,
-    namespace,
-    triton_kernels,
-)
+from suffice.table import foreign
+from suffice.table.foreign import in_blocks, is_on_device, namespace, triton_kernels
 from suffice.threads import one_blas_thread
 
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
@@ -40,7 +33,7 @@ def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
     blocks = in_blocks(lambda lo, hi: read(x[lo:hi, :]), x.shape[0], max(SCORED // width, 4096))
     found, told = zip(*blocks, strict=True)
     # asked at the end, so that no block waits for the one before
-    if not all(map(all_finite, told)):
+    if not all(map(foreign.all_finite, told)):
         raise InvalidInputError("some row has no finite score")
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)
 
@@ -73,7 +66,7 @@ def _by_products(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader:
     """Return products of rows and factors, and what is read out of them."""
     parts = list(_Scores(scorer, xp, x))
     order = np.argsort(np.concatenate([classes for classes, _ in parts]))
-    back = xp.asarray(order, device=device_of(x))
+    back = xp.asarray(order, device=foreign.device_of(x))
 
     def read(rows: Any) -> tuple[Any, Any]:
         found = [score(rows) for _, score in parts]
@@ -119,7 +112,7 @@ class _Scores:
                 yield part.classes, self._grouped(part)
 
     def _here(self, *values: Any) -> Iterator[Any]:
-        return (beside(value, self.like) for value in values)
+        return (foreign.beside(value, self.like) for value in values)
 
     def linear_terms(self, part: LinearScores) -> tuple[Any, ...]:
         """Return the origin (d,), weights (d, K) and constants (K,) of linear scores."""

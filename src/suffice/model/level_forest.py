@@ -121,8 +121,7 @@ class LevelForest:
         whole = slice(None) if known.all() else np.flatnonzero(known)
         for k in range(self.n_classes):
             for j, parent, table in self._factors(k):
-                given = 0 if parent < 0 else codes[whole, parent]
-                out[whole, k] += table[given, codes[whole, j]]
+                out[whole, k] += table[0 if parent < 0 else codes[whole, parent], codes[whole, j]]
             if not known.all():
                 out[~known, k] = self._summed(k, codes[~known])
         return out

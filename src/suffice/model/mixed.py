@@ -10,12 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from suffice.errors import (
-    FeatureMismatchError,
-    InvalidInputError,
-    InvalidParameterError,
-    MissingStatisticsError,
-)
+from suffice import errors
 from suffice.linalg import LOG_2PI
 from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.gaussian import GaussianModel
@@ -98,19 +93,19 @@ class MixedModel(WrappedModel):
         return np.concatenate([z, m], axis=1)
 
     def as_gaussian(self) -> NoReturn:
-        raise InvalidParameterError(
+        raise errors.InvalidParameterError(
             "this model has probabilities of levels, and where two classes are equal is no "
             "hyperplane or quadric: use covariance='full' with categories='indicators'"
         )
 
     def _log_likelihood(self, moments: Moments) -> float:
         if moments.n_features != self.n_features:
-            raise FeatureMismatchError(
+            raise errors.FeatureMismatchError(
                 f"the model reads {self.n_features} features, the moments have "
                 f"{moments.n_features}: select(encoding.kept) of the model's encoding"
             )
         if self.coefficients is not None and (len(self.filled) or moments.patterns is not None):
-            raise MissingStatisticsError(
+            raise errors.MissingStatisticsError(
                 "the likelihood of numbers with empty cells that depend on levels cannot be read "
                 "from moments: add up log_joint of the rows"
             )
@@ -136,7 +131,7 @@ class MixedModel(WrappedModel):
     def formula(self) -> Formula:
         if self.coefficients is not None or (self.levels.parents >= 0).any():
             msg = "a tree of categories has no scores to export: use categories='indicators'"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
         # the number of an empty cell counts for nothing: what its fill scores is taken back
@@ -204,11 +199,10 @@ class MixedModel(WrappedModel):
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         rows = self._checked(x)
-        starts = range(0, max(len(rows), 1), _BLOCK)
-        blocks = [rows[start : start + _BLOCK] for start in starts]
+        blocks = [rows[start : start + _BLOCK] for start in range(0, max(len(rows), 1), _BLOCK)]
         try:
             parts = side_by_side(self._log_density, blocks, n_numbers=rows.size)
-        except InvalidInputError:
+        except errors.InvalidInputError:
             refuse_unread(self._log_density, rows, 0, len(rows))
         weights = self.log_priors if log_weights is None else log_weights
         return readout.read(weights + np.concatenate(parts))
@@ -230,7 +224,7 @@ class MixedModel(WrappedModel):
         rows = np.asarray(x, np.float64)
         if rows.shape[1] != self.n_features:
             msg = f"rows have {rows.shape[1]} columns, the model reads {self.n_features} features"
-            raise FeatureMismatchError(msg)
+            raise errors.FeatureMismatchError(msg)
         return rows
 
     def _parts(self, rows: Floats) -> tuple[Floats, Codes]:
@@ -289,8 +283,7 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _alone(self) -> list[tuple[GaussianModel, Floats]]:
-        classes = np.arange(self.n_classes)[:, None]
-        models = [_of_classes(self.inner, k) for k in classes]
+        models = [_of_classes(self.inner, k) for k in np.arange(self.n_classes)[:, None]]
         return list(zip(models, self._slopes[self.inner.group_of], strict=True))
 
     def _expected(self, codes: Codes, unknown: Codes) -> Floats:
@@ -346,13 +339,11 @@ def observed_numbers(sums: Moments, p: int, filled: Codes, fills: Floats) -> tup
     odds = np.where(present, holes / np.where(present, 1 - holes, 1.0), 0.0)
     # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  S_o = S − w p (1 − p) ū_o²
     below = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
-    observed = below * (1 + odds)
     low, squares = numbers.means_low.copy(), numbers.diagonals.copy()
     low[:, filled] += below * odds
-    lost = sums.weights[:, None] * holes * (1 - holes) * observed**2
+    lost = sums.weights[:, None] * holes * (1 - holes) * (below * (1 + odds)) ** 2
     left = squares[:, filled] - lost
     # what is left of the difference by rounding alone is no variance
     squares[:, filled] = np.where(left > 1e-13 * lost, left, 0.0)
     weights[:, filled] *= np.where(present, 1 - holes, 0.0)
-    kept = replace(numbers, means_low=low, scatter=DiagonalScatter(squares), fourth=None)
-    return kept, weights
+    return replace(numbers, means_low=low, scatter=DiagonalScatter(squares), fourth=None), weights

@@ -40,8 +40,7 @@ class OfClasses(Readout):
     def of_classes(self, xp: Any, a: Any) -> tuple[Any, Any]:
         """Return the scores of classes, in a library of the Array API, and what is read out."""
         runs = [a[:, lo:hi] for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]])]
-        tops = [xp.max(run, axis=1, keepdims=True) for run in runs]
-        pairs = zip(runs, tops, strict=True)
+        pairs = zip(runs, [xp.max(run, axis=1, keepdims=True) for run in runs], strict=True)
         sums = [top[:, 0] + xp.log(xp.sum(xp.exp(run - top), axis=1)) for run, top in pairs]
         return xp.stack(sums, axis=1), self.readout
 
@@ -105,8 +104,7 @@ class MixtureModel(ClassModel):
 
     def component_posterior(self, x: Any) -> Floats:
         """Return p(r | x) of every component of every class, shape (n, R)."""
-        joint = self.joint if is_foreign(x) else self.joint.allowing_missing()
-        return joint.posterior(x)
+        return (self.joint if is_foreign(x) else self.joint.allowing_missing()).posterior(x)
 
     def marginal(self, observed: Codes) -> MixtureModel:
         """Return the same kind of model of some features alone: indices, or (d,) bool."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.model.tiles import LANES, empty_tile
 from suffice.typing import Array, Codes, Floats
@@ -84,7 +83,7 @@ class Joint(Readout):
     name = "JOINT"
 
     def read(self, a: Floats) -> Floats:
-        return np.where(_finite(a)[:, None], a, np.nan)
+        return np.where(np.isfinite(a.max(1))[:, None], a, np.nan)
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Argmax(Readout):
     per_class = False
 
     def read(self, a: Floats) -> Codes:
-        return np.where(_finite(a), a.argmax(1), -1)
+        return np.where(np.isfinite(a.max(1)), a.argmax(1), -1)
 
 
 class ScoredModel(ABC):
@@ -136,10 +135,6 @@ def read_scores(a: Floats, readout: Readout) -> Array:
     values: Array = np.empty(readout.shape(n, k), readout.dtype)
     readout.write(tile, k, values)
     return values
-
-
-def _finite(a: Floats) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.isfinite(a.max(1)))
 
 
 def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:

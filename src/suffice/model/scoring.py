@@ -162,8 +162,7 @@ class Scorer:
         for k, sigma in enumerate(sigmas):
             members.setdefault(id(sigma), []).append(k)
         parts = [sigmas[ks[0]].part(np.array(ks), c[ks], mu[ks]) for ks in members.values()]
-        origin = np.zeros(mu.shape[1]) if origin is None else origin
-        return cls(origin, len(c), tuple(parts))
+        return cls(np.zeros(mu.shape[1]) if origin is None else origin, len(c), tuple(parts))
 
     @classmethod
     def linear(cls, origin: Floats, weights: Floats, intercepts: Floats) -> Scorer:

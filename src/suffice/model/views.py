@@ -20,7 +20,7 @@ _BLOCK = 128  # rows whose distances stay in the cache
 class Plain:
     """The rows as they are."""
 
-    name = "features as they are"
+    name = "features as they are"  # what a person calls it
     lifted = False  # whether there are more features than before, and so one covariance for all
     by_feature = True  # a missing feature leaves a missing one
 
@@ -82,7 +82,6 @@ class KernelFeatures:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
         kernel = f"{self.kernel} kernel of width {self.width:g}"
         return f"{self.below.name} and a {kernel} at {len(self.landmarks)} rows"
 
@@ -151,7 +150,6 @@ class FourierFeatures:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
         n, kernel = 2 * self.frequencies.shape[1], f"{self.kernel} kernel of width {self.width:g}"
         return f"{self.below.name} and {n} random Fourier features of a {kernel}"
 
@@ -187,7 +185,6 @@ class PiecewiseLinear:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
         return f"features bent at quantiles, {len(self.left)} pieces"
 
     def apply(self, x: Floats) -> Floats:
@@ -220,7 +217,6 @@ class Softened:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
         return f"{self.below.name}, indicators with {self.share:g} times a fair coin's variance"
 
     def apply(self, x: Any) -> Floats:

@@ -15,16 +15,8 @@ from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton, newton_step
 from suffice.estimation.recipe import Recipe, collecting
-from suffice.model import ClassModel
-from suffice.model.averaged import (
-    ForeignModel,
-    Outsider,
-    TemperedModel,
-    Trees,
-    distinct,
-    doubted,
-    over_kernels,
-)
+from suffice.model import ClassModel, averaged
+from suffice.model.averaged import Outsider, distinct
 from suffice.model.linear import LinearModel
 from suffice.model.views import KernelFeatures, Plain, Softened, View
 from suffice.moments import Moments
@@ -75,7 +67,7 @@ class ForeignLearner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             copy = fitted(self.estimator, table.x, table.codes, table.weight)
-        return [ForeignModel(copy, table.n_classes)]
+        return [averaged.ForeignModel(copy, table.n_classes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +117,7 @@ class TreeLearner:
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
         few = judging and table.x.size > _FEW_NUMBERS
         n_trees, n_rows = 24 if few else 72, min(_MOST_OF_A_TREE, table.n_rows)
-        return [Trees.grown(table, n_trees, self.least, n_rows, self.seed, best=self.best)]
+        return [averaged.Trees.grown(table, n_trees, self.least, n_rows, self.seed, best=self.best)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +125,7 @@ class Member:
     """A candidate that was kept, and its model of all rows."""
 
     candidate: Any
-    model: ClassModel | TemperedModel | LinearModel
+    model: ClassModel | averaged.TemperedModel | LinearModel
     moments: Moments | None = None  # of the rows, where the model is estimated from them
 
 
@@ -156,7 +148,7 @@ class OutsideCandidate:
         [model] = self.learner.learn(seen, [self.setting], judging=False)  # type: ignore[union-attr]
         priors = table.class_weights / table.class_weights.sum()
         known = self.temperature, doubt_of(table.n_rows), priors
-        return Member(self, TemperedModel(model, *known))
+        return Member(self, averaged.TemperedModel(model, *known))
 
     def describe(self) -> str:
         return f"{self.name}, temperature {self.temperature:.3g}"
@@ -172,16 +164,14 @@ def judged_member(
 ) -> list[tuple[OutsideCandidate, Floats]]:
     """Return its best settings at their temperatures, and log p(true class) of every row."""
     held = HeldOut.of(cells).take(judging_folds(cells))
-    posterior = held_out_posteriors(learner, cells)
-    log_p = doubted(posterior, doubt_of(cells.table.n_rows))
+    log_p = averaged.doubted(held_out_posteriors(learner, cells), doubt_of(cells.table.n_rows))
     scores = np.ascontiguousarray(log_p[:, held.rows].transpose(3, 0, 1, 2))  # (K, S, F, m)
     *figures, true_log = judged_scores(scores, held, MEMBER_TEMPERATURES)
     found = []
     for i in np.argsort(figures[2], kind="stable")[:n_kept].tolist():
         told = (float(figure[i]) for figure in figures)
         named = name + learner.settings[i]
-        candidate = OutsideCandidate(named, learner, i, *told, view=learner.view)
-        found.append((candidate, true_log[i]))
+        found.append((OutsideCandidate(named, learner, i, *told, view=learner.view), true_log[i]))
     return found
 
 
@@ -203,9 +193,8 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
         there = np.flatnonzero(rest.class_weights > 0)
         codes = np.searchsorted(there, rest.codes)
         known = replace(rest, codes=codes, classes=table.classes[there])
-        models = learner.learn(known, settings, judging=True)
         out[:, lo:hi] = 0.0
-        for i, model in enumerate(models):
+        for i, model in enumerate(learner.learn(known, settings, judging=True)):
             out[i, lo:hi, there] = model.posterior(table.x[lo:hi]).T
     return out
 
@@ -262,7 +251,7 @@ class Candidate:
     def fitted(self, moments: Moments) -> Member:
         model = self.recipe.estimate(moments, quiet=True).with_temperature(self.temperature)
         if isinstance(self.view, KernelFeatures):
-            return Member(self, over_kernels(self.view, model))
+            return Member(self, averaged.over_kernels(self.view, model))
         return Member(self, model, moments)
 
     def describe(self) -> str:

@@ -96,8 +96,7 @@ def class_scores(
         part = slice(lo, lo + step)
         taken = training.take(part)
         e, rotations, log_det = _spectra(taken, pooling)
-        least = float(e[taken.weights > 0].min())
-        usable &= (1 - gammas) * least + gammas > rank_tolerance(d)
+        usable &= (1 - gammas) * float(e[taken.weights > 0].min()) + gammas > rank_tolerance(d)
         if not usable.any():
             break
         e = np.where(usable, (1 - gammas) * e[..., None] + gammas, 1.0)  # (F, K, d, Γ)
@@ -137,8 +136,7 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
     vectors /= scale[..., None]
     log_det = 2 * np.log(scale).sum(2)
     for f, k in empty:
-        pooled = training.pooled[f] / w[f].sum()
-        borrowed, more = _borrowing(pooled, lacking[f, k])
+        borrowed, more = _borrowing(training.pooled[f] / w[f].sum(), lacking[f, k])
         vectors[f, k] = borrowed @ vectors[f, k]
         log_det[f, k] += more
     return values, vectors, log_det
@@ -176,8 +174,7 @@ def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> tuple[
     scores /= temperature[:, None, None]
     true_log = own / temperature[:, None, None] - np.log(np.exp(scores).sum(0))
     se = at.std(1) / np.sqrt(max(n_folds - 1, 1))
-    known = np.fmax(true_log[:, held.weight > 0], -ABSENT_LOSS)
-    return temperature, error, at.mean(1), se, known
+    return temperature, error, at.mean(1), se, np.fmax(true_log[:, held.weight > 0], -ABSENT_LOSS)
 
 
 def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:
@@ -206,5 +203,4 @@ def best_temperature(losses: Floats, temperatures: Floats, n: int) -> tuple[Code
     with np.errstate(divide="ignore", invalid="ignore"):
         step = 0.5 * (below - above) / (below - 2 * y + above)
     inside = (inner == at) & (np.abs(step) < 1)
-    ratio = temperatures[1] / temperatures[0]
-    return at, temperatures[at] * ratio ** np.where(inside, step, 0.0)
+    return at, temperatures[at] * (temperatures[1] / temperatures[0]) ** np.where(inside, step, 0.0)

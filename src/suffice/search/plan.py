@@ -9,27 +9,12 @@ import numpy as np
 
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import is_open
-from suffice.model.views import (
-    KernelFeatures,
-    PiecewiseLinear,
-    Plain,
-    PowerTransformed,
-    Softened,
-    View,
-    distinct_rows,
-)
+from suffice.model import views
+from suffice.model.views import Plain, PowerTransformed, View
 from suffice.power_transform import PowerTransform
 from suffice.progress import Progress
-from suffice.search.candidates import (
-    Candidate,
-    Judged,
-    Learner,
-    Member,
-    OutsideCandidate,
-    fitted_candidates,
-    judged_member,
-    search,
-)
+from suffice.search import candidates as search
+from suffice.search.candidates import Candidate, Learner, Member, OutsideCandidate
 from suffice.search.losses_and_temperatures import TEMPERATURES, Verdicts, judged_grid
 from suffice.search.training import Cells, Training
 from suffice.table import Table
@@ -67,8 +52,7 @@ class Effort:
         five, three = min(most, 5), min(most, 3)
         few = (0.0, 0.5, 0.95, 1.0), (0.5, 0.95, 1.0), (0.8, 1.0), (1.0,)
         efforts = (cls(most), cls(five), cls(five, few[0]), *(cls(three, p) for p in few[1:]))
-        allowed = (e for e in efforts if e.multiplications(n, d, k) <= ARITHMETIC)
-        return next(allowed, efforts[-1])
+        return next((e for e in efforts if e.multiplications(n, d, k) <= ARITHMETIC), efforts[-1])
 
     def multiplications(self, n: int, d: int, k: int) -> float:
         """Return about how many it takes to judge two views of n rows, d features, K classes."""
@@ -94,7 +78,7 @@ class Grid:
 
     def training(self, cells: Cells) -> Training:
         """Return what each fold learns from rows as the view shows them."""
-        noise = self.view.noise if isinstance(self.view, Softened) else None
+        noise = self.view.noise if isinstance(self.view, views.Softened) else None
         seen = self.view.apply(cells.table.x)
         return Training.of(seen, cells, per_class=self.per_class, noise=noise)
 
@@ -116,45 +100,44 @@ def chosen(
     if found is None:
         view = grids[0].view
         best = Candidate.unjudged(view, recipe_of(view, 1.0, SHRINKAGES[-1]))
-        return [best], fitted_candidates([best], table, {}), said
+        return [best], search.fitted_candidates([best], table, {}), said
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
-    return shared, fitted_candidates(shared, table, sums), said
+    return shared, search.fitted_candidates(shared, table, sums), said
 
 
 def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool) -> list[Grid]:
     """Return the views to judge: lifted ones where there are enough rows, and where they help."""
     transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
     power: View = PowerTransformed(transform) if (transform.exponents != 1).any() else Plain()
-    views = [Plain()] if isinstance(power, Plain) else [Plain(), power]
+    own = [Plain()] if isinstance(power, Plain) else [Plain(), power]
     poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
     points = tuple((p, np.array(SHRINKAGES)) for p in poolings)
-    plain = [Grid(view, Recipe.parse(), points) for view in views]
-    softer = [Softened.of(power, rows.x, share) for share in SOFTNESS]
+    plain = [Grid(view, Recipe.parse(), points) for view in own]
+    softer = [views.Softened.of(power, rows.x, share) for share in SOFTNESS]
     plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
-    if not lifted or len(distinct_rows(rows.x)) < FEWEST_DISTINCT:
+    if not lifted or len(views.distinct_rows(rows.x)) < FEWEST_DISTINCT:
         return plain
     trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
     tied = Recipe.parse(tied=True), ((1.0, np.array(KERNEL_SHRINKAGES)),)
     added = [Grid(view, *tied) for view in lifted_views(power, trial.x, seed)]
     if trial.n_rows < rows.n_rows:
         few = [replace(grid, points=grid.points[::2]) for grid in plain]
-        halves = Cells.of(trial, stratified_folds(trial.codes, 2, seed))
-        added = helpful(halves, [*few, *added])
+        added = helpful(Cells.of(trial, stratified_folds(trial.codes, 2, seed)), [*few, *added])
     return [*plain, *added]
 
 
 def lifted_views(below: View, x: Any, seed: int) -> list[View]:
     """Return views with kernels, round and along the axes, and with broken lines."""
-    round_ = KernelFeatures.of(below, x, WIDTH, N_LANDMARKS, seed)
-    along_axes = KernelFeatures.of(below, x, LAPLACE_WIDTH, N_LANDMARKS, seed, "Laplace")
-    broken = [PiecewiseLinear.of(x, N_PIECES)] if len(x) >= FEW_ROWS else []
+    round_ = views.KernelFeatures.of(below, x, WIDTH, N_LANDMARKS, seed)
+    along_axes = views.KernelFeatures.of(below, x, LAPLACE_WIDTH, N_LANDMARKS, seed, "Laplace")
+    broken = [views.PiecewiseLinear.of(x, N_PIECES)] if len(x) >= FEW_ROWS else []
     return [round_, along_axes, *broken]
 
 
 def judged(
     cells: Cells, grids: Sequence[Grid], n_kept: int, members: Mapping[str, Learner]
-) -> Judged | None:
+) -> search.Judged | None:
     """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
     with Progress(total=len(grids) + len(members), what="judging settings") as progress:
 
@@ -174,14 +157,14 @@ def judged(
         if not ranked:
             return None
         for name, learner in members.items():
-            ranked += judged_member(name, learner, cells, n_kept)
+            ranked += search.judged_member(name, learner, cells, n_kept)
             progress.step()
     ranked.sort(key=lambda pair: pair[0].log_loss)
     candidates, every_log = zip(*ranked, strict=True)
     n = min(map(len, every_log))  # members are judged on the first rows only, if there are many
     true_log = np.stack([each[:n] for each in every_log])
     moments = {id(g.view): training.moments for g, (training, _) in zip(grids, done, strict=True)}
-    return Judged(candidates, true_log, done[0][0].held_out.weights[:n], moments)
+    return search.Judged(candidates, true_log, done[0][0].held_out.weights[:n], moments)
 
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:
@@ -216,8 +199,7 @@ def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     every = range(len(found.candidates))
     plain = [i for i in every if not found.candidates[i].view.lifted]
     gains: Floats = np.subtract(found.averaged(every), found.averaged(plain))
-    mean = np.average(gains, weights=found.weight)
-    if mean < 2 * gains.std() / np.sqrt(len(gains)):
+    if np.average(gains, weights=found.weight) < 2 * gains.std() / np.sqrt(len(gains)):
         return []
     counted = {id(c.view) for c in found.shared() if c.weight > 0}
     return [g for g in grids if g.view.lifted and id(g.view) in counted]
@@ -228,15 +210,14 @@ def settled(
 ) -> Candidate:
     """Return the best value of every setting left open, judged on at most 6,000 rows."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
-    views = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
+    tried = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
     fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
-    return search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), views, fixed)
+    return search.search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), tried, fixed)
 
 
 def _recipes(recipe: Recipe) -> list[Recipe]:
     """Return the recipe at every point of the settings it leaves open."""
-    grids = {"pooling": POOLINGS, "shrinkage": SHRINKAGES}
-    names = recipe.open_settings
+    grids, names = {"pooling": POOLINGS, "shrinkage": SHRINKAGES}, recipe.open_settings
     points = product(*(grids[name] for name in names))
     return [recipe.with_settings(**dict(zip(names, point, strict=True))) for point in points]
 

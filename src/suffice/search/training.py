@@ -68,8 +68,7 @@ class HeldOut:
         filled = np.arange(counts.max()) < counts[:, None]
         rows = np.zeros(filled.shape, np.intp)
         rows[filled] = np.arange(len(cells.order))
-        weight = np.where(filled, cells.table.weights[rows], 0.0)
-        return cls(rows, cells.table.codes[rows], weight)
+        return cls(rows, cells.table.codes[rows], np.where(filled, cells.table.weights[rows], 0.0))
 
     def take(self, folds: Any) -> Self:
         return type(self)(self.rows[folds], self.truth[folds], self.weight[folds])
@@ -122,15 +121,13 @@ class Training:
         trained = np.tensordot(others, pooled, 1)
         # what rounding leaves of a feature that does not vary, by row
         rounding = (16 * EPS) ** 2 * (1 + np.square(centre / scale))
-        floor = np.maximum(
-            _ROUNDING * np.einsum("fjj->fj", trained), weights.sum(1)[:, None] * rounding
-        )
+        least = weights.sum(1)[:, None] * rounding
+        floor = np.maximum(_ROUNDING * np.einsum("fjj->fj", trained), least)
         trained -= root.transpose(0, 2, 1) @ root
         of_classes = _of_classes(scatters, others, root, weights[..., None] * rounding)
         whole = _moments(cells.table, (centre, scale, weight.sum(0), mean), pooled, scatters)
-        parts = weights, mean + delta, trained, *of_classes
         # a fold that holds out all rows of the only other class teaches nothing
-        found = cls(x, HeldOut.of(cells), *parts, whole)
+        found = cls(x, HeldOut.of(cells), weights, mean + delta, trained, *of_classes, whole)
         found._fill(floor)
         return found if cells.teaching.all() else found.take(cells.teaching)
 

@@ -86,8 +86,7 @@ class Sheets:
         """Whether D(s) is the square of a line in s, so that the conic is one or two lines."""
         (D_2, D_1, D_0), (e_2, e_1, e_0) = self.D, self.noise
         slack = 2 * abs(D_1) * e_1 + 4 * (abs(D_2) * e_0 + abs(D_0) * e_2)
-        square = min(D_2, D_0) >= 0 and abs(D_1**2 - 4 * D_2 * D_0) <= slack
-        return bool(self.is_curved and square)
+        return bool(self.is_curved and min(D_2, D_0) >= 0 and abs(D_1**2 - 4 * D_2 * D_0) <= slack)
 
     def lines(self) -> Iterator[tuple[Floats, float]]:
         """Yield (w, w_0) of 2 α y + B(s) ± √D(s) = 0."""
@@ -105,10 +104,9 @@ class Sheets:
         # every s at which an arc may begin or end
         s = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
         s = np.unique(s[np.abs(s) <= REACH])
-        knots = s[np.append(True, np.diff(s) > 8 * EPS)]
         # s = s₀ + (s₁ − s₀) ½ (1 − cos θ): dense at the ends, where a root may turn back
         share = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
-        for low, high in pairwise(knots):
+        for low, high in pairwise(s[np.append(True, np.diff(s) > 8 * EPS)]):
             for far in (True, False):
                 if self._is_inside(0.5 * (low + high), far=far):
                     s = np.append(low + (high - low) * share[:-1], high)
@@ -129,8 +127,7 @@ class Sheets:
         powers = np.array([s * s, s, 1.0])
         if self.D @ powers < -(self.noise @ np.abs(powers)):
             return False
-        u = self._points(np.array([s]), np.empty(0), far=far)
-        return bool(np.abs(u).max() <= 1 + 64 * EPS)
+        return bool(np.abs(self._points(np.array([s]), np.empty(0), far=far)).max() <= 1 + 64 * EPS)
 
     def _points(self, s: Floats, turns: Floats, *, far: bool) -> Floats:
         """Return the points u of one of the two roots at each s; they meet at ``turns``."""

@@ -138,8 +138,7 @@ class Quadric(Surface):
         for sign in (1.0, -1.0):
             rows = sign * y > 0
             lam, V = np.linalg.eigh(sign * self.A)
-            g = sign * gradient[rows] @ V
-            steps[rows] = shortest_steps(lam, g, sign * y[rows]) @ V.T
+            steps[rows] = shortest_steps(lam, sign * gradient[rows] @ V, sign * y[rows]) @ V.T
         return steps
 
 
@@ -187,8 +186,7 @@ def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:
         slope = 2 * (squares * h**2 / lengths).sum(1) / total
         low, high = np.where(excess <= 0, w, low), np.where(excess >= 0, w, high)
         step = w - excess / slope
-        trusted = (step >= low) & (step <= high)
-        last, w = w, np.where(trusted, step, 0.5 * (low + high))
+        last, w = w, np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
         settled = np.abs(w - last) <= 4 * EPS * np.maximum(1, np.abs(w))
         if np.all(settled | (np.abs(excess) <= 16 * EPS)):
             break

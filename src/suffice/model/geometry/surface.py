@@ -44,9 +44,7 @@ class Surface(ABC):
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
         u, (A, b, c) = points(x, self.n_features) - self.anchor, self.coefficients
-        if A is None:
-            return u @ b + c
-        return np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
+        return u @ b + c if A is None else np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
