@@ -28,6 +28,15 @@ from suffice.typing import Codes
 NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
 _DAY = 86_400e6  # microseconds
+# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
+_ID = re.compile(
+    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
+)
+_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
+_FEW = 20  # rows; fewer distinct texts may be chance
+_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
+_FEW_CLASSES = 20
+_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
 
 
 def kind_of(dtype: Any) -> str:
@@ -292,14 +301,6 @@ def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> No
             raise InvalidInputError(msg)
 
 
-# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
-_ID = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
-)
-_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
-_FEW = 20  # rows; fewer distinct texts may be chance
-
-
 def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
     """Return the columns that are ids: no value twice, and the name or the text of one."""
     return [n for n in sample.columns if n not in skip and _is_id(n, values_of(sample, n))]
@@ -311,11 +312,6 @@ def _is_id(name: str, column: pl.Series) -> bool:
         return False
     named = _ID.fullmatch(name) or _CAMEL.fullmatch(name)
     return bool(named) or (text and len(column) >= _FEW)
-
-
-_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
-_FEW_CLASSES = 20
-_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
 
 
 def _target(source: Source, said: ColumnOptions) -> str:

@@ -23,6 +23,8 @@ from suffice.text.lists import quoted
 _SEPARATORS = ",;\t|"
 _JUDGED = 200  # rows that tell whether the first line is one of them
 _WESTERN = "cp1252"
+_A_ROW = "looks like a row: its columns are called column_0, …; --header says otherwise"
+_NAMES = "is taken for column names; --no-header says otherwise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,6 @@ def _separator(lines: Sequence[str]) -> str:
         return len(set(widths)) == 1 and widths[0] > 1, widths[0]
 
     return max(_SEPARATORS, key=merit)
-
-
-_A_ROW = "looks like a row: its columns are called column_0, …; --header says otherwise"
-_NAMES = "is taken for column names; --no-header says otherwise"
 
 
 def _holds_names(

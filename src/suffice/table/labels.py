@@ -14,6 +14,8 @@ from suffice.typing import Codes, Labels
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
+_EXACT = 1 << 53  # whole numbers from here on are not all floats
+SHOWN = 12  # labels named in a message
 
 
 def encode(y: Labels) -> tuple[Labels, Codes]:
@@ -54,9 +56,6 @@ def union(a: Labels, b: Labels) -> Labels:
     if not len(a) or not len(b):
         return a if len(a) else b
     return np.union1d(*(_alike(a, b) if a.dtype.kind != b.dtype.kind else (a, b)))
-
-
-_EXACT = 1 << 53  # whole numbers from here on are not all floats
 
 
 def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
@@ -147,9 +146,6 @@ def _unboxed(y: Labels) -> Labels:
         msg = f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
         raise InvalidInputError(msg)
     return unboxed
-
-
-SHOWN = 12  # labels named in a message
 
 
 def positions(classes: Any) -> dict[Any, int]:

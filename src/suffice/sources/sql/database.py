@@ -24,6 +24,10 @@ from suffice.text.lists import quoted, without_passwords
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _OUT_OF_RANGE = "22003"
 _LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away
+_LOG = logging.getLogger("suffice")
+_ADDRESS = re.compile(r"(postgres(?:ql)?|duckdb|sqlite):(.*)", re.DOTALL)
+_FILES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
 
 
 @contextmanager
@@ -55,9 +59,6 @@ def _is_lost(error: Exception, reason: str) -> bool:
         return state.startswith(_LOST)
     kind = type(error).__name__ in ("OperationalError", "InterfaceError", "ConnectionException")
     return kind and any(word in reason for word in ("connection", "server closed", "closed"))
-
-
-_LOG = logging.getLogger("suffice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,11 +213,6 @@ def _name(table: Any) -> str:
         return f"table {table.op().name!r}"
     except Exception:
         return "the query"
-
-
-_ADDRESS = re.compile(r"(postgres(?:ql)?|duckdb|sqlite):(.*)", re.DOTALL)
-_FILES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
-_PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
 
 
 def is_database(source: Any) -> bool:

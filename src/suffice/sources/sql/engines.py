@@ -13,8 +13,6 @@ import polars as pl
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 
 METHODS = ("auto", "database", "stream")
-
-
 _BYTES = 1 << 23  # of text parsed at a time
 
 

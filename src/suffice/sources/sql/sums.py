@@ -21,17 +21,16 @@ from suffice.sources.summed import Summed
 from suffice.table.labels import encode
 from suffice.typing import Floats
 
+MAX = float(np.finfo(np.float64).max)
+LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
+_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
+
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
     """Return a middle value of each feature, shape (d,): no farther than σ from its mean."""
     columns = (np.asarray(sample.get_column(name).to_numpy(), np.float64) for name in features)
     known = [np.sort(x[np.isfinite(x)]) for x in columns]
     return np.array([x[len(x) // 2] if len(x) else 0.0 for x in known])
-
-
-MAX = float(np.finfo(np.float64).max)
-
-LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
 
 
 def number(column: Any) -> Any:
@@ -56,9 +55,6 @@ def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
 def _not(condition: Any) -> Any:
     """Return whether a condition fails, or is unknown."""
     return ~condition.fill_null(False)  # noqa: FBT003
-
-
-_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
 
 
 class _Answer(NamedTuple):
