@@ -121,10 +121,9 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
         def submitted(there: Any, group: Any) -> Any:
             return _applied(there, _worked, group, work, expected, roles.columns(expected))
 
-        def noted(total: Summed, _: Any) -> None:
-            told(total.n_rows)
-
-        return with_rest_told(_summed(client, _grouped(parts), submitted, noted, Summed()), roles)
+        groups, start = _grouped(parts), Summed()
+        total = _summed(client, groups, submitted, lambda sums, _: told(sums.n_rows), start)
+        return with_rest_told(total, roles)
 
     def scored(scorer: Any, roles: Roles) -> Iterator[Any]:
         return _in_order(client, parts, scorer, expected, roles.columns(expected))
@@ -173,8 +172,7 @@ def opened_collection(source: Any, client: Any) -> Source:
 
 
 def _is_part(value: Any) -> bool:
-    module = type(value).__module__
-    return module.startswith(("dask.delayed", "distributed.client"))
+    return type(value).__module__.startswith(("dask.delayed", "distributed.client"))
 
 
 def _parts(source: Any) -> _Parts:
@@ -186,8 +184,7 @@ def _parts(source: Any) -> _Parts:
 
 
 def _first_rows(client: Any, parts: _Parts) -> Source:
-    heads: list[Any] = []
-    n_rows = 0
+    heads, n_rows = list[Any](), 0
     for at, part in parts:
         (future,) = _applied(client, _head, [(at, part)])
         head = _awaited(client, future)

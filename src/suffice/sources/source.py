@@ -178,11 +178,7 @@ def _awaited(outcome: Future[Result]) -> Result:
 
 def read_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
-    rest = iter(items)
-
-    def fetch() -> Result | None:
-        return next(rest, None)
-
+    fetch: Callable[[], Result | None] = partial(next, iter(items), None)
     coming = _begun(fetch)
     while (item := _awaited(coming)) is not None:
         coming = _begun(fetch)

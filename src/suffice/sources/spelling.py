@@ -139,7 +139,6 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
     }
     rows = pl.collect_all([text.lazy().select(test) for test in tests.values()])
     found = {name: row.row(0, named=True) for name, row in zip(tests, rows, strict=True)}
-
     spelt: dict[str, list[Any]] = {name: [] for name in text.columns}
     for name in text.columns:
         whole, grouped = found["whole"][name], style.decimal == "," and found["point"][name]

@@ -21,11 +21,7 @@ SHOWN = 12  # labels named in a message
 def encode(y: Labels) -> tuple[Labels, Codes]:
     """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
     y = as_labels(y)
-    if y.dtype.kind in "iub":
-        return _encode_integers(y)
-    if y.dtype.kind == "f":
-        return _encode_floats(y)
-    return _encode_text(y)
+    return {"f": _encode_floats, "U": _encode_text}.get(y.dtype.kind, _encode_integers)(y)
 
 
 def as_labels(y: Any) -> Labels:

@@ -100,8 +100,7 @@ class TableSource:
                 for frame in batches_of(backend(), rows, n_rows):
                     yield frame.select(cast(columns))
 
-        types = self.sample.clear().lazy().select(cast(columns))
-        return [Scan(self.label, types, batches=batches)]
+        return [Scan(self.label, self.sample.clear().lazy().select(cast(columns)), batches=batches)]
 
     def summed(self, roles: Roles, told: Telling, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows."""
@@ -183,8 +182,7 @@ def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:
             raise
     height = min(map(len, found.values()))
     unknown = pl.Series([b""]).new_from_index(0, height)
-    columns = {name: found.get(name, unknown).head(height) for name in table.columns}
-    return pl.DataFrame(columns)
+    return pl.DataFrame({name: found.get(name, unknown).head(height) for name in table.columns})
 
 
 def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:

@@ -111,8 +111,7 @@ def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
 
 
 def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
-    held: list[bytes] = []
-    size = 0
+    held, size = list[bytes](), 0
     for line in lines:
         held.append(line)
         size += len(line)
