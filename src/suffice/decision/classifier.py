@@ -182,10 +182,9 @@ def classifier_of(fitted: Any) -> Classifier:
     if isinstance(fitted, Classifier):
         return fitted
     if not hasattr(type(fitted), "classifier_"):
-        raise InvalidParameterError(
-            f"{type(fitted).__name__} is none of suffice's classifiers: only models of one density "
-            "per class, linear ones, and averages of them can be used here"
-        )
+        found = f"{type(fitted).__name__} is none of suffice's classifiers"
+        usable = "models of one density per class, linear ones, and averages of them"
+        raise InvalidParameterError(f"{found}: only {usable} can be used here")
     return fitted.classifier_  # type: ignore[no-any-return]
 
 

@@ -92,8 +92,7 @@ def collect(
         sums = _moved(sums_of(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo), power.centre)
         return sums._replace(**summed_log_slopes(power, rows))
 
-    n = table.n_rows
-    yield from [chunk(0, n)] if few else in_threads(chunk, n, table.n_classes)
+    yield from [chunk(0, table.n_rows)] if few else in_threads(chunk, table.n_rows, table.n_classes)
 
 
 def _moved(sums: ChunkSums, by: Floats) -> ChunkSums:
@@ -122,8 +121,7 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
         z = x - shifts[codes]
         for _ in range(2):  # once more, for what rounding left
             rest = np.zeros(shape)
-            sums = np.add.reduceat(w[:, None] * z, starts, axis=0)
-            rest[present] = sums / weights[present, None]
+            rest[present] = np.add.reduceat(w[:, None] * z, starts, axis=0) / weights[present, None]
             z -= rest[codes]
             offsets += rest
     else:
@@ -235,8 +233,7 @@ def _joined(numbers: Scatter, n: Floats, p: Floats, pairs: Floats, cross: Floats
         return DiagonalScatter(np.concatenate([numbers.values, n * (1 - p)], axis=1))
     if isinstance(numbers, PooledScatter):
         return PooledScatter(_blocks(numbers.values, cross[0], pairs[0] - p.T @ n))
-    inner = pairs - n[:, :, None] * p[:, None, :]
-    return PerClassScatter(_blocks(numbers.values, cross, inner))
+    return PerClassScatter(_blocks(numbers.values, cross, pairs - n[:, :, None] * p[:, None, :]))
 
 
 def _blocks(numbers: Floats, cross: Floats, inner: Floats) -> Floats:
@@ -261,10 +258,9 @@ def refuse_vanishing(table: Table, total: Any) -> None:
         gaps = np.abs(rows.x[:, low] - total.means[rows.codes][:, low])
         found = gaps[rows.weights > 0].max(0, initial=0.0)
         for j in np.flatnonzero(found)[:1]:
-            raise InvalidInputError(
-                f"the squares of numbers vanish: column {column_name(table.names, int(low[j]))} "
-                f"differs from the means of its classes by {found[j]:.1g} only; rescale it"
-            )
+            column = column_name(table.names, int(low[j]))
+            odd = f"column {column} differs from the means of its classes by {found[j]:.1g} only"
+            raise InvalidInputError(f"the squares of numbers vanish: {odd}; rescale it")
 
 
 def recentred(

@@ -7,15 +7,8 @@ import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
 from suffice.moments.scatter import SCATTERS, scatter_shape
-from suffice.table.foreign import (
-    device_of,
-    in_blocks,
-    is_foreign,
-    namespace,
-    placed,
-    to_numpy,
-    triton_kernels,
-)
+from suffice.table import foreign
+from suffice.table.foreign import device_of, is_foreign, namespace, placed, to_numpy, triton_kernels
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_weights
 from suffice.table.table import require_as_many
@@ -35,7 +28,7 @@ def device_sums(
         w = None if weight is None else weight[lo:hi]
         return _block_sums(x[lo:hi, :], codes[lo:hi], w, n_classes, storage)
 
-    yield from in_blocks(sums, x.shape[0], block)
+    yield from foreign.in_blocks(sums, x.shape[0], block)
 
 
 def shared_sums(x: Any, a: Any, weight: Any, means: Any) -> tuple[Any, ...]:
@@ -76,8 +69,7 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
 
 def device_codes(x: Any, codes: Codes, n_classes: int) -> Any:
     """Return codes of the host where x is, as narrow as they can be."""
-    narrow = codes.astype(np.uint8 if n_classes <= _NARROW else np.int32)
-    return placed(narrow, x)
+    return placed(codes.astype(np.uint8 if n_classes <= _NARROW else np.int32), x)
 
 
 def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:

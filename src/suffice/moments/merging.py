@@ -98,10 +98,9 @@ def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if a.schema is None or b.schema is None or a.schema == b.schema:
         if (a.schema is None) != (b.schema is None):
             mixed = next(m.schema for m in (a, b) if m.schema is not None)
-            raise FeatureMismatchError(
-                f"one side has categories ({quoted([c.name for c in mixed.categories], 5)}), the "
-                "other numbers alone: collect both from the same columns"
-            )
+            found = f"one side has categories ({quoted([c.name for c in mixed.categories], 5)})"
+            cure = "collect both from the same columns"
+            raise FeatureMismatchError(f"{found}, the other numbers alone: {cure}")
         return a, b
     schema = a.schema.merged(b.schema)
     if schema.exceeds:
@@ -267,17 +266,15 @@ def _check_features(a: Moments, b: Moments) -> None:
 
 def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> None:
     if (a is None) != (b is None):
-        raise FeatureMismatchError(
-            "cannot merge moments of transformed rows with moments of plain ones: collect both "
-            "with the same transform (Moments.of(..., power=other.power))"
-        )
+        cure = "collect both with the same transform (Moments.of(..., power=other.power))"
+        msg = f"cannot merge moments of transformed rows with moments of plain ones: {cure}"
+        raise FeatureMismatchError(msg)
     if a is not None and b is not None and not a.equals(b):
         differing = np.flatnonzero(a.exponents != b.exponents)
         where = f"at feature {differing[0]} " if len(differing) else ""
-        raise FeatureMismatchError(
-            f"cannot merge moments of rows transformed differently ({where}the transforms "
-            "disagree): fit one transform and collect all parts with it"
-        )
+        found = f"rows transformed differently ({where}the transforms disagree)"
+        cure = "fit one transform and collect all parts with it"
+        raise FeatureMismatchError(f"cannot merge moments of {found}: {cure}")
 
 
 def without_gone(m: Moments) -> Moments:
@@ -294,11 +291,9 @@ def check_held(total: Moments, part: Moments) -> None:
     """Refuse to take out more than was ever put in."""
     more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
     for k in np.flatnonzero(more)[:1]:
-        raise ForgetError(
-            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: only "
-            f"{total.counts[k]} were ever added (weight {part.weights[k]:g} of "
-            f"{total.weights[k]:g})"
-        )
+        found = f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}"
+        weight = f"weight {part.weights[k]:g} of {total.weights[k]:g}"
+        raise ForgetError(f"{found}: only {total.counts[k]} were ever added ({weight})")
 
 
 def without(total: Moments, part: Moments) -> Moments:
@@ -310,24 +305,21 @@ def without(total: Moments, part: Moments) -> Moments:
     single = few[:, None] if rest.storage != "pooled" else np.full((1, 1), few.all())
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
     for k, j in np.argwhere(never)[:1]:
-        raise ForgetError(
-            f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise, "
-            "than the rows that were added, so some of them were never added"
-        )
+        found = f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise"
+        why = "than the rows that were added, so some of them were never added"
+        raise ForgetError(f"{found}, {why}")
     constant = single | ((left <= ROUNDING * peaks) & _explained(rest, left, peaks))
     blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
     for k, j in np.argwhere(blurred & ~constant)[:1]:
         digits = np.log10(max(left[k, j], EPS * peaks[k, j]) / (EPS * peaks[k, j]))
-        raise ForgetError(
-            f"cannot forget these rows exactly: {_where(rest, k, j)} the sum of squares was "
-            f"{peaks[k, j]:.2g} and would be {left[k, j]:.2g}, with {digits:.1f} correct digits "
-            "left: fit again without these rows"
-        )
+        squares = f"the sum of squares was {peaks[k, j]:.2g} and would be {left[k, j]:.2g}"
+        found = f"{_where(rest, k, j)} {squares}, with {digits:.1f} correct digits left"
+        msg = f"cannot forget these rows exactly: {found}: fit again without these rows"
+        raise ForgetError(msg)
     # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
-    coarse = left < share * peaks
     scatter = replace(rest.scatter, values=rest.scatter.values * _kept(rest, constant))
-    fourth = None if (coarse & ~constant).any() else rest.fourth
+    fourth = None if ((left < share * peaks) & ~constant).any() else rest.fourth
     peaks = np.where(single, 0.0, peaks)
     return without_gone(replace(rest, scatter=scatter, fourth=fourth, peaks=peaks))
 

@@ -307,17 +307,15 @@ class Moments:
         """How a model reads the columns; None where all are numbers."""
         if self.schema is None:
             return None
-        frequencies = self.weights @ self.means[:, self.schema.n_numbers :]
-        return Encoding.of(self.schema, frequencies)
+        return Encoding.of(self.schema, self.weights @ self.means[:, self.schema.n_numbers :])
 
     def required_fourth(self) -> FourthMoments:
         """Return the fourth moments, or say that they were not collected."""
         if self.fourth is None:
-            raise MissingStatisticsError(
-                "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost their "
-                "digits with outliers that were forgotten): collect them with fourth=True, "
-                "or use shrinkage='oas'"
-            )
+            found = "these have none (or lost their digits with outliers that were forgotten)"
+            cure = "collect them with fourth=True, or use shrinkage='oas'"
+            msg = f"shrinkage='ledoit-wolf' needs fourth moments, and {found}: {cure}"
+            raise MissingStatisticsError(msg)
         return self.fourth
 
     def select(self, columns: Sequence[int] | Codes) -> Moments:
@@ -356,8 +354,6 @@ class Moments:
         return notebook.titled(repr(self), notebook.html_table(head, rows))
 
     def __repr__(self) -> str:
-        return (
-            f"Moments({self.n_classes} classes × {self.n_features} features, "
-            f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
-            f"{self.storage} scatter)"
-        )
+        shape = f"{self.n_classes} classes × {self.n_features} features"
+        rows = f"{int(self.counts.sum())} rows, weight {self.total_weight:g}"
+        return f"Moments({shape}, {rows}, {self.storage} scatter)"

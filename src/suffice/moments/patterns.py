@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from suffice.errors import ForgetError
-from suffice.moments.collect import (
-    SMALL,
-    all_numbers,
-    collect,
-    in_threads,
-    ratio,
-    recentred,
-    two_sum,
-)
+from suffice.moments import collect
+from suffice.moments.collect import all_numbers, in_threads, ratio, recentred, two_sum
 from suffice.moments.merging import aligned, by_class, mapped, merged, placed, taken, without_gone
 from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
@@ -117,10 +110,8 @@ class PatternSums:
         gone = _settled(other.cells, unfound, other.lost, None, at_least=1).cells
         total, part = aligned(self.cells, gone)
         if np.any(part.counts > total.counts):
-            raise ForgetError(
-                "cannot forget these rows: some have a pattern of missing values, or numbers, "
-                "that were never added"
-            )
+            odd = "some have a pattern of missing values, or numbers, that were never added"
+            raise ForgetError(f"cannot forget these rows: {odd}")
         rest = merged(total, part, -1.0)
         lost = np.maximum(self.lost - other.lost, 0)
         return replace(self, cells=taken(rest, np.flatnonzero(rest.counts)), rows=rows, lost=lost)
@@ -130,12 +121,9 @@ class PatternSums:
         place = _places(change, len(self.rows.classes))
         kept, here = np.flatnonzero(place[self.class_of] >= 0), place[self.rows.codes] >= 0
         keys = _keys(place[self.class_of[kept]], self.observed[kept])
-        rows = self.rows.take(here)
-        return replace(
-            self,
-            cells=replace(taken(self.cells, kept), classes=keys),
-            rows=replace(rows, classes=classes, codes=place[rows.codes]),
-        )
+        cells, rows = replace(taken(self.cells, kept), classes=keys), self.rows.take(here)
+        rows = replace(rows, classes=classes, codes=place[rows.codes])
+        return replace(self, cells=cells, rows=rows)
 
     def select(self, columns: Codes) -> PatternSums:
         """Return the sums of some features only: patterns that differed elsewhere merge."""
@@ -177,7 +165,7 @@ class ColumnSums:
 
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> ColumnSums:
-        if table.x.size <= SMALL:
+        if table.x.size <= collect.SMALL:
             rows = table.take(table.weights > 0)
             return PatternSums(_no_cells(blank), _numbers(rows), cls.lost, limit).by_column()
         none, p = cls.of_complete(blank).cells, table.x.shape[1]
@@ -292,7 +280,7 @@ def _settled(
 
 def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
     """Return the sums of rows by cell, holes as zeros."""
-    parts = collect(table, storage, fourth=False, filled=True)
+    parts = collect.collect(table, storage, fourth=False, filled=True)
     with np.errstate(invalid="ignore", over="ignore"):
         labels, none = table.classes, np.zeros(table.n_classes, np.intp)
         each = (replace(blank, classes=labels, counts=none, **part._asdict()) for part in parts)

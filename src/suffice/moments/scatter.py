@@ -160,7 +160,5 @@ class FourthMoments(NamedTuple):
 
 
 def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:
-    raise MissingStatisticsError(
-        f"this model needs {wanted}, but these moments keep {storage!r} scatter only: "
-        f"collect them with storage='{cure}'"
-    )
+    found = f"this model needs {wanted}, but these moments keep {storage!r} scatter only"
+    raise MissingStatisticsError(f"{found}: collect them with storage='{cure}'")

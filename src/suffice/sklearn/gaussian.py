@@ -270,10 +270,8 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
         batch = labelled_rows(self, X, y, reset=first)
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
-            raise ValueError(
-                f"The target label(s) {batch.classes[codes < 0]} in y do not exist in the initial "
-                f"classes {self.classes_}"
-            )
+            new = f"The target label(s) {batch.classes[codes < 0]} in y"
+            raise ValueError(f"{new} do not exist in the initial classes {self.classes_}")
         table = replace(batch, classes=self.classes_, codes=codes[batch.codes])
         return self._learn(table, sample_weight, None if first else self.moments_)
 

@@ -141,9 +141,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         none = "'l1_ratio=None' was deprecated in version 1.8: use 0 <= l1_ratio <= 1 instead"
         old = "'penalty' was deprecated in version 1.8: use l1_ratio, or C=np.inf for none"
         two = f"Inconsistent values: penalty={named} with l1_ratio={ratio}: use l1_ratio only"
-        idle = (
-            f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={named})"
-        )
+        got = f"Got (penalty={named})"
+        idle = f"l1_ratio parameter is only used when penalty is 'elasticnet'. {got}"
         lost = "Setting penalty=None will ignore the C and l1_ratio parameters"
         jobs = "'n_jobs' has no effect since 1.8 and will be removed in 1.10: leave it out"
         for holds, message, category in (
@@ -169,14 +168,14 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
 def _refuse_sparse(X: Any) -> None:
     if issparse(X):
-        raise TypeError(
-            "Sparse data was passed for X, and suffice.sklearn.LogisticRegression needs dense "
-            "rows: use X.toarray(), or scikit-learn's own class (suffice.sklearn.unpatch())"
-        )
+        cure = "use X.toarray(), or scikit-learn's own class (suffice.sklearn.unpatch())"
+        needs = "suffice.sklearn.LogisticRegression needs dense rows"
+        raise TypeError(f"Sparse data was passed for X, and {needs}: {cure}")
 
 
 def _refuse(what: str) -> None:
-    raise InvalidParameterError(
-        f"{what} is not part of suffice.sklearn.LogisticRegression: use an l2 penalty with another "
-        "solver, or scikit-learn's own class (sklearn.linear_model, suffice.sklearn.unpatch())"
+    cure = "scikit-learn's own class (sklearn.linear_model, suffice.sklearn.unpatch())"
+    msg = (
+        f"{what} is not part of suffice.sklearn.LogisticRegression: use an l2 penalty with another"
     )
+    raise InvalidParameterError(f"{msg} solver, or {cure}")

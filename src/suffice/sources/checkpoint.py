@@ -103,8 +103,7 @@ class Checkpoint:
         entries = {path: asdict(counted) for path, counted in self.counted.items()}
         told = {"question": self._question, "left_out": left_out, "files": entries}
         try:
-            header = {**header_of(moments), _FIELD: told}
-            archive.write(self.path, KIND, header, arrays_of(moments))
+            archive.write(self.path, KIND, header_of(moments) | {_FIELD: told}, arrays_of(moments))
         except OSError as error:
             cure = "make room or name another place; the one of before is whole, and can be resumed"
             msg = f"the checkpoint {self.path} cannot be written ({error.strerror}): {cure}"

@@ -145,8 +145,7 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
     """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
     # so that the sums do not depend on how the reader cuts its batches
-    pieces: list[pl.DataFrame] = []
-    room = n_rows
+    pieces, room = list[pl.DataFrame](), n_rows
     for frame in frames:
         rest = frame
         while rest.height >= room:

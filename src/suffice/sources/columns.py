@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from suffice.errors import (
-    FeatureMismatchError,
-    InvalidInputError,
-    UnknownTargetError,
-    UnusedDataWarning,
-    warn,
-)
+from suffice import errors
+from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.sources.spelling import numbers_in
 from suffice.table.mixed import Levels, category_of, is_free_text, levels_of, twins
@@ -28,6 +23,15 @@ from suffice.typing import Codes
 NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
 _DAY = 86_400e6  # microseconds
+# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
+_ID = re.compile(
+    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
+)
+_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
+_FEW = 20  # rows; fewer distinct texts may be chance
+_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
+_FEW_CLASSES = 20
+_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
 
 
 def kind_of(dtype: Any) -> str:
@@ -63,8 +67,7 @@ def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
 
 def _grown(known: Category, found: Levels) -> Category:
     """Return a category with the levels of some more rows; too many of them count as one."""
-    rows = Category(known.name, tuple(found.levels), bool((found.codes < 0).any()))
-    column = known.merged(rows)
+    column = known.merged(Category(known.name, tuple(found.levels), bool((found.codes < 0).any())))
     if len(column.levels) <= MOST_LEVELS:
         return column
     kept = f"the {len(known.levels)} of the first rows are kept, the rest count as one"
@@ -200,9 +203,8 @@ def roles_for_predicting(
     _check_numeric(sample, numbers, source.label)
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
-    words = _words(source, schema)
     kept = tuple(dict.fromkeys(kept))
-    return Roles(tuple(features), None, None, kept, schema, keep.holes, words)
+    return Roles(tuple(features), None, None, kept, schema, keep.holes, _words(source, schema))
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
@@ -292,14 +294,6 @@ def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> No
             raise InvalidInputError(msg)
 
 
-# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
-_ID = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
-)
-_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
-_FEW = 20  # rows; fewer distinct texts may be chance
-
-
 def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
     """Return the columns that are ids: no value twice, and the name or the text of one."""
     return [n for n in sample.columns if n not in skip and _is_id(n, values_of(sample, n))]
@@ -309,13 +303,7 @@ def _is_id(name: str, column: pl.Series) -> bool:
     text = kind_of(column.dtype) == TEXT
     if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
         return False
-    named = _ID.fullmatch(name) or _CAMEL.fullmatch(name)
-    return bool(named) or (text and len(column) >= _FEW)
-
-
-_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
-_FEW_CLASSES = 20
-_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
+    return bool(_ID.fullmatch(name) or _CAMEL.fullmatch(name)) or (text and len(column) >= _FEW)
 
 
 def _target(source: Source, said: ColumnOptions) -> str:
@@ -325,8 +313,7 @@ def _target(source: Source, said: ColumnOptions) -> str:
     if source.target is not None:
         return source.target
     unused = {*said.ignore, *(said.ids or ()), *(said.features or ()), said.weight}
-    columns = source.sample.drop(c for c in unused if c is not None)
-    name, why = guess_target(columns, source.label)
+    name, why = guess_target(source.sample.drop(c for c in unused if c is not None), source.label)
     warn(f"taking {name!r} as the target, {why}")
     return name
 
@@ -341,7 +328,7 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
     few = named or [name for name in columns if _repeats(values_of(sample, name).drop_nulls())]
     if len(few) == 1:
         return few[0], "the only column of a few values that repeat"
-    raise UnknownTargetError(label, few or columns)
+    raise errors.UnknownTargetError(label, few or columns)
 
 
 def _repeats(values: pl.Series) -> bool:
@@ -405,7 +392,7 @@ def _learnt_from(
         raise InvalidInputError(f"{msg}: {told} left out" if told else msg)
     if told:
         n_columns = sum(map(len, left_out.values()))
-        warn(UnusedDataWarning(f"columns left out: {told}", columns=n_columns))
+        warn(errors.UnusedDataWarning(f"columns left out: {told}", columns=n_columns))
     return columns
 
 

@@ -22,6 +22,13 @@ from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
 PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead
 _TICK = 0.5  # seconds
+_FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
+_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
+_LABEL = "the Dask collection"
+_AHEAD = 32  # parts that workers begin before the first of them is taken
+_Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
+NUMBERS = 1 << 25  # in one task: 256 MB
+GROUP = 32  # tasks between two savings of a checkpoint
 
 
 def _distributed() -> Any:
@@ -73,18 +80,12 @@ def _done_soon(future: Any) -> bool:
     return bool(future.done())
 
 
-_FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
-
-
 def merged_pairwise(client: Any, futures: Sequence[Any]) -> Any:
     """Return the future of the pairwise sum of some futures; a task merges three levels of it."""
     while len(futures) > 1:
         groups = [futures[lo : lo + _FAN] for lo in range(0, len(futures), _FAN)]
         futures = [client.submit(pairwise_sum, g, pure=False, priority=1) for g in groups]
     return futures[0]
-
-
-_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
 
 
 def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
@@ -110,11 +111,6 @@ def _summed(
     return total
 
 
-_LABEL = "the Dask collection"
-_AHEAD = 32  # parts that workers begin before the first of them is taken
-_Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
-
-
 def _source(parts: _Parts, client: Any, first: Source) -> Source:
     expected = first.sample.clear()
 
@@ -125,10 +121,9 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
         def submitted(there: Any, group: Any) -> Any:
             return _applied(there, _worked, group, work, expected, roles.columns(expected))
 
-        def noted(total: Summed, _: Any) -> None:
-            told(total.n_rows)
-
-        return with_rest_told(_summed(client, _grouped(parts), submitted, noted, Summed()), roles)
+        groups, start = _grouped(parts), Summed()
+        total = _summed(client, groups, submitted, lambda sums, _: told(sums.n_rows), start)
+        return with_rest_told(total, roles)
 
     def scored(scorer: Any, roles: Roles) -> Iterator[Any]:
         return _in_order(client, parts, scorer, expected, roles.columns(expected))
@@ -177,8 +172,7 @@ def opened_collection(source: Any, client: Any) -> Source:
 
 
 def _is_part(value: Any) -> bool:
-    module = type(value).__module__
-    return module.startswith(("dask.delayed", "distributed.client"))
+    return type(value).__module__.startswith(("dask.delayed", "distributed.client"))
 
 
 def _parts(source: Any) -> _Parts:
@@ -190,8 +184,7 @@ def _parts(source: Any) -> _Parts:
 
 
 def _first_rows(client: Any, parts: _Parts) -> Source:
-    heads: list[Any] = []
-    n_rows = 0
+    heads, n_rows = list[Any](), 0
     for at, part in parts:
         (future,) = _applied(client, _head, [(at, part)])
         head = _awaited(client, future)
@@ -234,10 +227,6 @@ def _frame(part: Any, at: int) -> pl.DataFrame:
         msg = f"{_name(at)} is {type(part).__name__}: it must be a frame or (X, y)"
         raise InvalidInputError(msg)
     return frames.collected(part)
-
-
-NUMBERS = 1 << 25  # in one task: 256 MB
-GROUP = 32  # tasks between two savings of a checkpoint
 
 
 class _Piece(NamedTuple):

@@ -23,6 +23,8 @@ from suffice.text.lists import quoted
 _SEPARATORS = ",;\t|"
 _JUDGED = 200  # rows that tell whether the first line is one of them
 _WESTERN = "cp1252"
+_A_ROW = "looks like a row: its columns are called column_0, …; --header says otherwise"
+_NAMES = "is taken for column names; --no-header says otherwise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,7 @@ class Layout:
     @classmethod
     def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Self:
         encoding = reading.encoding or _encoding(head)
-        text = _decoded(head, encoding, label)
-        lines = text.split("\n")
+        lines = _decoded(head, encoding, label).split("\n")
         lines = lines[:-1] if len(lines) > 50 else lines  # the last may be cut short
         at = reading.skip_rows
         if at < len(lines) and (said := re.fullmatch(r"sep=(.)", lines[at].strip('\ufeff"'))):
@@ -137,10 +138,6 @@ def _separator(lines: Sequence[str]) -> str:
     return max(_SEPARATORS, key=merit)
 
 
-_A_ROW = "looks like a row: its columns are called column_0, …; --header says otherwise"
-_NAMES = "is taken for column names; --no-header says otherwise"
-
-
 def _holds_names(
     first: Sequence[str], rows: Sequence[Sequence[str]], missing: Sequence[str]
 ) -> tuple[bool, str]:
@@ -202,8 +199,7 @@ class TextTable:
         text = _sampled(table, head, layout, label)
         trimmed = text.select(pl.all().str.strip_chars())
         known = trimmed.select(_without_marks(pl.all(), layout.missing))
-        style = replace(reading, delimiter=layout.separator)
-        spellings, remarks = spellings_of(known, style)
+        spellings, remarks = spellings_of(known, replace(reading, delimiter=layout.separator))
         sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
         padded = frozenset(a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b))
         marked = sum(known.null_count().row(0)) > sum(text.null_count().row(0))

@@ -141,12 +141,8 @@ def _in_zip(path: Path, _: str) -> IO[bytes]:
     return zipfile.ZipFile(path).open(names[0])
 
 
-PACKED: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".zip": _in_zip,
-    ".zst": gzip.open,  # by the reader
-}
+# .zst is unpacked by the reader
+PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".zip": _in_zip, ".zst": gzip.open}
 
 
 def head_of(path: Path | str) -> bytes:
@@ -177,8 +173,7 @@ def pieces_of(stream: Any, begun: bytes = b"", size: int = 0) -> Iterator[bytes]
 
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
     """Return what decodes bytes that may end within a letter, to text with plain line ends."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    return io.IncrementalNewlineDecoder(decoder, translate=True)
+    return io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
 
 
 def text_rows(

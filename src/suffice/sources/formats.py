@@ -36,9 +36,8 @@ class TypedTable:
 
     @classmethod
     def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> Self:
-        n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path)):
-            return cls(str(path), _cut(scanner(path), 0, n_rows), scanner)
+            return cls(str(path), _cut(scanner(path), 0, 0 if types_only else SAMPLE_ROWS), scanner)
 
     @classmethod
     def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> Self:

@@ -109,13 +109,11 @@ def _pandas_values(column: Any) -> pl.Series:
         values = _pandas_values(column.cat.categories.to_series())
         return values.gather(codes.replace(-1, None))
     if hasattr(dtype, "numpy_dtype"):  # numbers with a mask
-        known = column.notna().to_numpy()
         values = pl.Series(column.to_numpy(dtype.numpy_dtype, na_value=dtype.type(0)))
-        return values.set(pl.Series(~known), None)
+        return values.set(pl.Series(column.isna().to_numpy()), None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufbmM":
         return pl.Series(column.to_numpy(), nan_to_null=True)
-    values = column.astype(object)
-    return pl.Series(values.where(column.notna(), None).tolist())
+    return pl.Series(column.astype(object).where(column.notna(), None).tolist())
 
 
 def scans_of(

@@ -45,9 +45,8 @@ class Answers:
         types |= {f"p_{label}": pl.Float64() for label in labels if classifier.has_posterior}
         types |= {"log_density": pl.Float64(), "outlier": pl.Boolean()} if dense else {}
         schema = {prefix + word: dtype for word, dtype in types.items()}
-        return cls(
-            classifier, roles, schema, outlier_threshold(classifier, rate) if dense else None
-        )
+        threshold = outlier_threshold(classifier, rate) if dense else None
+        return cls(classifier, roles, schema, threshold)
 
     def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
         """Return kept columns and answers of some rows, and what could not be answered."""
@@ -88,7 +87,10 @@ class Answers:
         try:
             return self._columns(x)
         except InvalidInputError:  # some row is so far out that its distance overflows
-            return self._halved(x)
+            if len(x) == 1:
+                return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
+            middle = len(x) // 2
+            return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
 
     def _columns(self, x: Any) -> pl.DataFrame:
         if not len(x):
@@ -100,23 +102,15 @@ class Answers:
         if self.threshold is not None:
             density = pl.Series(classifier.log_density(x))
             columns += [density, density < self.threshold]
-        named = zip(self.schema, columns, strict=True)
-        return pl.DataFrame([column.alias(name) for name, column in named])
+        return pl.DataFrame(dict(zip(self.schema, columns, strict=True)))
 
     def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
         decision, classes = self.classifier.decision, pl.Series(self.classifier.classes.tolist())
         codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
         if not decision.can_reject:
             return classes.gather(codes)
-        labels = decision.decode(codes).tolist()
-        known = [None if label != label else label for label in labels]
+        known = [None if label != label else label for label in decision.decode(codes).tolist()]
         return pl.Series(known, dtype=classes.dtype, strict=False)
-
-    def _halved(self, x: Any) -> pl.DataFrame:
-        if len(x) == 1:
-            return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
-        middle = len(x) // 2
-        return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
@@ -212,8 +206,7 @@ def _scored(source: Source, answers: Answers) -> tuple[Any, Iterator[Any]]:
     if source.scored is not None:
         copied, parts = {n: types[n] for n in roles.kept}, source.scored(answers, roles)
     else:
-        scan = next(iter(source.scans(roles.columns(source.sample))))
-        types = scan.frame.collect_schema()
+        types = next(iter(source.scans(roles.columns(source.sample)))).frame.collect_schema()
         copied = {n: types[roles.copied(n)] for n in roles.kept}
         parts = over_stream(answers, frames_of(source, roles))
     return {**copied, **answers.schema}, parts

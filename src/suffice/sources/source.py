@@ -25,9 +25,26 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
 SAMPLE_CELLS = 4_000_000  # of a wide table
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
+_TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself
+_READERS: set[int] = set()  # this process, once it has read anything, or one it was forked from
+_FAILED = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
+_ODD_VALUE = (
+    r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'",
+    _FAILED + r"\[\"(?P<value>.*?)\"[,\]]",
+    _FAILED + r"\[\"?(?P<value>.*?)\"?[,\]]",
+)
+_KNOWN = {
+    "invalid utf-8": "is not UTF-8 text: name it, such as --encoding latin-1 (encoding= in Python)",
+    "found more fields": "has a line with more fields than the first: check delimiter and quotes",
+    "n_extra =": "has a line with more fields than the first: check delimiter and quotes",
+    "n_missing =": "has a line with fewer fields than the first: check delimiter and quotes",
+    "empty CSV": "is empty: it needs a line of column names and rows",
+}
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all if known
 Telling: TypeAlias = Callable[[int], None]  # rows done
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +151,6 @@ def _cast(column: Any, dtype: Any) -> Any:
     return pl.when(~fraction).then(column.cast(dtype))
 
 
-ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
-Result = TypeVar("Result")
-_TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself
-
-
 def interruptibly(work: Callable[[], Result]) -> Result:
     """Return what ``work`` returns; it runs in a thread of its own, which Ctrl-C abandons."""
     # a compiled reader does not hear Ctrl-C, or raises it again into the cleaning up
@@ -166,11 +178,7 @@ def _awaited(outcome: Future[Result]) -> Result:
 
 def read_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
-    rest = iter(items)
-
-    def fetch() -> Result | None:
-        return next(rest, None)
-
+    fetch: Callable[[], Result | None] = partial(next, iter(items), None)
     coming = _begun(fetch)
     while (item := _awaited(coming)) is not None:
         coming = _begun(fetch)
@@ -213,24 +221,6 @@ def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     rest = iter(frame.collect_batches(maintain_order=True))
     while (batch := interruptibly(lambda: next(rest, None))) is not None:
         yield batch
-
-
-_FAILED = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
-_ODD_VALUE = (
-    r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'",
-    _FAILED + r"\[\"(?P<value>.*?)\"[,\]]",
-    _FAILED + r"\[\"?(?P<value>.*?)\"?[,\]]",
-)
-_KNOWN = {
-    "invalid utf-8": "is not UTF-8 text: name it, such as --encoding latin-1 (encoding= in Python)",
-    "found more fields": "has a line with more fields than the first: check delimiter and quotes",
-    "n_extra =": "has a line with more fields than the first: check delimiter and quotes",
-    "n_missing =": "has a line with fewer fields than the first: check delimiter and quotes",
-    "empty CSV": "is empty: it needs a line of column names and rows",
-}
-
-
-_READERS: set[int] = set()  # this process, once it has read anything, or one it was forked from
 
 
 def _refuse_after_fork() -> None:

@@ -38,10 +38,8 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list
 
 
 def _sums(frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any) -> Summed:
-    options |= {"n_jobs": 1}
-
     def work(frames: Iterable[pl.DataFrame]) -> list[Summed]:
-        return [sums_of(frames, roles, **options)]
+        return [sums_of(frames, roles, **{**options, "n_jobs": 1})]
 
     sums = _told(lambda: _mapped(frame, sample, roles, work).collect())
     rows = sorted(sums, key=lambda row: row["part"])

@@ -11,6 +11,15 @@ import polars as pl
 
 from suffice.sources.source import ODD, TextStyle
 
+_BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
+_THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
+_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
+_SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
+_NINES = r"^-?9{2,}(?:\.0*)?$"
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -19,11 +28,6 @@ class Words:
     values: Callable[[Any], Any] = lambda text: text  # of an expression of trimmed text
     native: bool = False  # whether the reader may parse the values by itself
     doubt: str = ""  # why the words are not read as numbers, if they may be
-
-
-_BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
-_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
-_THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Numbers:
 
 
 Spelling: TypeAlias = Words | Numbers
+_EITHER = [Words()]  # dates that may be day/month or month/day
 
 ANY_NUMBER = "|".join(
     Numbers(d, t, _CURRENCY, percent).pattern
@@ -116,9 +121,6 @@ def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelli
     return {name: spelling for name, (spelling, _) in settled.items()}, remarks
 
 
-_EITHER = [Words()]  # dates that may be day/month or month/day
-
-
 def _tells(found: list[Any], cells: pl.Series) -> bool:
     """Return whether a column with marks leaves no doubt which of them is the decimal one."""
     one = len(found) == 1 and isinstance(found[0], Numbers) and not found[0].native
@@ -137,7 +139,6 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
     }
     rows = pl.collect_all([text.lazy().select(test) for test in tests.values()])
     found = {name: row.row(0, named=True) for name, row in zip(tests, rows, strict=True)}
-
     spelt: dict[str, list[Any]] = {name: [] for name in text.columns}
     for name in text.columns:
         whole, grouped = found["whole"][name], style.decimal == "," and found["point"][name]
@@ -206,12 +207,6 @@ def _settled(name: str, cells: pl.Series, clear: set[str], style: TextStyle) -> 
     return Words(doubt=f"is ambiguous, {marked!r} may be {readings}: {cure}"), ""
 
 
-_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
-_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
-_SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
-_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
-
-
 def _dated(cells: pl.Series) -> list[Any]:
     if not cells.str.contains(_DATE).all():
         return [Words()]
@@ -228,9 +223,6 @@ def _parsed(cells: pl.Series, time: str) -> list[Words]:
 def _moments(text: Any, form: str, *, strict: bool = True) -> Any:
     whole = text.str.replace(_SHORT_YEAR, f"${{1}}{ODD}")  # 23 would be read as the year 23
     return whole.str.to_datetime(form, time_unit="us", strict=strict)
-
-
-_NINES = r"^-?9{2,}(?:\.0*)?$"
 
 
 def stand_ins(text: pl.DataFrame) -> Iterator[str]:

@@ -21,8 +21,7 @@ from suffice import archive
 from suffice.errors import FileFormatError, InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
-from suffice.sources import file_bytes
-from suffice.sources.file_bytes import PACKED, is_url, paths_of
+from suffice.sources.file_bytes import PACKED, is_url, paths_of, stamp_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.database import is_database
 from suffice.store.place import Place
@@ -48,7 +47,7 @@ class FileStamp(NamedTuple):
         if not is_url(path) and not Path(path).is_file():
             raise InvalidInputError(f"there is no file {path!r}: check the path")
         address = path if is_url(path) else str(Path(path).resolve())
-        return cls(address, *file_bytes.stamp_of(address))
+        return cls(address, *stamp_of(address))
 
 
 @dataclass(frozen=True)
@@ -136,9 +135,12 @@ class Manifest:
             "withdrawn": [e.file.content for e in before if e.file and action != "add"],
         }
         entries = tuple(sorted([*rest, *new], key=lambda entry: entry.key))
-        after = Manifest(entries, (*self.records, json.dumps(record).encode()))
-        after._write(place)
-        _sweep(place, entries)
+        Manifest(entries, (*self.records, json.dumps(record).encode()))._write(place)
+        # what is no part of any total goes: sums withdrawn, and what killed writers left
+        sums = place.names("sums")
+        needed = {*(entry.place for entry in entries), *(_names(entries) if sums else ())}
+        for name in {*place.names("objects"), *sums} - needed:
+            place.drop(name)
 
     def new_files(
         self, groups: Mapping[str, Any], *, tell: bool = False
@@ -187,14 +189,6 @@ def total_of(
     if len(entries) >= _MANY:
         made[name] = total
     return total
-
-
-def _sweep(place: Place, entries: Sequence[Entry]) -> None:
-    """Remove what is no part of any total: sums withdrawn, and what killed writers left."""
-    sums = place.names("sums")
-    needed = {*(entry.place for entry in entries), *(_names(entries) if sums else ())}
-    for name in {*place.names("objects"), *sums} - needed:
-        place.drop(name)
 
 
 def _groups(entries: Sequence[Entry]) -> list[Sequence[Entry]]:

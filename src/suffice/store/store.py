@@ -279,8 +279,7 @@ def _refuse_unlike(part: _Part, other: Entry, theirs: Moments) -> None:
     """Raise unless sums can be added to those of another entry, and nothing is lost."""
     there, here = _options(other, theirs), _options(part.entry, part.moments)
     named = ("target", "weight") if here["target"] and other.target else ()
-    words = ("storage", "fourth", *named)
-    unlike = [word for word in words if there[word] != here[word]]
+    unlike = [word for word in ("storage", "fourth", *named) if there[word] != here[word]]
     found = [f"{word} is {there[word]!r} there, {here[word]!r} here" for word in unlike]
     if (there["features"] is None) != (here["features"] is None):
         found.append("the columns have names on one side only")

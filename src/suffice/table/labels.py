@@ -14,16 +14,14 @@ from suffice.typing import Codes, Labels
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
+_EXACT = 1 << 53  # whole numbers from here on are not all floats
+SHOWN = 12  # labels named in a message
 
 
 def encode(y: Labels) -> tuple[Labels, Codes]:
     """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
     y = as_labels(y)
-    if y.dtype.kind in "iub":
-        return _encode_integers(y)
-    if y.dtype.kind == "f":
-        return _encode_floats(y)
-    return _encode_text(y)
+    return {"f": _encode_floats, "U": _encode_text}.get(y.dtype.kind, _encode_integers)(y)
 
 
 def as_labels(y: Any) -> Labels:
@@ -54,9 +52,6 @@ def union(a: Labels, b: Labels) -> Labels:
     if not len(a) or not len(b):
         return a if len(a) else b
     return np.union1d(*(_alike(a, b) if a.dtype.kind != b.dtype.kind else (a, b)))
-
-
-_EXACT = 1 << 53  # whole numbers from here on are not all floats
 
 
 def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
@@ -147,9 +142,6 @@ def _unboxed(y: Labels) -> Labels:
         msg = f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
         raise InvalidInputError(msg)
     return unboxed
-
-
-SHOWN = 12  # labels named in a message
 
 
 def positions(classes: Any) -> dict[Any, int]:

@@ -55,8 +55,7 @@ def read(
 ) -> MixedRows:
     """Return the rows of a frame, under its own schema or a given one."""
     # ``missing='indicator'`` fills the empty cells of a number by its mean, and adds an indicator
-    named = names if schema is None else schema.names
-    names, columns = _columns(X, named)
+    names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
         chosen = _as_names(categorical, names)
         values = list(map(_values, columns, (name in chosen for name in names)))
@@ -159,8 +158,7 @@ def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001
         return None
     if isinstance(column, np.ndarray):
         return _of_objects(column, levels=levels)
-    of_library = _of_pandas if hasattr(column, "iloc") else _of_polars
-    return of_library(column, levels=levels)
+    return (_of_pandas if hasattr(column, "iloc") else _of_polars)(column, levels=levels)
 
 
 def _of_objects(column: Any, *, levels: bool) -> Any:

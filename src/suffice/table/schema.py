@@ -210,11 +210,9 @@ def _both(a: Any, b: Any) -> Any:
     return a.merged(b)
 
 
-_KINDS = {c.kind: c for c in (Number, Category, LeftOut)}
-
-
 def _column(fields: dict[str, Any]) -> Any:
-    column = _KINDS[fields.pop("kind")](**fields)
+    kinds: dict[str, Any] = {c.kind: c for c in (Number, Category, LeftOut)}
+    column = kinds[fields.pop("kind")](**fields)
     for text in (column.name, *getattr(column, "levels", ())):
         if not isinstance(text, str):
             raise TypeError(f"a column or level is called {text!r}, which is no text")

@@ -24,6 +24,10 @@ from suffice.text.lists import quoted, without_passwords
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _OUT_OF_RANGE = "22003"
 _LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away
+_LOG = logging.getLogger("suffice")
+_ADDRESS = re.compile(r"(postgres(?:ql)?|duckdb|sqlite):(.*)", re.DOTALL)
+_FILES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
 
 
 @contextmanager
@@ -55,9 +59,6 @@ def _is_lost(error: Exception, reason: str) -> bool:
         return state.startswith(_LOST)
     kind = type(error).__name__ in ("OperationalError", "InterfaceError", "ConnectionException")
     return kind and any(word in reason for word in ("connection", "server closed", "closed"))
-
-
-_LOG = logging.getLogger("suffice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +100,7 @@ class TableSource:
                 for frame in batches_of(backend(), rows, n_rows):
                     yield frame.select(cast(columns))
 
-        types = self.sample.clear().lazy().select(cast(columns))
-        return [Scan(self.label, types, batches=batches)]
+        return [Scan(self.label, self.sample.clear().lazy().select(cast(columns)), batches=batches)]
 
     def summed(self, roles: Roles, told: Telling, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows."""
@@ -182,8 +182,7 @@ def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:
             raise
     height = min(map(len, found.values()))
     unknown = pl.Series([b""]).new_from_index(0, height)
-    columns = {name: found.get(name, unknown).head(height) for name in table.columns}
-    return pl.DataFrame(columns)
+    return pl.DataFrame({name: found.get(name, unknown).head(height) for name in table.columns})
 
 
 def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:
@@ -212,11 +211,6 @@ def _name(table: Any) -> str:
         return f"table {table.op().name!r}"
     except Exception:
         return "the query"
-
-
-_ADDRESS = re.compile(r"(postgres(?:ql)?|duckdb|sqlite):(.*)", re.DOTALL)
-_FILES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
-_PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
 
 
 def is_database(source: Any) -> bool:

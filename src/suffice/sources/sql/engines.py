@@ -13,8 +13,6 @@ import polars as pl
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 
 METHODS = ("auto", "database", "stream")
-
-
 _BYTES = 1 << 23  # of text parsed at a time
 
 
@@ -113,8 +111,7 @@ def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
 
 
 def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
-    held: list[bytes] = []
-    size = 0
+    held, size = list[bytes](), 0
     for line in lines:
         held.append(line)
         size += len(line)

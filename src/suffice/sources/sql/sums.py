@@ -21,17 +21,16 @@ from suffice.sources.summed import Summed
 from suffice.table.labels import encode
 from suffice.typing import Floats
 
+MAX = float(np.finfo(np.float64).max)
+LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
+_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
+
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
     """Return a middle value of each feature, shape (d,): no farther than σ from its mean."""
     columns = (np.asarray(sample.get_column(name).to_numpy(), np.float64) for name in features)
     known = [np.sort(x[np.isfinite(x)]) for x in columns]
     return np.array([x[len(x) // 2] if len(x) else 0.0 for x in known])
-
-
-MAX = float(np.finfo(np.float64).max)
-
-LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
 
 
 def number(column: Any) -> Any:
@@ -56,9 +55,6 @@ def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
 def _not(condition: Any) -> Any:
     """Return whether a condition fails, or is unknown."""
     return ~condition.fill_null(False)  # noqa: FBT003
-
-
-_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
 
 
 class _Answer(NamedTuple):
@@ -125,8 +121,7 @@ class TableSums:
         """Label, weight w and z = x − pilot of every usable row."""
         table, roles = self.table, self.roles
         usable = table.filter([self._known(name) for name in self._needed])
-        label = label_of(usable[roles.target], self.sample, roles.target or "")
-        columns = {LABEL: label}
+        columns = {LABEL: label_of(usable[roles.target], self.sample, roles.target or "")}
         if roles.weight is not None:
             columns[WEIGHT] = number(usable[roles.weight])
         for j, name in enumerate(roles.features):
@@ -204,10 +199,8 @@ class TableSums:
         return _answer_of(head, d, kept, pooled)
 
     def _kept(self, storage: str) -> Storage:
-        n_classes = 1
-        if storage == "auto":
-            labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
-            n_classes = self._count(labels)
+        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
+        n_classes = self._count(labels) if storage == "auto" else 1
         return plan(storage, n_classes, len(self.pilots), fourth=False)[0]
 
     def _asked(self, rows: Any, outputs: Mapping[str, Any], *, by_class: bool) -> pl.DataFrame:
@@ -254,24 +247,15 @@ class TableSums:
         centres = [name for name in head.columns if name.startswith("c")]
         # μ = (pilot + c) + δ, each sum in two parts
         high, low = two_sum(self.pilots, _numbers(head, centres) if centres else 0.0 * delta)
-        means, means_low = two_sum(high, low + delta)
-        order, seen = np.argsort(codes), (w > 0)[:, None]
-        return Moments(
-            classes,
-            self.roles.features,
-            counts[order],
-            w[order],
-            np.where(seen, means, 0.0)[order],
-            np.where(seen, means_low, 0.0)[order],
-            # S = Σ w z zᵀ − w δ δᵀ
-            answer.scatter.shifted(-w, delta).by_class(lambda sums: sums[order]),
-            None,
-        )
+        names, order, seen = self.roles.features, np.argsort(codes), (w > 0)[:, None]
+        means, low = (np.where(seen, part, 0.0)[order] for part in two_sum(high, low + delta))
+        # S = Σ w z zᵀ − w δ δᵀ
+        scatter = answer.scatter.shifted(-w, delta).by_class(lambda sums: sums[order])
+        return Moments(classes, names, counts[order], w[order], means, low, scatter, None)
 
 
 def _counted(answer: pl.DataFrame) -> list[Any]:
-    names = [name for name in (LABEL, ROWS) if name in answer.columns]
-    return answer.select(names).rows()
+    return answer.select([name for name in (LABEL, ROWS) if name in answer.columns]).rows()
 
 
 def _parts(outputs: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
