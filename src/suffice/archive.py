@@ -84,12 +84,9 @@ def write(
 
 
 def write_into(
-    file: IO[bytes],
-    kind: str,
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    file: IO[bytes], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any],
     packing: int = zipfile.ZIP_DEFLATED,
-) -> None:
+) -> None:  # fmt: skip
     """Write the bytes of an archive, deflated or as they are."""
     members = {}
     for name, array in arrays.items():

@@ -115,13 +115,10 @@ class DescentPath:
 
 
 def descend(
-    loss: Callable[[Floats], float],
-    gradient: Callable[[Floats], npt.ArrayLike],
-    start: npt.ArrayLike,
-    learning_rate: float = 0.1,
-    n_steps: int = 100,
+    loss: Callable[[Floats], float], gradient: Callable[[Floats], npt.ArrayLike],
+    start: npt.ArrayLike, learning_rate: float = 0.1, n_steps: int = 100,
     names: Sequence[str] | None = None,
-) -> DescentPath:
+) -> DescentPath:  # fmt: skip
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
 
     Parameters

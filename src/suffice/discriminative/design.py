@@ -244,15 +244,9 @@ class Problem:
 
     @classmethod
     def of(
-        cls,
-        table: Table,
-        moments: Moments,
-        *,
-        l2: float,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        per_deviation: bool = True,
-    ) -> Self:
+        cls, table: Table, moments: Moments, *, l2: float, standardize: bool = True,
+        fit_intercept: bool = True, per_deviation: bool = True,
+    ) -> Self:  # fmt: skip
         """Return the problem; the penalty is of coefficients per deviation, or as they are."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)

@@ -102,17 +102,10 @@ class LogisticFit:
 
 
 def fit_logistic(
-    table: Table,
-    moments: Moments,
-    *,
-    l2: float = 1.0,
-    solver: Solver | None = None,
-    start: Start | None = None,
-    limits: Mapping[str, Any] | None = None,
-    record: bool = False,
-    refuse_separation: bool = True,
-    **posed: bool,
-) -> LogisticFit:
+    table: Table, moments: Moments, *, l2: float = 1.0, solver: Solver | None = None,
+    start: Start | None = None, limits: Mapping[str, Any] | None = None, record: bool = False,
+    refuse_separation: bool = True, **posed: bool,
+) -> LogisticFit:  # fmt: skip
     """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``."""
     # ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
     # ``Problem.of``

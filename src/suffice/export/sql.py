@@ -33,15 +33,10 @@ _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for t
 
 
 def to_sql(
-    estimator: Any,
-    table: str | Sequence[str],
-    dialect: str = "duckdb",
-    *,
-    columns: Sequence[str] | None = None,
-    keep: Sequence[str] = (),
-    prefix: str = "",
+    estimator: Any, table: str | Sequence[str], dialect: str = "duckdb", *,
+    columns: Sequence[str] | None = None, keep: Sequence[str] = (), prefix: str = "",
     booleans: Sequence[str] = (),
-) -> str:
+) -> str:  # fmt: skip
     """Return the query of ``label`` and ``p_<class>`` of every row of a table.
 
     Parameters
@@ -293,13 +288,9 @@ _ROWS = "suffice_rows"
 
 
 def to_ibis(
-    estimator: Any,
-    table: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    keep: Sequence[str] | None = None,
-    prefix: str = "",
-) -> Any:
+    estimator: Any, table: Any, *, columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None, prefix: str = "",
+) -> Any:  # fmt: skip
     """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
 
     Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.

@@ -95,17 +95,10 @@ class CrossValidation(Tabled):
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    grid: ParameterPoints = None,
-    cv: Any = 10,
-    *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    criterion: str = "log_loss",
+    estimator: Any, X: Any, y: Any, grid: ParameterPoints = None, cv: Any = 10, *,
+    groups: Any = None, sample_weight: Any = None, criterion: str = "log_loss",
     refit_priors: bool = True,
-) -> CrossValidation:
+) -> CrossValidation:  # fmt: skip
     """Return the cross-validated losses of every point of a grid.
 
     A Gaussian estimator is never fitted again: one pass collects the sums of every fold, and each

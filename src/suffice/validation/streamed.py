@@ -27,20 +27,11 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
 
 def cross_validate_stream(
-    estimator: Any,
-    source: Any,
-    target: str | None = None,
-    grid: exact.ParameterPoints = None,
-    cv: int = 5,
-    *,
-    fold: str | None = None,
-    features: Sequence[str] | None = None,
-    weight: str | None = None,
-    ignore: Sequence[str] = (),
-    criterion: str = "log_loss",
-    refit_priors: bool = True,
-    progress: Callable[[int, int | None], None] | None = None,
-) -> exact.CrossValidation:
+    estimator: Any, source: Any, target: str | None = None, grid: exact.ParameterPoints = None,
+    cv: int = 5, *, fold: str | None = None, features: Sequence[str] | None = None,
+    weight: str | None = None, ignore: Sequence[str] = (), criterion: str = "log_loss",
+    refit_priors: bool = True, progress: Callable[[int, int | None], None] | None = None,
+) -> exact.CrossValidation:  # fmt: skip
     """Return the cross-validated losses of every point of a grid, in two passes over a source.
 
     Memory is bounded, and the answer equals that of ``cross_validate`` with the same folds. Columns
