@@ -36,8 +36,7 @@ class Reliability:
     @property
     def calibration_error(self) -> float:
         """Expected calibration error, Σ_b (w_b / w) |observed − stated|."""
-        gap = np.abs(self.observed - self.stated)
-        return float(self.weights @ gap / self.weights.sum())
+        return float(self.weights @ np.abs(self.observed - self.stated) / self.weights.sum())
 
 
 def reliability(
@@ -62,8 +61,7 @@ def reliability(
     kept = total > 0
     observed = np.bincount(bin_of, w * event, bins)[kept] / total[kept]
     # Kish's effective number of rows, (Σ w)² / Σ w²
-    effective = total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept]
-    low, high = wilson(observed, effective)
+    low, high = wilson(observed, total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept])
     stated = np.bincount(bin_of, w * p, bins)[kept] / total[kept]
     counts = np.bincount(bin_of, w > 0, bins)[kept].astype(np.intp)
     return Reliability(

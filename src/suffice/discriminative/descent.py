@@ -151,8 +151,7 @@ def descend(
             value, g = float(loss(w)), np.asarray(gradient(w), np.float64)
             if not np.isfinite(value):
                 break
-            size = learning_rate if t else 0.0
-            steps.append(Passed(w, value, float(np.abs(g).max()), size))
+            steps.append(Passed(w, value, float(np.abs(g).max()), learning_rate if t else 0.0))
             w = w - learning_rate * g
     if not steps:
         raise InvalidParameterError(f"the loss is not finite at the start {w}")

@@ -63,8 +63,7 @@ class Scaling:
         """Return (w_0, w) of wᵀx + w_0 for (φ_0, φ) of φᵀz + φ_0, each (…, 1 + d)."""
         # w = φ / s,  w_0 = φ_0 − wᵀm
         slopes = phi[..., 1:] * self.inverse
-        intercept = phi[..., :1] - slopes @ self.centre[:, None]
-        return np.concatenate([intercept, slopes], axis=-1)
+        return np.concatenate([phi[..., :1] - slopes @ self.centre[:, None], slopes], axis=-1)
 
     def from_original(self, beta: Floats) -> Floats:
         """Return (φ_0, φ) for (w_0, w), each (…, 1 + d); a constant feature gets zero."""

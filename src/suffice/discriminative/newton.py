@@ -100,8 +100,7 @@ class SampledNewton(Solver):
     ) -> Solution:
         near = super().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
-        trace = near.trace + there.trace[1:]
-        return replace(there, n_iter=near.n_iter + there.n_iter, trace=trace)
+        return replace(there, n_iter=near.n_iter + there.n_iter, trace=near.trace + there.trace[1:])
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:

@@ -63,11 +63,9 @@ def _flat(problem: Problem, point: Evaluation) -> bool:
         return True
     told = np.setdiff1d(np.arange(d), 1 + problem.aliased)
     # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
-    at_zero = (np.eye(c) - 1 / (c + 1)) / (c + 1)
-    null = np.kron(at_zero, problem.products[np.ix_(told, told)])
+    null = np.kron((np.eye(c) - 1 / (c + 1)) / (c + 1), problem.products[np.ix_(told, told)])
     kept = (np.arange(c)[:, None] * d + told).ravel()
-    curvature = _hessian(problem, point)[np.ix_(kept, kept)]
-    return scaled_cholesky(curvature - _FLAT * null) is None
+    return scaled_cholesky(_hessian(problem, point)[np.ix_(kept, kept)] - _FLAT * null) is None
 
 
 def _hessian(problem: Problem, point: Evaluation) -> Floats:

@@ -73,8 +73,7 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     else:
         labels = decision.actions
         code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    kinds = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}
-    kind = kinds.get(labels.dtype.kind, "STRING")
+    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
     dtype, empty = _EMPTY[kind]
     values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
@@ -147,8 +146,7 @@ def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
     scores: Any = base if formula.tail is None else formula.tail.bent(base)
     if found:
         at, missing = _holes(numbers)
-        own = _marginal(formula, found, missing, base[at], x[at])
-        scores = scores.with_rows(at, own)
+        scores = scores.with_rows(at, _marginal(formula, found, missing, base[at], x[at]))
     if formula.levels:
         scores = scores + _levels(formula, rows)
     if found:

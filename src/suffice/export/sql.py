@@ -124,8 +124,7 @@ def _averaged(
     known = tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
     # Σ_m s_m p_m(k | x), from ε π_k on
     first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
-    sums = {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
-    yield sums
+    yield {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
     for share in own_members(model):
         yield from _member(share, len(features), classifier, dialect)
         weight = number((1 - model.doubt) * share.weight)

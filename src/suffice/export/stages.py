@@ -73,8 +73,7 @@ class Stages:
         yield powers
         yield {"bottom": total(list(powers))}
         none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
-        every = range(len(classes))
-        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in every}
+        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in range(len(classes))}
         if not self.classifier.decision.is_map:
             yield from decided(self.classifier, self.reading.dialect)
 
@@ -295,8 +294,7 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 def _where(flags: Sequence[str | None], values: Floats) -> str:
     """Return the sum of the values whose features are holes."""
-    pairs = zip(flags, values, strict=True)
-    return total([f"{number(v)} * {flag}" for flag, v in pairs if flag])
+    return total([f"{number(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag])
 
 
 def product(row: Floats, letter: str = "c") -> str:

@@ -82,8 +82,7 @@ class Fitted:
         found = columns or (default_names(rows.shape[1]) if known is None else known)
         names = tuple(map(str, found))
         foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
-        is_ours = hasattr(type(estimator), "classifier_")
-        classifier = estimator.classifier_ if is_ours else foreign
+        classifier = estimator.classifier_ if hasattr(type(estimator), "classifier_") else foreign
         return cls(estimator, classifier, names, np.asarray(rows, np.float64))
 
     @property

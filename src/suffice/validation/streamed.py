@@ -65,8 +65,7 @@ def cross_validate_stream(
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
     opened, kept = open_source(source), () if fold is None else (fold,)
     check_names(opened, kept)
-    ignored = (*ignore, *kept)
-    said = ColumnOptions(target, features, weight, ignored, categories=False, holes=False)
+    said = ColumnOptions(target, features, weight, (*ignore, *kept), categories=False, holes=False)
     roles = replace(roles_for_learning(opened, said), kept=kept)
 
     def keys(chunk: Chunk) -> Any:
@@ -91,8 +90,7 @@ def cross_validate_stream(
     losses = _mean_losses(held_out, list(trains), len(candidates), judge)
     absent = exact.absences(trains.values())
     result = exact.CrossValidation(params, losses, criterion, refit_priors, absent, None)
-    best = clone(candidates[result.best_index]).fit_moments(total)
-    return replace(result, best_estimator=best)
+    return replace(result, best_estimator=clone(candidates[result.best_index]).fit_moments(total))
 
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
