@@ -93,12 +93,8 @@ def write_into(
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
         members[f"{name}.npy"] = buffer.getvalue()
-    top = {
-        "suffice": kind,
-        "format": FORMAT_VERSION,
-        **header,
-        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
-    }
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    top = {"suffice": kind, "format": FORMAT_VERSION, **header, "sha256": digests}
     text = json.dumps(top, indent=1, ensure_ascii=False).encode()
     with zipfile.ZipFile(file, "w", packing) as archive:
         for name, data in {_HEADER: text, **members}.items():

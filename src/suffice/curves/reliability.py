@@ -43,12 +43,9 @@ def reliability(
     happened: Any, probability: Any, sample_weight: Any = None, *, bins: int = 10,
     equal_counts: bool = False,
 ) -> Reliability:  # fmt: skip
-    """Return stated against observed probability of an event (n,), by bins of what was stated.
-
-    Bins have equal widths, or equal counts: then they lie between quantiles. Wilson's interval
-    of the observed share goes by the effective number of rows. DeGroot & Fienberg (1983), *The
-    Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
-    """
+    """Return stated against observed probability of an event (n,), by bins of what was stated."""
+    # bins have equal widths, or equal counts: then they lie between quantiles. DeGroot & Fienberg
+    # (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212
     p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
     _check(p, event, bins)
     w = as_weights(sample_weight, len(p))

@@ -190,9 +190,8 @@ class DeviceDesign(CompiledDesign):
         def here(values: Any) -> Any:
             return placed(values, t.x, xp.float64)
 
-        z = (xp.astype(t.x[lo:hi, :], xp.float64) - here(self.scaling.centre)) * here(
-            self.scaling.inverse
-        )
+        centre, inverse = here(self.scaling.centre), here(self.scaling.inverse)
+        z = (xp.astype(t.x[lo:hi, :], xp.float64) - centre) * inverse
         z = xp.concat([here(np.ones((z.shape[0], 1))), z], axis=1)
         w = here(np.ones(1)) if t.weight is None else xp.astype(t.weight[lo:hi], xp.float64)
         sums = softmax.sums_of(xp, here(phi), z, t.codes[lo:hi], w, curved=curved)

@@ -1,7 +1,4 @@
-"""A fitted classifier as an ONNX graph in 64-bit numbers: its own formulas, written down.
-
-``Deferred`` arrays are what a graph will compute: NumPy's functions of them add nodes to it.
-"""
+"""A fitted classifier as an ONNX graph in 64-bit numbers: its own formulas, written down."""
 
 from __future__ import annotations
 
@@ -80,10 +77,8 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     code = graph.node("Where", unscored, np.array(len(labels)), code)
     graph.node("Gather", np.array([*values, empty], dtype), code, axis=0, output="label")
     answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
-    known = {
-        "classes": classifier.classes.tolist(),
-        "features": list(classifier.columns or (f"x{j}" for j in range(classifier.n_features))),
-    }
+    columns = classifier.columns or (f"x{j}" for j in range(classifier.n_features))
+    known = {"classes": classifier.classes.tolist(), "features": list(columns)}
     notes = {key: json.dumps(each, ensure_ascii=False) for key, each in known.items()}
     return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
 

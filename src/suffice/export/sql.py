@@ -7,18 +7,9 @@ import numpy as np
 
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
+from suffice.export import reading as engines
 from suffice.export.marginal import own_members
-from suffice.export.reading import (
-    ColumnReading,
-    Dialect,
-    Stage,
-    dialect_of,
-    name,
-    number,
-    total,
-    transformed,
-    tree,
-)
+from suffice.export.reading import ColumnReading, Dialect, Stage, name, number, total, tree
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -60,7 +51,7 @@ def to_sql(
     >>> print(query.splitlines()[-5:-1])
     ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"']
     """
-    classifier, words = classifier_of(estimator), dialect_of(dialect)
+    classifier, words = classifier_of(estimator), engines.dialect_of(dialect)
     inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
     keep, names = tuple(dict.fromkeys(keep)), [table] if isinstance(table, str) else table
@@ -161,7 +152,7 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from features f0, f1 … to those of a view, x0, x1 …."""
     if isinstance(view, views.PowerTransformed):
         power = view.transform
-        moved = [transformed(power, j, f"f{j}") for j in range(d)]
+        moved = [engines.transformed(power, j, f"f{j}") for j in range(d)]
         yield {f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j]) for j in range(d)}
     elif isinstance(view, views.PiecewiseLinear):
         pieces = enumerate(zip(view.features, view.left, view.length, strict=True))

@@ -237,9 +237,8 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         rows = np.linalg.solve(factor, known[block])
         forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
-        for own, pull in zip(
-            cases, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=False
-        ):
+        pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T
+        for own, pull in zip(cases, pulls, strict=False):
             far = [_square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))

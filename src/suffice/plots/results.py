@@ -171,10 +171,8 @@ LONGEST = 30  # letters of a name
 
 
 def comparison(result: Comparison, theme: Theme) -> Any:
-    """Return two axes: the error of each member with its interval, and its log-loss.
-
-    Members are sorted by error. Those not significantly different from the best are in colour.
-    """
+    """Return two axes: the error of each member with its interval, and its log-loss."""
+    # sorted by error; those not significantly different from the best are in colour
     members = [row for row in result.rows() if not row["failure"]]
     names = shortened([row["model"] for row in members], LONGEST)
     size = (WIDTH, 1.25 + LINE * len(members))

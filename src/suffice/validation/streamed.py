@@ -81,10 +81,9 @@ def cross_validate_stream(
     without = sums_without(list(parts.values()))
     trains = {key: aligned(train, total)[0] for key, train in zip(parts, without, strict=True)}
     judge = exact.judge_of(candidates, None if refit_priors else total.weights)
-    rows = chunks_of(opened, roles, progress, tell=False)
     held_out = (
         (key, _held_out(chunk.table.take(at), trains[key], power))
-        for chunk in rows
+        for chunk in chunks_of(opened, roles, progress, tell=False)
         for key, at in by_key(chunk.table, keys(chunk))
     )
     losses = _mean_losses(held_out, list(trains), len(candidates), judge)
