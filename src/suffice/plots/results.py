@@ -136,9 +136,8 @@ def _path(result: CrossValidation, varied: list[str], means: Any, errors: Any, a
 
 
 def _map(result: CrossValidation, varied: list[str], means: Any, _: Any, ax: Any) -> None:
-    (xs, across), (ys, up) = (
-        np.unique([float(p[name]) for p in result.params], return_inverse=True) for name in varied
-    )
+    columns = ([float(p[name]) for p in result.params] for name in varied)
+    (xs, across), (ys, up) = (np.unique(values, return_inverse=True) for values in columns)
     table = np.full((len(ys), len(xs)), np.nan)
     table[up, across] = means
     image = ax.imshow(table, origin="lower", aspect="auto", cmap="cividis_r")

@@ -24,9 +24,8 @@ from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_na
 from suffice.validation.held_out import held_out_losses
 from suffice.validation.predictions import CRITERIA, check_criterion
 
-ParameterPoints: TypeAlias = (
-    Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None
-)
+Grid: TypeAlias = Mapping[str, Sequence[Any]]
+ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
 
 
 @dataclass(frozen=True, eq=False)
