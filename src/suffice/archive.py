@@ -84,24 +84,17 @@ def write(
 
 
 def write_into(
-    file: IO[bytes],
-    kind: str,
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    file: IO[bytes], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any],
     packing: int = zipfile.ZIP_DEFLATED,
-) -> None:
+) -> None:  # fmt: skip
     """Write the bytes of an archive, deflated or as they are."""
     members = {}
     for name, array in arrays.items():
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
         members[f"{name}.npy"] = buffer.getvalue()
-    top = {
-        "suffice": kind,
-        "format": FORMAT_VERSION,
-        **header,
-        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
-    }
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    top = {"suffice": kind, "format": FORMAT_VERSION, **header, "sha256": digests}
     text = json.dumps(top, indent=1, ensure_ascii=False).encode()
     with zipfile.ZipFile(file, "w", packing) as archive:
         for name, data in {_HEADER: text, **members}.items():

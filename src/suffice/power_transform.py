@@ -267,8 +267,7 @@ def summed_log_slopes(power: PowerTransform, table: Table) -> dict[str, Any]:
     sums = np.zeros((k, table.n_features))
     for j, column in enumerate(terms.T):
         sums[:, j] = np.bincount(table.codes, column, k)
-    whole = power.among(np.arange(power.n_features), table.n_features)
-    return {"power": whole, "log_slopes": sums}
+    return {"power": power.among(np.arange(power.n_features), table.n_features), "log_slopes": sums}
 
 
 # --- exponents of greatest likelihood, feature by feature, from a bounded sample of rows ---
@@ -301,8 +300,7 @@ def _fitted_column(x: Floats, w: Floats) -> Column:
     w = w / w.sum()
     centre = _centre(x, w)
     scale = float(np.sqrt(_mean(np.square(x - centre), w)))
-    exponent = best_exponent((x - centre) / scale, w)
-    return exponent, centre, scale, low, high
+    return best_exponent((x - centre) / scale, w), centre, scale, low, high
 
 
 def _centre(x: Floats, w: Floats) -> float:

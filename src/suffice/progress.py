@@ -13,12 +13,10 @@ _MANY = 10_000  # with fewer done, the speed says nothing
 
 
 class Progress:
-    """Counts what is done, and shows it once it takes longer than a second.
+    """Counts what is done, and shows it once it takes longer than a second."""
 
-    ``wish`` None shows a bar on a terminal, True anywhere, False never; a function is called with
-    the number done and of all. ``unit`` is what is counted, where its speed is of interest: "rows".
-    """
-
+    # ``wish`` None shows a bar on a terminal, True anywhere, False never; a function is called with
+    # the number done and of all. ``unit`` is what is counted, where its speed matters: "rows"
     def __init__(
         self, wish: Wish = None, total: int | None = None, what: str = "", unit: str = ""
     ) -> None:

@@ -29,8 +29,7 @@ _FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
 def usable_cores() -> int:
     """Return the number of cores this process may run on."""
-    found = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if found else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

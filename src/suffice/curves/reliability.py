@@ -36,20 +36,16 @@ class Reliability:
     @property
     def calibration_error(self) -> float:
         """Expected calibration error, Σ_b (w_b / w) |observed − stated|."""
-        gap = np.abs(self.observed - self.stated)
-        return float(self.weights @ gap / self.weights.sum())
+        return float(self.weights @ np.abs(self.observed - self.stated) / self.weights.sum())
 
 
 def reliability(
     happened: Any, probability: Any, sample_weight: Any = None, *, bins: int = 10,
     equal_counts: bool = False,
 ) -> Reliability:  # fmt: skip
-    """Return stated against observed probability of an event (n,), by bins of what was stated.
-
-    Bins have equal widths, or equal counts: then they lie between quantiles. Wilson's interval
-    of the observed share goes by the effective number of rows. DeGroot & Fienberg (1983), *The
-    Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
-    """
+    """Return stated against observed probability of an event (n,), by bins of what was stated."""
+    # bins have equal widths, or equal counts: then they lie between quantiles. DeGroot & Fienberg
+    # (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212
     p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
     _check(p, event, bins)
     w = as_weights(sample_weight, len(p))
@@ -62,8 +58,7 @@ def reliability(
     kept = total > 0
     observed = np.bincount(bin_of, w * event, bins)[kept] / total[kept]
     # Kish's effective number of rows, (Σ w)² / Σ w²
-    effective = total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept]
-    low, high = wilson(observed, effective)
+    low, high = wilson(observed, total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept])
     stated = np.bincount(bin_of, w * p, bins)[kept] / total[kept]
     counts = np.bincount(bin_of, w > 0, bins)[kept].astype(np.intp)
     return Reliability(

@@ -144,8 +144,7 @@ def cost_curve(
         cure = "expected two numbers not under zero, one of them over it"
         raise InvalidParameterError(f"{found}: {cure}")
     k = code_of(positive, rows.classes)
-    p = np.exp(rows.log_posteriors[:, k])
-    at, hits, alarms = _swept(rows.truth == k, p, rows.weight)
+    at, hits, alarms = _swept(rows.truth == k, np.exp(rows.log_posteriors[:, k]), rows.weight)
     # the first threshold calls every row, the last one none
     thresholds = np.concatenate([[0.0], at[1:], [np.nextafter(at[-1], 2.0)]])
     missed, total = hits[0] - np.append(hits, 0.0), hits[0] + alarms[0]

@@ -115,13 +115,10 @@ class DescentPath:
 
 
 def descend(
-    loss: Callable[[Floats], float],
-    gradient: Callable[[Floats], npt.ArrayLike],
-    start: npt.ArrayLike,
-    learning_rate: float = 0.1,
-    n_steps: int = 100,
+    loss: Callable[[Floats], float], gradient: Callable[[Floats], npt.ArrayLike],
+    start: npt.ArrayLike, learning_rate: float = 0.1, n_steps: int = 100,
     names: Sequence[str] | None = None,
-) -> DescentPath:
+) -> DescentPath:  # fmt: skip
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
 
     Parameters
@@ -154,8 +151,7 @@ def descend(
             value, g = float(loss(w)), np.asarray(gradient(w), np.float64)
             if not np.isfinite(value):
                 break
-            size = learning_rate if t else 0.0
-            steps.append(Passed(w, value, float(np.abs(g).max()), size))
+            steps.append(Passed(w, value, float(np.abs(g).max()), learning_rate if t else 0.0))
             w = w - learning_rate * g
     if not steps:
         raise InvalidParameterError(f"the loss is not finite at the start {w}")

@@ -63,8 +63,7 @@ class Scaling:
         """Return (w_0, w) of wᵀx + w_0 for (φ_0, φ) of φᵀz + φ_0, each (…, 1 + d)."""
         # w = φ / s,  w_0 = φ_0 − wᵀm
         slopes = phi[..., 1:] * self.inverse
-        intercept = phi[..., :1] - slopes @ self.centre[:, None]
-        return np.concatenate([intercept, slopes], axis=-1)
+        return np.concatenate([phi[..., :1] - slopes @ self.centre[:, None], slopes], axis=-1)
 
     def from_original(self, beta: Floats) -> Floats:
         """Return (φ_0, φ) for (w_0, w), each (…, 1 + d); a constant feature gets zero."""
@@ -191,9 +190,8 @@ class DeviceDesign(CompiledDesign):
         def here(values: Any) -> Any:
             return placed(values, t.x, xp.float64)
 
-        z = (xp.astype(t.x[lo:hi, :], xp.float64) - here(self.scaling.centre)) * here(
-            self.scaling.inverse
-        )
+        centre, inverse = here(self.scaling.centre), here(self.scaling.inverse)
+        z = (xp.astype(t.x[lo:hi, :], xp.float64) - centre) * inverse
         z = xp.concat([here(np.ones((z.shape[0], 1))), z], axis=1)
         w = here(np.ones(1)) if t.weight is None else xp.astype(t.weight[lo:hi], xp.float64)
         sums = softmax.sums_of(xp, here(phi), z, t.codes[lo:hi], w, curved=curved)
@@ -244,15 +242,9 @@ class Problem:
 
     @classmethod
     def of(
-        cls,
-        table: Table,
-        moments: Moments,
-        *,
-        l2: float,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        per_deviation: bool = True,
-    ) -> Self:
+        cls, table: Table, moments: Moments, *, l2: float, standardize: bool = True,
+        fit_intercept: bool = True, per_deviation: bool = True,
+    ) -> Self:  # fmt: skip
         """Return the problem; the penalty is of coefficients per deviation, or as they are."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)

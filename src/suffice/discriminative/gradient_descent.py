@@ -23,12 +23,9 @@ _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
 @dataclass(frozen=True, slots=True)
 class GradientDescent(Solver):
-    """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem.
+    """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem."""
 
-    A rate at which the loss rises is refused; without one, η = 1 / L is sure to descend.
-    """
-
-    rate: float | None = None
+    rate: float | None = None  # refused where the loss rises; None: 1 / L is sure to descend
     default = Stopping(tol=1e-8, max_iter=10_000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
@@ -69,12 +66,9 @@ class Iterate:
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(Solver):
-    """Steps of constant rate by one row at a time, or a few; the answer is where it stands.
+    """Steps of constant rate by one row at a time, or a few; the answer is where it stands."""
 
-    A rate is refused if the loss gets worse than that of the start and of knowing nothing.
-    """
-
-    rate: float | None = None
+    rate: float | None = None  # refused if worse than the start and than knowing nothing
     batch_size: int = 1
     seed: int | None = None
     default = Stopping(tol=0.0, epsilon=1e-4, max_iter=1000)
@@ -111,10 +105,7 @@ class StochasticDescent(Solver):
 
 @dataclass(frozen=True, slots=True)
 class AveragedDescent(StochasticDescent):
-    """Steps of falling rate; the answer is an average of polynomial decay.
-
-    Shamir & Zhang (2013), *ICML*.
-    """
+    """Steps of falling rate; an average of polynomial decay (Shamir & Zhang 2013, *ICML*)."""
 
     batch_size: int = 32
     seed: int | None = 0

@@ -22,8 +22,7 @@ def regress_indicators(moments: Moments) -> LinearModel:
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
     """
-    scaling = Scaling.of(moments)
-    v = scaling.inverse
+    v = Scaling.of(moments).inverse
     # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
     shares = moments.weights / moments.total_weight

@@ -102,17 +102,10 @@ class LogisticFit:
 
 
 def fit_logistic(
-    table: Table,
-    moments: Moments,
-    *,
-    l2: float = 1.0,
-    solver: Solver | None = None,
-    start: Start | None = None,
-    limits: Mapping[str, Any] | None = None,
-    record: bool = False,
-    refuse_separation: bool = True,
-    **posed: bool,
-) -> LogisticFit:
+    table: Table, moments: Moments, *, l2: float = 1.0, solver: Solver | None = None,
+    start: Start | None = None, limits: Mapping[str, Any] | None = None, record: bool = False,
+    refuse_separation: bool = True, **posed: bool,
+) -> LogisticFit:  # fmt: skip
     """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``."""
     # ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
     # ``Problem.of``
@@ -126,8 +119,7 @@ def fit_logistic(
 
     with one_blas_thread():
         problem, solution = fitted(l2)
-        looked = refuse_separation and l2 == 0
-        separation = find_separation(problem, solution) if looked else None
+        separation = find_separation(problem, solution) if refuse_separation and l2 == 0 else None
         if separation is None:
             return LogisticFit(problem, solution, l2, None)
         return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)
@@ -181,8 +173,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
         g[:, k, l] = ((z @ of_pairs[k, :, l]) * z).sum(1)
     # V = w (diag p − p pᵀ),  r = w (p − t)
     v = w[:, None, None] * (np.eye(c) * p.T[:, None] - p.T[:, :, None] * p.T[:, None])
-    t = (block.codes[:, None] == np.arange(1, c + 1)).astype(float)
-    r = w[:, None] * (p.T - t)
+    r = w[:, None] * (p.T - (block.codes[:, None] == np.arange(1, c + 1)).astype(float))
     # a without row i = a + (I − G V)⁻¹ G r
     moved = np.linalg.solve(np.eye(c) - g @ v, g @ r[:, :, None])[:, :, 0]
     a = softmax.all_scores(phi @ z.T + moved.T)
@@ -194,8 +185,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
 def suitable_solver(problem: Problem) -> Solver:
     """Return Newton where Hessians are affordable, (C + 1) D / 8 gradients, else quasi-Newton."""
     c, d = problem.objective.shape
-    design = problem.objective.design
-    few = type(design) is not CompiledDesign
+    few = type(problem.objective.design) is not CompiledDesign
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
     if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):

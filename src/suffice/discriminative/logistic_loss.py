@@ -1,7 +1,4 @@
-"""The penalised negative log-likelihood of softmax regression, its gradient and Hessian.
-
-K classes have C = K − 1 scores φᵀz: the first class scores zero, the others relative to it.
-"""
+"""The loss of softmax regression: K classes have C = K − 1 scores φᵀz, relative to the first."""
 
 from __future__ import annotations
 

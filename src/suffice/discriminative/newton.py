@@ -23,11 +23,7 @@ InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, sh
 
 
 class Newton(Solver):
-    """Newton steps; the point reached knows its Hessian.
-
-    Once the rule is met, the step already computed there doubles the number of correct digits
-    (Boyd & Vandenberghe 2004, *Convex Optimization*, section 9.5).
-    """
+    """Newton steps; the point reached knows its Hessian."""
 
     default = Stopping(tol=1e-8, max_iter=100)
 
@@ -40,6 +36,8 @@ class Newton(Solver):
         solution = super().solve(problem, start, stopping, record=record)
         if not solution.converged:
             return solution
+        # the step already computed doubles the number of correct digits (Boyd & Vandenberghe 2004,
+        # *Convex Optimization*, section 9.5)
         return replace(solution, point=_stepped(problem.objective, solution.point))
 
 
@@ -87,11 +85,9 @@ class QuasiNewton(Solver):
 
 
 class SampledNewton(Solver):
-    """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough.
+    """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough."""
 
-    Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995.
-    """
-
+    # Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995
     default = Newton.default
     steps = QuasiNewton.steps
 
@@ -100,8 +96,7 @@ class SampledNewton(Solver):
     ) -> Solution:
         near = super().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
-        trace = near.trace + there.trace[1:]
-        return replace(there, n_iter=near.n_iter + there.n_iter, trace=trace)
+        return replace(there, n_iter=near.n_iter + there.n_iter, trace=near.trace + there.trace[1:])
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:

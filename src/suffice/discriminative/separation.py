@@ -1,8 +1,7 @@
-"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist.
+"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist."""
 
-That is a linear program, (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k, not zero for all: it is
-solved on a growing set of the hardest rows.
-"""
+# a linear program, (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k, not zero for all: it is solved on a
+# growing set of the hardest rows
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,10 +28,7 @@ _WIDEST = 1500  # parameters of a linear program that is still quick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """How the classes can be separated without a single error.
-
-    Albert & Anderson (1984), *Biometrika* 71, 1–10.
-    """
+    """How classes are separated without error (Albert & Anderson 1984, *Biometrika* 71, 1–10)."""
 
     complete: bool  # every row on its own side; otherwise some lie on the boundary (quasi)
     features: Codes  # columns that a sparse separating direction uses
@@ -63,11 +59,9 @@ def _flat(problem: Problem, point: Evaluation) -> bool:
         return True
     told = np.setdiff1d(np.arange(d), 1 + problem.aliased)
     # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
-    at_zero = (np.eye(c) - 1 / (c + 1)) / (c + 1)
-    null = np.kron(at_zero, problem.products[np.ix_(told, told)])
+    null = np.kron((np.eye(c) - 1 / (c + 1)) / (c + 1), problem.products[np.ix_(told, told)])
     kept = (np.arange(c)[:, None] * d + told).ravel()
-    curvature = _hessian(problem, point)[np.ix_(kept, kept)]
-    return scaled_cholesky(curvature - _FLAT * null) is None
+    return scaled_cholesky(_hessian(problem, point)[np.ix_(kept, kept)] - _FLAT * null) is None
 
 
 def _hessian(problem: Problem, point: Evaluation) -> Floats:

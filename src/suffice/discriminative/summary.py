@@ -61,8 +61,7 @@ class LogisticSummary:
     def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> LogisticSummary:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
         problem = Problem.of(table, coded_moments(table), l2=l2, **posed)
-        point = problem.objective.curve(problem.scaling.from_original(beta))
-        return cls.of(problem, point, l2)
+        return cls.of(problem, problem.objective.curve(problem.scaling.from_original(beta)), l2)
 
     @property
     def standard_errors(self) -> Floats:
@@ -143,8 +142,7 @@ def _tables(s: LogisticSummary) -> Iterator[tuple[str, Iterator[list[str]]]]:
 
 def _cells(term: str, w: float, error: float, z: float, p: float, *odds: float) -> list[str]:
     ratio, lower, upper = (f"{value:.4g}" for value in odds)
-    interval = f"{lower} to {upper}"
-    return [term, f"{w:.5g}", f"{error:.4g}", f"{z:.3f}", p_value(p), ratio, interval]
+    return [term, f"{w:.5g}", f"{error:.4g}", f"{z:.3f}", p_value(p), ratio, f"{lower} to {upper}"]
 
 
 def _totals(s: LogisticSummary) -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""A fitted classifier as a JSON document: all that a program in any language needs to score rows.
-
-``docs/model.schema.json`` says what stands where; ``docs/export.md`` how scores are computed.
-"""
+"""A fitted classifier as JSON, by docs/model.schema.json; docs/export.md says how to score rows."""
 
 import json
 from dataclasses import fields
@@ -17,12 +14,8 @@ from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whit
 from suffice.text.tables import jsonable
 
 FORMAT = 2
-_KINDS = {
-    "Plain": "plain",
-    "KernelFeatures": "kernel",
-    "FourierFeatures": "fourier",
-    "PiecewiseLinear": "piecewise",
-}
+_KINDS = {"Plain": "plain", "KernelFeatures": "kernel", "FourierFeatures": "fourier",
+    "PiecewiseLinear": "piecewise"}  # fmt: skip
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 

@@ -42,8 +42,7 @@ class Marginal:
         return np.asarray(self.pulls**2 / np.diagonal(self.precision))
 
     def scaled(self, units: Floats) -> Marginal:
-        p = self.precision * units * units[:, None]
-        return Marginal(self.classes, p, self.pulls * units)
+        return Marginal(self.classes, self.precision * units * units[:, None], self.pulls * units)
 
 
 def marginals(formula: Formula) -> list[Marginal]:

@@ -1,7 +1,4 @@
-"""A fitted classifier as an ONNX graph in 64-bit numbers: its own formulas, written down.
-
-``Deferred`` arrays are what a graph will compute: NumPy's functions of them add nodes to it.
-"""
+"""A fitted classifier as an ONNX graph in 64-bit numbers: its own formulas, written down."""
 
 from __future__ import annotations
 
@@ -73,18 +70,15 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     else:
         labels = decision.actions
         code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    kinds = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}
-    kind = kinds.get(labels.dtype.kind, "STRING")
+    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
     dtype, empty = _EMPTY[kind]
     values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
     code = graph.node("Where", unscored, np.array(len(labels)), code)
     graph.node("Gather", np.array([*values, empty], dtype), code, axis=0, output="label")
     answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
-    known = {
-        "classes": classifier.classes.tolist(),
-        "features": list(classifier.columns or (f"x{j}" for j in range(classifier.n_features))),
-    }
+    columns = classifier.columns or (f"x{j}" for j in range(classifier.n_features))
+    known = {"classes": classifier.classes.tolist(), "features": list(columns)}
     notes = {key: json.dumps(each, ensure_ascii=False) for key, each in known.items()}
     return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
 
@@ -147,8 +141,7 @@ def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
     scores: Any = base if formula.tail is None else formula.tail.bent(base)
     if found:
         at, missing = _holes(numbers)
-        own = _marginal(formula, found, missing, base[at], x[at])
-        scores = scores.with_rows(at, own)
+        scores = scores.with_rows(at, _marginal(formula, found, missing, base[at], x[at]))
     if formula.levels:
         scores = scores + _levels(formula, rows)
     if found:

@@ -1,7 +1,4 @@
-"""How SQL writes numbers, names and labels, and reads the columns of a table, engine by engine.
-
-Columns become features in units near 1, and flags of those that are holes.
-"""
+"""How SQL writes numbers, names and labels, and reads the columns of a table, engine by engine."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -189,12 +186,10 @@ class Feature:
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """From numbers x0, x1 … and codes of levels v0, v1 … to features c0, c1 … and holes h0, h1 ….
+    """From numbers x0, x1 … and codes of levels v0, v1 … to features c0, c1 … and holes h0 …."""
 
-    Features are measured from the origin, in a power of two of their own scale, so that no square
-    over- or underflows: an error in PostgreSQL. A hole stands at the origin; what is far is NULL.
-    """
-
+    # features are measured from the origin, in a power of two of their own scale, so that no square
+    # over- or underflows: an error in PostgreSQL. A hole stands at the origin; what is far is NULL.
     encoding: Encoding
     formula: Formula
     integrates: bool  # whether what is not observed is integrated out

@@ -7,18 +7,9 @@ import numpy as np
 
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
+from suffice.export import reading as engines
 from suffice.export.marginal import own_members
-from suffice.export.reading import (
-    ColumnReading,
-    Dialect,
-    Stage,
-    dialect_of,
-    name,
-    number,
-    total,
-    transformed,
-    tree,
-)
+from suffice.export.reading import ColumnReading, Dialect, Stage, name, number, total, tree
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -33,15 +24,10 @@ _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for t
 
 
 def to_sql(
-    estimator: Any,
-    table: str | Sequence[str],
-    dialect: str = "duckdb",
-    *,
-    columns: Sequence[str] | None = None,
-    keep: Sequence[str] = (),
-    prefix: str = "",
+    estimator: Any, table: str | Sequence[str], dialect: str = "duckdb", *,
+    columns: Sequence[str] | None = None, keep: Sequence[str] = (), prefix: str = "",
     booleans: Sequence[str] = (),
-) -> str:
+) -> str:  # fmt: skip
     """Return the query of ``label`` and ``p_<class>`` of every row of a table.
 
     Parameters
@@ -65,7 +51,7 @@ def to_sql(
     >>> print(query.splitlines()[-5:-1])
     ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"']
     """
-    classifier, words = classifier_of(estimator), dialect_of(dialect)
+    classifier, words = classifier_of(estimator), engines.dialect_of(dialect)
     inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
     keep, names = tuple(dict.fromkeys(keep)), [table] if isinstance(table, str) else table
@@ -129,8 +115,7 @@ def _averaged(
     known = tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
     # Σ_m s_m p_m(k | x), from ε π_k on
     first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
-    sums = {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
-    yield sums
+    yield {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
     for share in own_members(model):
         yield from _member(share, len(features), classifier, dialect)
         weight = number((1 - model.doubt) * share.weight)
@@ -167,7 +152,7 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from features f0, f1 … to those of a view, x0, x1 …."""
     if isinstance(view, views.PowerTransformed):
         power = view.transform
-        moved = [transformed(power, j, f"f{j}") for j in range(d)]
+        moved = [engines.transformed(power, j, f"f{j}") for j in range(d)]
         yield {f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j]) for j in range(d)}
     elif isinstance(view, views.PiecewiseLinear):
         pieces = enumerate(zip(view.features, view.left, view.length, strict=True))
@@ -293,13 +278,9 @@ _ROWS = "suffice_rows"
 
 
 def to_ibis(
-    estimator: Any,
-    table: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    keep: Sequence[str] | None = None,
-    prefix: str = "",
-) -> Any:
+    estimator: Any, table: Any, *, columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None, prefix: str = "",
+) -> Any:  # fmt: skip
     """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
 
     Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.

@@ -73,8 +73,7 @@ class Stages:
         yield powers
         yield {"bottom": total(list(powers))}
         none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
-        every = range(len(classes))
-        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in every}
+        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in range(len(classes))}
         if not self.classifier.decision.is_map:
             yield from decided(self.classifier, self.reading.dialect)
 
@@ -238,9 +237,8 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         rows = np.linalg.solve(factor, known[block])
         forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
-        for own, pull in zip(
-            cases, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=False
-        ):
+        pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T
+        for own, pull in zip(cases, pulls, strict=False):
             far = [_square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
@@ -295,8 +293,7 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 def _where(flags: Sequence[str | None], values: Floats) -> str:
     """Return the sum of the values whose features are holes."""
-    pairs = zip(flags, values, strict=True)
-    return total([f"{number(v)} * {flag}" for flag, v in pairs if flag])
+    return total([f"{number(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag])
 
 
 def product(row: Floats, letter: str = "c") -> str:

@@ -61,8 +61,7 @@ class Canvas:
 
     def strip_above(self, height: float, title: str) -> Any:
         """Return small axes above these, ``height`` inches high, that share their x axis."""
-        top = ScaledTranslation(0, 1, self.ax.transAxes)
-        inches = self.ax.figure.dpi_scale_trans + top
+        inches = self.ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, self.ax.transAxes)
         place = blended_transform_factory(self.ax.transAxes, inches)
         strip = self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
         strip.set_title(title, loc="left", fontsize=9, color=self.style.ink)

@@ -159,8 +159,7 @@ def density_surface(
     xs, ys, densities, priors = _over(fitted, axes, 0.15, resolution)
     joint = priors * densities
     colours = np.array([to_rgb(look.colour) for look in canvas.looks])
-    highest = colours[joint.argmax(axis=-1)]
-    marks.coloured_surface(canvas, xs, ys, joint.max(axis=-1), highest)
+    marks.coloured_surface(canvas, xs, ys, joint.max(axis=-1), colours[joint.argmax(axis=-1)])
     canvas.name_axes(*(fitted.names[j] for j in axes), "density")
     canvas.legend(canvas.entries())
 
@@ -231,8 +230,7 @@ def posterior_line(
         canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if first else (-0.02, 1.02))
     canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    what = f"p({canvas.looks[1].name} | x)" if first else "posterior"
-    canvas.name_axes(line.names[0], what)
+    canvas.name_axes(line.names[0], f"p({canvas.looks[1].name} | x)" if first else "posterior")
     if y is not None:
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
         if first:  # just under 0 and just over 1

@@ -33,8 +33,7 @@ def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
     'predicted class'
     """
     counts, names = counting.confusion(rows), shortened(rows.classes.tolist(), 18)
-    refused = bool((rows.predicted < 0).any())
-    columns = [*names, "no decision"] if refused else names
+    columns = [*names, "no decision"] if (rows.predicted < 0).any() else names
     counts = counts[:, : len(columns)]
     cell, few = min(0.62, 5 / len(columns)), len(columns) <= MOST_NUMBERS
     canvas.resize(1.7 + cell * len(columns), 0.9 + cell * len(names))
@@ -192,8 +191,7 @@ def reliability(canvas: Canvas, rows: Predictions, *, label: Any = None, bins: i
     what = "the predicted class" if k is None else canvas.looks[k].name
     canvas.name_axes(f"predicted probability of {what}", "observed frequency")
     # above the axes, the weight of rows in each bin
-    error = f"expected calibration error {table.calibration_error:.3f}"
-    above = canvas.strip_above(0.5, error)
+    above = canvas.strip_above(0.5, f"expected calibration error {table.calibration_error:.3f}")
     widths = table.high_edges - table.low_edges
     bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
     above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)

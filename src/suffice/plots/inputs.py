@@ -82,8 +82,7 @@ class Fitted:
         found = columns or (default_names(rows.shape[1]) if known is None else known)
         names = tuple(map(str, found))
         foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
-        is_ours = hasattr(type(estimator), "classifier_")
-        classifier = estimator.classifier_ if is_ours else foreign
+        classifier = estimator.classifier_ if hasattr(type(estimator), "classifier_") else foreign
         return cls(estimator, classifier, names, np.asarray(rows, np.float64))
 
     @property
@@ -150,9 +149,8 @@ def ranked_by(
     source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
 ) -> Predictions:
     """Return predictions whose log odds rank rows: a decision function of two will do."""
-    margin = (
-        None if hasattr(source, "predict_proba") else getattr(source, "decision_function", None)
-    )
+    stated = hasattr(source, "predict_proba")
+    margin = None if stated else getattr(source, "decision_function", None)
     scores = np.empty((0, 0)) if margin is None or X is None else np.asarray(margin(X))
     if scores.ndim != 1:
         return predictions_of(source, X, y, sample_weight=sample_weight)

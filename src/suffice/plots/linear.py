@@ -218,8 +218,7 @@ def perceptron_steps(
     window = _window(fitted, [line for line in lines if line.normal.any()])
     wide = min(n, ACROSS)
     high = -(-n // wide)
-    size = (3.1 * wide + 1, 2.9 * high)
-    with many_axes(theme, size, (high, wide), fitted.classes) as cells:
+    with many_axes(theme, (3.1 * wide + 1, 2.9 * high), (high, wide), fitted.classes) as cells:
         for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
             marks.points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}

@@ -140,9 +140,8 @@ def sheets(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, lowest: floa
         colours.append(_lit(z, np.array(to_rgb(look.colour)))[:-1, :-1][seen])
     shown = np.concatenate(colours)
     # one collection, so that faces of all sheets are sorted by depth together
-    canvas.ax.add_collection3d(
-        Poly3DCollection(np.concatenate(faces), facecolors=shown, edgecolors=shown, linewidths=0.3)
-    )
+    paint: Any = {"facecolors": shown, "edgecolors": shown, "linewidths": 0.3}
+    canvas.ax.add_collection3d(Poly3DCollection(np.concatenate(faces), **paint))
     _frame(canvas, xs, ys, float(heights.max()) * 1.02)
 
 

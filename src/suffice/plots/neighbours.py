@@ -132,8 +132,7 @@ class NeighbourCurve:
     @property
     def best(self) -> int:
         """Number of neighbours of least test error; of equal ones, the largest."""
-        least = np.flatnonzero(self.test_error == self.test_error.min())
-        return int(self.neighbours[least[-1]])
+        return int(self.neighbours[np.flatnonzero(self.test_error == self.test_error.min())[-1]])
 
 
 def neighbour_curve(
@@ -144,8 +143,7 @@ def neighbour_curve(
     # neighbours are searched once for each fold, and every k votes with the first k of them. Cover
     # & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))
-    splits = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-    pairs = list(splits.split(x, codes))
+    pairs = list(StratifiedKFold(folds, shuffle=True, random_state=random_state).split(x, codes))
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
     judged = partial(_errors, x, codes, weights=weights, ks=ks)
     tested = np.array([judged(train, test) for train, test in pairs])

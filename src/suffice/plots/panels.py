@@ -175,5 +175,4 @@ def real_against_synthetic(
         classes = cell.entries() if len(chosen) > 1 else []
         return [*classes, (filled, "real, below"), (outline, "synthetic, above")]
 
-    names = [fitted.names[j] for j in chosen]
-    return _grid(theme, fitted.classes, names, both, draw, entries)
+    return _grid(theme, fitted.classes, [fitted.names[j] for j in chosen], both, draw, entries)

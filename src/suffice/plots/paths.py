@@ -138,8 +138,7 @@ def loss_surface(
     shades = _shades(canvas.style)
     fine = {"cmap": shades.reversed() if likelihood else shades, "alpha": 0.85, "linewidth": 0}
     canvas.ax.plot_surface(*np.meshgrid(*grids), z, rcount=GRID, ccount=GRID, **fine)
-    way = (*path.parameters[:, axes].T, sign * path.losses)
-    canvas.ax.plot(*way, zorder=10, **_line(path))
+    canvas.ax.plot(*path.parameters[:, axes].T, sign * path.losses, zorder=10, **_line(path))
     canvas.ax.view_init(elev=28, azim=-125)
     names = (path.names[axis] for axis in axes)
     canvas.name_axes(*names, "log-likelihood" if likelihood else "loss")

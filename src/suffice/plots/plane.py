@@ -146,8 +146,7 @@ class PredictionGrid:
         """Return the classes predicted at the centres of resolution × resolution cells."""
         places = np.arange(resolution) + 0.5
         xs, ys = (low + (high - low) * places / resolution for low, high in window)
-        grid = plane.lift(mesh(xs, ys))
-        codes = fitted.predict(grid).reshape(len(ys), len(xs))
+        codes = fitted.predict(plane.lift(mesh(xs, ys))).reshape(len(ys), len(xs))
         return cls(fitted, plane, window, xs, ys, codes)
 
     @property

@@ -88,8 +88,7 @@ def _draw_bands(
     if codes is None:
         return []
     rows, codes, wrong = _judged(fitted, codes)
-    heights = codes + jitter(len(codes))
-    z = np.stack([line.coordinates(rows)[:, 0], heights], axis=1)
+    z = np.stack([line.coordinates(rows)[:, 0], codes + jitter(len(codes))], axis=1)
     marks.points(canvas, z, codes, wrong)
     return marks.wrong_entry(canvas, wrong)
 
@@ -124,15 +123,13 @@ def jitter(n: int, width: float = 0.6) -> Floats:
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
     """Tint each cell by its class; cells where the classifier refuses are left, and hatched."""
-    tints = [to_rgba(look.colour, TINT) for look in canvas.looks]
-    colours = np.array([*tints, (0, 0, 0, 0)])
+    colours = np.array([*(to_rgba(look.colour, TINT) for look in canvas.looks), (0, 0, 0, 0)])
     image = {"extent": grid.window.ravel(), "origin": "lower", "aspect": "auto"}
     canvas.ax.imshow(colours[grid.codes], interpolation="nearest", zorder=0, **image)
     refused = grid.codes < 0
     if np.any(refused):
         hatch = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"], "zorder": 1}
-        hatched = canvas.ax.contourf(grid.xs, grid.ys, refused, **hatch)
-        hatched.set_edgecolor(canvas.style.soft)
+        canvas.ax.contourf(grid.xs, grid.ys, refused, **hatch).set_edgecolor(canvas.style.soft)
 
 
 def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:

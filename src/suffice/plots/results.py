@@ -136,9 +136,8 @@ def _path(result: CrossValidation, varied: list[str], means: Any, errors: Any, a
 
 
 def _map(result: CrossValidation, varied: list[str], means: Any, _: Any, ax: Any) -> None:
-    (xs, across), (ys, up) = (
-        np.unique([float(p[name]) for p in result.params], return_inverse=True) for name in varied
-    )
+    columns = ([float(p[name]) for p in result.params] for name in varied)
+    (xs, across), (ys, up) = (np.unique(values, return_inverse=True) for values in columns)
     table = np.full((len(ys), len(xs)), np.nan)
     table[up, across] = means
     image = ax.imshow(table, origin="lower", aspect="auto", cmap="cividis_r")
@@ -171,10 +170,8 @@ LONGEST = 30  # letters of a name
 
 
 def comparison(result: Comparison, theme: Theme) -> Any:
-    """Return two axes: the error of each member with its interval, and its log-loss.
-
-    Members are sorted by error. Those not significantly different from the best are in colour.
-    """
+    """Return two axes: the error of each member with its interval, and its log-loss."""
+    # sorted by error; those not significantly different from the best are in colour
     members = [row for row in result.rows() if not row["failure"]]
     names = shortened([row["model"] for row in members], LONGEST)
     size = (WIDTH, 1.25 + LINE * len(members))

@@ -26,30 +26,15 @@ class Style:
     def context(self) -> AbstractContextManager[None]:
         """Return a context in which matplotlib draws in this style, and then forgets it."""
         settings: Any = {
-            "figure.facecolor": "none",
+            "figure.facecolor": "none", "axes.facecolor": "none", "axes.edgecolor": self.soft,
+            "axes.labelcolor": self.ink, "axes.titlecolor": self.ink, "axes.linewidth": 0.8,
+            "axes.axisbelow": True, "axes.grid": False, "axes.labelsize": 9.5, "axes.titlesize": 10,
+            "font.size": 9.5, "text.color": self.ink, "grid.color": self.grid,
+            "grid.linewidth": 0.7, "hatch.linewidth": 0.5, "legend.fontsize": 9,
+            "legend.frameon": False, "lines.linewidth": 1.6, "lines.solid_capstyle": "round",
+            "patch.linewidth": 0.8, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
             "figure.max_open_warning": 0,  # a report has more than 20
-            "axes.facecolor": "none",
-            "axes.edgecolor": self.soft,
-            "axes.labelcolor": self.ink,
-            "axes.titlecolor": self.ink,
-            "axes.linewidth": 0.8,
-            "axes.axisbelow": True,
-            "axes.grid": False,
-            "axes.labelsize": 9.5,
-            "axes.titlesize": 10,
-            "font.size": 9.5,
-            "grid.color": self.grid,
-            "grid.linewidth": 0.7,
-            "hatch.linewidth": 0.5,
-            "legend.fontsize": 9,
-            "legend.frameon": False,
-            "lines.linewidth": 1.6,
-            "lines.solid_capstyle": "round",
-            "patch.linewidth": 0.8,
-            "text.color": self.ink,
-            "xtick.labelsize": 8.5,
-            "ytick.labelsize": 8.5,
-        }
+        }  # fmt: skip
         return mpl.rc_context(settings)
 
     def dress(self, ax: Any) -> None:

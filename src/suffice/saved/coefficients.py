@@ -69,8 +69,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     check_names(header["feature_names"], header["n_features"])
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
     known = {own: arrays[name] for name, own in _ARRAYS.items()}
-    classes = checked_classes(arrays["classes"])
-    return {**known, "classes_": classes, "encoding_": encoding, **facts}
+    return {**known, "classes_": checked_classes(arrays["classes"]), "encoding_": encoding, **facts}
 
 
 def logistic_state(stream: Stream, inference: Inference, separation: Separation | None) -> State:

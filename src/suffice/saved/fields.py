@@ -96,11 +96,9 @@ _NAMES = {"transform": "power"} | dict.fromkeys(("waves", "fourier_features"), "
 
 
 def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
-    """Return header and arrays of any format as this version writes them.
-
-    In format 1 the temperature was a factor of the scores, and an average a kind of its own; up
-    to format 2 averages had random Fourier features, which kernels have replaced.
-    """
+    """Return header and arrays of any format as this version writes them."""
+    # in format 1 the temperature was a factor of the scores, and an average a kind of its own; up
+    # to format 2 averages had random Fourier features, which kernels have replaced
     if header["format"] > 1 or header["suffice"] == "moments":
         known = header.get("parameters")
         return header | ({"parameters": _named(known)} if isinstance(known, dict) else {}), arrays

@@ -116,7 +116,8 @@ def averaged_state(auto: Any) -> State:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    seen = [_state(_kept_view(view), VIEWS) for view in views.values()]
+    kept = (v.unmixed() if isinstance(v, KernelFeatures) else v for v in views.values())
+    seen = [_state(view, VIEWS) for view in kept]
     gaussians = [m for m in auto.members_ if m.moments is not None]
     sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
     others = {_named(m.candidate): m.model for m in auto.members_ if m.moments is None}
@@ -156,10 +157,6 @@ def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
 def _named(candidate: Any) -> str:
     """Return the name of a candidate that is kept as it is, not as moments."""
     return str(getattr(candidate, "name", None) or candidate.describe())
-
-
-def _kept_view(view: View) -> View:
-    return view.unmixed() if isinstance(view, KernelFeatures) else view
 
 
 def _outsider(name: str, model: Any) -> State:

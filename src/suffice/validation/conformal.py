@@ -58,8 +58,7 @@ class PredictionSets:
         return [self[row] for row in range(len(self))]
 
     def _repr_html_(self) -> str:
-        counts = np.bincount(self.sizes)
-        rows = [[size, int(n)] for size, n in enumerate(counts) if n]
+        rows = [[size, int(n)] for size, n in enumerate(np.bincount(self.sizes)) if n]
         first = [[i, ", ".join(map(str, self[i]))] for i in range(min(len(self), 5))]
         said = f"Sets of classes of {len(self):,} rows, coverage {percent_label(self.coverage)}"
         sizes = html_table(["classes in the set", "rows"], rows)

@@ -24,9 +24,8 @@ from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_na
 from suffice.validation.held_out import held_out_losses
 from suffice.validation.predictions import CRITERIA, check_criterion
 
-ParameterPoints: TypeAlias = (
-    Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None
-)
+Grid: TypeAlias = Mapping[str, Sequence[Any]]
+ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +94,10 @@ class CrossValidation(Tabled):
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    grid: ParameterPoints = None,
-    cv: Any = 10,
-    *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    criterion: str = "log_loss",
+    estimator: Any, X: Any, y: Any, grid: ParameterPoints = None, cv: Any = 10, *,
+    groups: Any = None, sample_weight: Any = None, criterion: str = "log_loss",
     refit_priors: bool = True,
-) -> CrossValidation:
+) -> CrossValidation:  # fmt: skip
     """Return the cross-validated losses of every point of a grid.
 
     A Gaussian estimator is never fitted again: one pass collects the sums of every fold, and each

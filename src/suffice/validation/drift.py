@@ -87,9 +87,8 @@ def rows_like(moments: Moments, X: Any, sample_weight: Any = None) -> Moments:
     table = Table.of(X, np.repeat(moments.classes[:1], n_rows), sample_weight, **reading)
     if schema is None:  # an array has the columns of the fit, in their order
         table = table.with_rows(table.x, table.names or moments.feature_names)
-    return Moments.of_table(
-        table, storage=moments.storage, fourth=False, power=moments.power, holes=True
-    )
+    alike: Any = {"storage": moments.storage, "power": moments.power}
+    return Moments.of_table(table, fourth=False, holes=True, **alike)
 
 
 def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:

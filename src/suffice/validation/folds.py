@@ -143,8 +143,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     """Return, for each part, the sum of all the others: additions only, so that nothing cancels."""
     before = list(accumulate(parts[:-1], add))
     after = list(accumulate(reversed(parts[1:]), add))[::-1]
-    inner = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
-    return [after[0], *inner, before[-1]]
+    return [after[0], *(a + b for a, b in zip(before[:-1], after[1:], strict=True)), before[-1]]
 
 
 def transformed(table: Table, power: Any) -> Table:

@@ -1,8 +1,4 @@
-"""Posteriors of every row as if it had not been seen.
-
-By rank-one downdates where a covariance is linear in the scatters; others are estimated again from
-the moments without the row.
-"""
+"""Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
 
 from contextlib import suppress
 from typing import Any
@@ -48,10 +44,9 @@ def leave_one_out(
     _require_closed_form(estimator)
     recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **estimator._reading())
     if whole.schema is not None and (recipe.averaged or not estimator._takes):
-        msg = (
+        raise InvalidParameterError(
             "these settings are for complete columns of numbers: use others, or leave out the rest"
         )
-        raise InvalidParameterError(msg)
     rows = np.flatnonzero(whole.weights)
     with numbering_rows(whole):
         table = transformed(whole.take(rows), _power(estimator))

@@ -222,8 +222,7 @@ class Predictions:
         """Predicted label of each row, None where it is none of the classes, shape (n,)."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
-        with_none = np.array([*self.classes.tolist(), None], dtype=object)
-        return np.asarray(with_none[self.predicted])
+        return np.asarray(np.array([*self.classes.tolist(), None], dtype=object)[self.predicted])
 
     def in_order(self) -> Self:
         """Return the predictions in the order of the data."""

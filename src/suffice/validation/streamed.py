@@ -27,20 +27,11 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
 
 def cross_validate_stream(
-    estimator: Any,
-    source: Any,
-    target: str | None = None,
-    grid: exact.ParameterPoints = None,
-    cv: int = 5,
-    *,
-    fold: str | None = None,
-    features: Sequence[str] | None = None,
-    weight: str | None = None,
-    ignore: Sequence[str] = (),
-    criterion: str = "log_loss",
-    refit_priors: bool = True,
-    progress: Callable[[int, int | None], None] | None = None,
-) -> exact.CrossValidation:
+    estimator: Any, source: Any, target: str | None = None, grid: exact.ParameterPoints = None,
+    cv: int = 5, *, fold: str | None = None, features: Sequence[str] | None = None,
+    weight: str | None = None, ignore: Sequence[str] = (), criterion: str = "log_loss",
+    refit_priors: bool = True, progress: Callable[[int, int | None], None] | None = None,
+) -> exact.CrossValidation:  # fmt: skip
     """Return the cross-validated losses of every point of a grid, in two passes over a source.
 
     Memory is bounded, and the answer equals that of ``cross_validate`` with the same folds. Columns
@@ -74,8 +65,7 @@ def cross_validate_stream(
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
     opened, kept = open_source(source), () if fold is None else (fold,)
     check_names(opened, kept)
-    ignored = (*ignore, *kept)
-    said = ColumnOptions(target, features, weight, ignored, categories=False, holes=False)
+    said = ColumnOptions(target, features, weight, (*ignore, *kept), categories=False, holes=False)
     roles = replace(roles_for_learning(opened, said), kept=kept)
 
     def keys(chunk: Chunk) -> Any:
@@ -91,17 +81,15 @@ def cross_validate_stream(
     without = sums_without(list(parts.values()))
     trains = {key: aligned(train, total)[0] for key, train in zip(parts, without, strict=True)}
     judge = exact.judge_of(candidates, None if refit_priors else total.weights)
-    rows = chunks_of(opened, roles, progress, tell=False)
     held_out = (
         (key, _held_out(chunk.table.take(at), trains[key], power))
-        for chunk in rows
+        for chunk in chunks_of(opened, roles, progress, tell=False)
         for key, at in by_key(chunk.table, keys(chunk))
     )
     losses = _mean_losses(held_out, list(trains), len(candidates), judge)
     absent = exact.absences(trains.values())
     result = exact.CrossValidation(params, losses, criterion, refit_priors, absent, None)
-    best = clone(candidates[result.best_index]).fit_moments(total)
-    return replace(result, best_estimator=best)
+    return replace(result, best_estimator=clone(candidates[result.best_index]).fit_moments(total))
 
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
