@@ -12,7 +12,7 @@ from scipy.linalg.blas import dsyrk
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
-from suffice.estimation.mixture_em import Data, MixtureRecipe, Problem
+from suffice.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
 from suffice.model.gaussian import GaussianModel
 from suffice.table.table import Table
 
@@ -34,10 +34,10 @@ def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def problems(x: np.ndarray, y: np.ndarray) -> list:
     """Return the problem, the rows and a start of each class."""
-    data, rng = Data.of(Table.of(x, y), HOW, quiet=True), np.random.default_rng(0)
+    data, rng = MixtureRows.of(Table.of(x, y), HOW, quiet=True), np.random.default_rng(0)
     found = []
     for k in range(CLASSES):
-        own = Problem(HOW, data, [k], [COMPONENTS])
+        own = MixtureProblem(HOW, data, [k], [COMPONENTS])
         found.append((*own.start([data.rows[k][:20_000]], rng), [data.rows[k]]))
     return found
 
