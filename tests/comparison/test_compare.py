@@ -18,8 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.comparison.judging import FromMoments, learner_of
-from suffice.comparison.models import parse_models
+from suffice.comparison.models import n_parameters, parse_models
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.model.views import KernelFeatures
 from suffice.processes import Helper
 from suffice.threads import at_most
 
@@ -384,3 +385,25 @@ def test_generative_and_discriminative_models_are_told_apart():
     table = sf.compare(*load_iris(return_X_y=True), models=models, cv=2, progress=False).to_frame()
     wanted = {"LDA": "generative", "theirs": "generative", "SVM": "discriminative"}
     assert table["approach"].to_dict() == wanted | {"constant": "neither"}
+
+
+def test_parameters_of_every_member_of_an_average_are_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (np.sin(3 * X[:, 0]) + X[:, 1] > 0).astype(int) + (X[:, 0] > 1)
+    auto = sf.AutoClassifier(members=[("tree", DecisionTreeClassifier(max_depth=2))]).fit(X, y)
+    expected = -1.0
+    for member in auto.members_:
+        model = getattr(member.model, "inner", member.model)
+        if hasattr(model, "roots"):
+            leaf = model.left == np.arange(len(model.left))
+            expected += 2 * (~leaf).sum() + 2 * leaf.sum()
+        elif hasattr(model, "weights"):
+            expected += 2 * (model.weights.shape[1] + 1)
+        elif hasattr(model, "fitted"):
+            expected += n_parameters(model.fitted)
+        else:
+            expected += model.n_parameters
+        expected += 1
+    assert n_parameters(auto) == expected
+    assert any(isinstance(m.candidate.view, KernelFeatures) for m in auto.members_)

@@ -304,10 +304,11 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
 
 
 def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tmp_path):
-    auto = sf.AutoGaussian(kernel_features=False)
-    report = auto.report(*iris, models=["LDA"], cv=3, fast=True)
+    report = sf.AutoGaussian().report(*iris, models=["LDA"], cv=3, fast=True)
     text = report.write("md")
     assert "averages the posteriors of" in text
+    assert f"with {report.judgement.outcome.n_parameters:,.0f} free parameters together" in text
+    assert not re.search(r"\bnan\b", text)
     assert "are of its best single Gaussian" in text
     assert not blocks(report, Equation)
     assert "Priors and class means" not in text

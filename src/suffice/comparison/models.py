@@ -314,7 +314,8 @@ def n_parameters(fitted: Any) -> float:
 
 def _of_average(model: Any) -> float:
     """Return those of every model averaged, and their shares."""
-    sizes = [getattr(member.model, "n_parameters", np.nan) for member in model.members_]
+    inner = [getattr(member.model, "inner", member.model) for member in model.members_]
+    sizes = [n_parameters(m.fitted) if hasattr(m, "fitted") else m.n_parameters for m in inner]
     return float(np.sum(sizes)) + len(sizes) - 1
 
 

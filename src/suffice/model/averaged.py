@@ -59,6 +59,12 @@ class Trees:
         shares = sums / sums.sum(1, keepdims=True)
         return cls(roots, ways[:, 0], ways[:, 1], ways[:, 2], threshold, shares)
 
+    @property
+    def n_parameters(self) -> int:
+        """A feature and a threshold at each split, K − 1 probabilities at each leaf."""
+        splits = np.count_nonzero(self.left != np.arange(len(self.left)))
+        return int(2 * splits + (len(self.left) - splits) * (self.shares.shape[1] - 1))
+
     def posterior(self, x: Any) -> Floats:
         rows = _single(x)
         if len(rows) * len(self.roots) < _FEW and "numba" not in sys.modules:

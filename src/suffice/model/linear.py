@@ -56,6 +56,11 @@ class LinearModel(ScoredModel):
     def n_features(self) -> int:
         return int(self.weights.shape[1])
 
+    @property
+    def n_parameters(self) -> int:
+        """(K − 1)(d + 1): only differences of the scores of K classes matter."""
+        return (self.n_classes - 1) * (self.n_features + 1)
+
     def allowing_missing(self) -> LinearModel:
         """Return itself: linear scores say nothing of what is missing, and refuse NaN."""
         return self

@@ -219,9 +219,11 @@ def in_words(f: Findings) -> str:
 def _averaged(f: Findings) -> tuple[page.Block, ...]:
     settings = sorted((c for c in f.estimator.choices_ if c.weight > 0), key=lambda c: -c.weight)
     body = tuple((float(c.weight), float(c.log_loss), c.describe()) for c in settings)
+    size = f.outcome.n_parameters
+    known = "" if np.isnan(size) else f", with {size:,.0f} free parameters together,"
     said = (
-        f"{f.name} averages the posteriors of {plural(len(body), 'classifier')}, with "
-        f"{f.outcome.n_parameters:,.0f} free parameters together, and has no short equation. "
+        f"{f.name} averages the posteriors of {plural(len(body), 'classifier')}{known} and has no "
+        "short equation. "
         "Classes and posteriors on this page are of the average; densities, samples and outliers "
         "are of its best single Gaussian."
     )
