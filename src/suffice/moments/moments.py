@@ -199,7 +199,8 @@ class Moments:
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         total = replace(total, counts=seen.astype(np.intp), schema=table.schema)
-        return total if with_fourth else merging.mean_filled(total)[0]
+        as_is = with_fourth or total.schema is None
+        return total if as_is else merging.mean_filled(total)[0]
 
     @classmethod
     def _incomplete(
