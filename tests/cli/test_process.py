@@ -251,7 +251,9 @@ def test_a_disk_without_room_ends_the_program_with_one_line(tmp_path, model):
     before = sorted(tmp_path.iterdir())
     # the compiled code is cached, so no command needs to write elsewhere
     args = ("predict", model, "iris", "-o", "out.csv", "-q")
-    done = run(tmp_path, *args, preexec_fn=small_files_only)
+    # Python would keep bytecode that is cut off
+    env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = run(tmp_path, *args, preexec_fn=small_files_only, env=env)
     assert done.returncode == 1
     assert done.stderr.decode() == "suffice: out.csv: File too large\n"
     assert sorted(tmp_path.iterdir()) == before
@@ -262,11 +264,13 @@ def test_a_disk_without_room_ends_the_program_with_one_line(tmp_path, model):
 def little_room():
     """Let this process, too, write files of 1000 bytes at most."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # none that is cut off
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        sys.dont_write_bytecode = kept
 
 
 @pytest.mark.parametrize(

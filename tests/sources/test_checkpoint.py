@@ -192,6 +192,7 @@ def test_text_half_way_through_a_file_keeps_the_files_before_it(tmp_path):
 
 FULL = """
     import resource, sys
+    sys.dont_write_bytecode = True  # none that is cut off
     import suffice.sources.checkpoint, suffice.sources.summed
     from suffice import summarize
     suffice.sources.checkpoint.SECONDS = 0.0
