@@ -97,3 +97,10 @@ def test_a_class_of_fewer_groups_than_folds_is_judged_without_a_warning():
         warnings.simplefilter("error")
         result = sf.compare(X, y, ["LDA"], 5, groups=np.arange(120) // 4)
     assert result.n_rows == 120
+
+
+def test_groups_that_are_the_classes_are_refused():
+    X, y = rows()
+    for groups in (y, np.where(y == 1, "b", "a")):
+        with pytest.raises(InvalidInputError, match="the groups are the classes"):
+            sf.compare(X, y, ["LDA"], groups=groups)

@@ -57,10 +57,10 @@ def shares():
         kind = sf.LDA(shrinkage=0.1) if view.lifted else sf.QDA(temperature=1.5 + at)
         yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_, 0.1)
     linear = sf.LogisticRegression().fit(np.exp(X), Y).classifier_.model
-    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05, PRIORS), 0.1)
+    yield Share(Plain(), TemperedModel(linear, 0.7, 0.05), 0.1)
     bent = sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).classifier_.model
-    yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05, PRIORS), 0.1)
-    yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05, PRIORS), 0.1)
+    yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05), 0.1)
+    yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05), 0.1)
 
 
 def test_a_query_of_every_view_and_member_answers_like_the_average(database, filled, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(database, fil
 
 @pytest.mark.parametrize("member", ["transformed", "kernel", "waves", "bent", "trees"])
 def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(database, filled, member):
-    model: object = TemperedModel(TREES, 1.0, 0.1, PRIORS)
+    model: object = TemperedModel(TREES, 1.0, 0.1)
     if member != "trees":
         model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_
     known = averaged([Share(VIEWS.get(member, Plain()), model, 1.0)])
@@ -104,7 +104,7 @@ def test_automatic_classifiers_of_a_mixed_table_with_gaps(duckdb, kind):
 
 
 def test_members_that_have_no_query_are_named(monkeypatch):
-    foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1, PRIORS)
+    foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns="uvw")
     bent = PiecewiseLinear.of(np.exp(X), 99)
@@ -112,6 +112,6 @@ def test_members_that_have_no_query_are_named(monkeypatch):
     with pytest.raises(InvalidParameterError, match=r"member over features bent.*99 features is"):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns="uvw")
     monkeypatch.setattr(sql, "MOST_NODES", 10)
-    grown = TemperedModel(TREES, 1.0, 0.1, PRIORS)
+    grown = TemperedModel(TREES, 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"trees has \d+ nodes.*best_estimator_"):
         to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns="uvw")

@@ -102,7 +102,7 @@ def test_a_tree_of_categories_is_refused_by_name():
 def test_a_member_that_is_not_ours_is_refused_by_name():
     X, y = table(n=150, gaps=False)
     known = sf.AutoGaussian().fit(X, y).classifier_
-    outsider = TemperedModel(ForeignModel(None, 3), 1.0, 0.1, np.ones(3) / 3)
+    outsider = TemperedModel(ForeignModel(None, 3), 1.0, 0.1)
     share = replace(known.model.shares[0], model=outsider)
     changed = replace(known, model=replace(known.model, shares=(share,)))
     with pytest.raises(InvalidParameterError, match=r"not exported \(NoneType\)"):

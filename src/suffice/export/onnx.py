@@ -265,7 +265,7 @@ def _tempered(model: TemperedModel, x: Any) -> Any:
         p = _leaves(inner, x)
     else:
         p = _posterior(scored(inner, x, integrate=False), 1.0)
-    scores = np.log((1 - model.doubt) * p + model.doubt / len(model.priors))
+    scores = np.log((1 - model.doubt) * p + model.doubt / inner.n_classes)
     return _posterior(scores, model.temperature)
 
 

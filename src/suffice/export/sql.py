@@ -138,7 +138,7 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
         except InvalidParameterError as error:
             raise InvalidParameterError(f"the member over {share.view.name}: {error}") from None
     if isinstance(model, TemperedModel):
-        k = len(model.priors)
+        k = inner.n_classes
         # softmax(log v / T),  v = (1 − ε) p + ε / K
         keep, least = number(1 - model.doubt), number(model.doubt / k)
         cooled = f"EXP(LN({keep} * p{{}} + {least}) / {number(model.temperature)})"

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
-from suffice.model.views import KernelFeatures, View
+from suffice.model.views import KernelFeatures, View, distinct_rows
 from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.threads import at_most, in_order, one_blas_thread
@@ -60,10 +60,14 @@ class Trees:
         return cls(roots, ways[:, 0], ways[:, 1], ways[:, 2], threshold, shares)
 
     @property
+    def n_classes(self) -> int:
+        return int(self.shares.shape[1])
+
+    @property
     def n_parameters(self) -> int:
         """A feature and a threshold at each split, K − 1 probabilities at each leaf."""
         splits = np.count_nonzero(self.left != np.arange(len(self.left)))
-        return int(2 * splits + (len(self.left) - splits) * (self.shares.shape[1] - 1))
+        return int(2 * splits + (len(self.left) - splits) * (self.n_classes - 1))
 
     def posterior(self, x: Any) -> Floats:
         rows = _single(x)
@@ -106,8 +110,7 @@ def bin_edges(columns: Any) -> Any:
 def distinct(table: Table) -> tuple[Table, Codes]:
     """Return the rows that differ, and where each row is among them; all, where most differ."""
     columns = np.column_stack([table.x, table.codes, table.weights])
-    direction = np.random.default_rng(0).standard_normal(columns.shape[1])
-    _, first, place = np.unique(columns @ direction, return_index=True, return_inverse=True)
+    first, place = distinct_rows(columns)
     if 2 * len(first) < table.n_rows and np.array_equal(columns[first][place], columns):
         return table.take(first), place
     return table, np.arange(table.n_rows)
@@ -141,7 +144,6 @@ class TemperedModel:
     inner: Outsider
     temperature: float
     doubt: float  # ε
-    priors: Floats  # of rows of which nothing is known  (K,)
     has_density = False
 
     def posterior(self, x: Any) -> Floats:

@@ -69,7 +69,7 @@ class KernelFeatures:
         """Return features of a kernel ``width`` typical distances wide, at n rows or fewer."""
         rows, rng = below.apply(x), np.random.default_rng(seed)
         centre, scale = rows.mean(0), kernel_scale(rows)
-        different = distinct_rows(rows)
+        different = np.sort(distinct_rows(rows)[0])
         chosen = rng.choice(different, min(n, len(different)), replace=False)
         landmarks = (rows[chosen] - centre) / scale
         found = cls(below, centre, scale, landmarks, None, width, kernel)
@@ -264,8 +264,8 @@ def _cosines(n: int) -> Floats:
     return found
 
 
-def distinct_rows(x: Floats) -> Codes:
-    """Return the first of each set of equal rows, in their order: a kernel tells no more apart."""
+def distinct_rows(x: Floats) -> tuple[Codes, Codes]:
+    """Return the first of each set of equal rows, and which set each row is of."""
     direction = np.random.default_rng(0).standard_normal(x.shape[1])
-    _, first = np.unique((x - x[0]) / unit_scale(x.var(0)) @ direction, return_index=True)
-    return np.sort(first)
+    told_apart = (x - x[0]) / unit_scale(x.var(0)) @ direction
+    return np.unique(told_apart, return_index=True, return_inverse=True)[1:]

@@ -15,7 +15,7 @@ from suffice.table.schema import Category, Column, LeftOut, Number
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.folds import group_codes
+from suffice.validation.folds import row_group_codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ class DocumentedTable:
         profiles = _profiles(read, names, {*dates, *dates_in(X)})
         said: Any = {"notes": _said(read), "profiles": profiles, "source": None if plain else X}
         if groups is not None:
-            said["groups"] = group_codes(groups, table.n_rows)
+            said["groups"] = row_group_codes(groups, table.labels)
             said["groups_name"] = str(getattr(groups, "name", None) or "groups")
         return cls(table, np.asarray(ids), name, word, **said)
 

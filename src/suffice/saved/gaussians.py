@@ -200,7 +200,7 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
         view, t = views[choice["view"]] if "view" in choice else Plain(), choice["temperature"]
         if "outsider" in choice:
             inner, doubt = outsiders[choice["outsider"]]
-            model: Any = TemperedModel(inner, float(t), doubt, arrays["frequencies"])
+            model: Any = TemperedModel(inner, float(t), doubt)
         elif "linear" in choice:
             model = replace(cast(LinearModel, outsiders[choice["linear"]][0]), temperature=float(t))
         else:

@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from suffice.discriminative.descent import Solver, Stopping
+from suffice.discriminative.descent import Stopping
 from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import symmetric
-from suffice.discriminative.newton import Newton, QuasiNewton, newton_step
+from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.model import ClassModel, averaged
 from suffice.model.averaged import Outsider, distinct
@@ -89,15 +89,12 @@ class LogisticPath:
         whole = Problem.of(table, coded_moments(table), l2=1.0)
         stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
         phi = lda_start(whole)
-        solver: Solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
+        solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
         found: list[Outsider] = []
         for i in chosen:
             penalty = self.penalties[i] * whole.objective.penalty
             problem = replace(whole, objective=replace(whole.objective, penalty=penalty))
-            solution = Solver.solve(solver, problem, phi, stopping)
-            phi = solution.point.phi
-            if solution.converged and solution.point.hessian is not None:
-                phi = phi + newton_step(solution.point)  # doubles the correct digits
+            phi = solver.solve(problem, phi, stopping).point.phi
             rows = symmetric(phi)
             slopes = rows[:, 1:] * whole.scaling.inverse
             found.append(LinearModel.of(slopes, rows[:, 0], centre=whole.scaling.centre))
@@ -146,9 +143,8 @@ class OutsideCandidate:
     def fitted(self, table: Table) -> Member:
         seen = table.with_rows(self.view.apply(table.x))
         [model] = self.learner.learn(seen, [self.setting], judging=False)  # type: ignore[union-attr]
-        priors = table.class_weights / table.class_weights.sum()
-        known = self.temperature, doubt_of(table.n_rows), priors
-        return Member(self, averaged.TemperedModel(model, *known))
+        doubt = doubt_of(table.n_rows)
+        return Member(self, averaged.TemperedModel(model, self.temperature, doubt))
 
     def describe(self) -> str:
         return f"{self.name}, temperature {self.temperature:.3g}"

@@ -116,7 +116,7 @@ def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool
     plain = [Grid(view, Recipe.parse(), points) for view in own]
     softer = [views.Softened.of(power, rows.x, share) for share in SOFTNESS]
     plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
-    if not lifted or len(views.distinct_rows(rows.x)) < FEWEST_DISTINCT:
+    if not lifted or len(views.distinct_rows(rows.x)[0]) < FEWEST_DISTINCT:
         return plain
     trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
     tied = Recipe.parse(tied=True), ((1.0, np.array(KERNEL_SHRINKAGES)),)

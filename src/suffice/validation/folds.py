@@ -63,7 +63,7 @@ class Folds:
             rows = to_numpy(rows)
         labels = checked_labels(rows, y)
         weight = as_weights(sample_weight, len(labels))
-        known = None if groups is None else group_codes(groups, len(labels))
+        known = None if groups is None else row_group_codes(groups, labels)
         seen = np.ones(len(labels), bool) if weight is None else weight > 0
         checked_labels(labels[seen], labels[seen])
         pairs, protocol = _divided(cv, labels, known, seen, seed)
@@ -183,15 +183,20 @@ def checked_labels(X: Any, y: Any) -> Labels:
     return labels
 
 
-def group_codes(groups: Any, n_rows: int) -> Codes:
+def row_group_codes(groups: Any, labels: Labels) -> Codes:
     """Return the code of each row's group, one for every row."""
     found = np.asarray(groups)
-    if found.shape != (n_rows,):
-        raise InvalidInputError(f"groups has shape {found.shape}, but there are {n_rows} rows")
+    if found.shape != labels.shape:
+        raise InvalidInputError(f"groups has shape {found.shape}, but there are {len(labels)} rows")
     if not (known := has_label(found)).all():
         raise InvalidInputError(f"row {known.argmin()} has no group: every row needs one")
     text = found.astype(np.str_) if found.dtype.kind == "O" else found
-    return np.asarray(np.unique(text, return_inverse=True)[1])
+    codes = np.asarray(np.unique(text, return_inverse=True)[1])
+    classes = encode(labels)[1]
+    if len({*zip(codes, classes, strict=True)}) == len({*codes}) == len({*classes}):
+        msg = "the groups are the classes, so that no fold could learn the class it is judged by"
+        raise InvalidInputError(f"{msg}: name another column")
+    return codes
 
 
 def _divided(
