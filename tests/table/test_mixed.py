@@ -1,5 +1,7 @@
 """Mixed tables: what each column is, levels and their codes, whatever library holds the frame."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,8 @@ import pytest
 
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError, SufficeWarning
 from suffice.table import Table
-from suffice.table.mixed import is_mixed, read
+from suffice.table.matrix import is_mixed
+from suffice.table.mixed import read
 from suffice.table.schema import Category, Encoding, LeftOut, Number, Schema
 
 FRAME = pd.DataFrame(
@@ -95,6 +98,34 @@ def test_dates_are_days():
         with pytest.warns(SufficeWarning, match="'d' holds dates"):
             x = read(made).x
         np.testing.assert_allclose(x[:, 0], [1, np.nan, 10957.5])
+
+
+def test_dates_far_away_and_of_time_zones_are_days_too():
+    days = np.array(["9999-12-31", "0001-01-01", "NaT"], "datetime64[s]")
+    expected = np.where(np.isnat(days), np.nan, days.astype("datetime64[D]").astype(float))
+    far = pd.DataFrame({"d": days, "c": "a"})
+    local = pd.DataFrame({"d": pd.to_datetime(["1970-01-02 01:00"]).tz_localize("Europe/Berlin")})
+    for made, known in ((far, expected), (pl.DataFrame(far), expected), (local, [1.0])):
+        with pytest.warns(SufficeWarning, match="'d' holds dates"):
+            np.testing.assert_array_equal(read(made).x[:, 0], known)
+
+
+def test_decimals_of_a_database_are_numbers():
+    prices = [Decimal("1.25"), None, Decimal("-3")]
+    schema, x, _ = read(pd.DataFrame({"p": pd.Series(prices, dtype=object), "c": list("aba")}))
+    assert schema.columns[0] == Number("p")
+    np.testing.assert_array_equal(x[:, 0], [1.25, np.nan, -3])
+
+
+def test_durations_are_days_in_whatever_unit_they_are_kept():
+    waits = pd.to_timedelta(["1 days", None, "36 h"])
+    made = [pd.DataFrame({"w": waits.as_unit(unit), "c": "a"}) for unit in ("s", "ns")]
+    kept = pl.DataFrame({"w": waits, "c": ["a"] * 3})
+    made += [kept, kept.with_columns(pl.col("w").cast(pl.Duration("ms")))]
+    for frame in made:
+        with pytest.warns(SufficeWarning, match="'w' holds durations: they count as days"):
+            x = read(frame).x
+        np.testing.assert_allclose(x[:, 0], [1, np.nan, 1.5])
 
 
 def test_text_where_the_model_knows_numbers_is_refused_by_row():

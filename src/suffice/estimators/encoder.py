@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.table.mixed import MixedRows, is_mixed, read
+from suffice.table.matrix import is_mixed
+from suffice.table.mixed import MixedRows, read
 from suffice.table.schema import Encoding
 from suffice.typing import Floats
 

@@ -24,8 +24,7 @@ from suffice.moments.file import arrays_of, header_of
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.foreign import to_numpy
 from suffice.table.labels import code_of, two_codes
-from suffice.table.matrix import as_weights, column_position
-from suffice.table.mixed import is_mixed
+from suffice.table.matrix import as_weights, column_position, is_mixed
 from suffice.table.schema import Encoding
 from suffice.table.table import Table
 from suffice.threads import one_at_a_time

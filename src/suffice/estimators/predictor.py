@@ -19,8 +19,7 @@ from suffice.export import onnx, sql
 from suffice.saved.fields import save
 from suffice.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
 from suffice.table.labels import as_labels, codes_of, has_label
-from suffice.table.matrix import as_weights, taken
-from suffice.table.mixed import is_mixed
+from suffice.table.matrix import as_weights, is_mixed, taken
 from suffice.table.table import require_as_many
 from suffice.text import tables as notebook
 from suffice.text.lists import plural

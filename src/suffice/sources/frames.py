@@ -14,8 +14,7 @@ from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, roles_for_learning
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, exactly
 from suffice.table import Table
-from suffice.table.matrix import as_matrix
-from suffice.table.mixed import is_mixed
+from suffice.table.matrix import as_matrix, is_mixed
 
 _ROWS = 1 << 16  # of an array in one chunk
 

@@ -11,6 +11,7 @@ from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
 
 Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
+_NUMBERS = ("int", "uint", "float", "double", "half", "decimal", "null")  # how their types begin
 
 
 def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
@@ -28,6 +29,29 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     if not (matrix.dtype.isnative and matrix.flags.aligned):
         matrix = matrix.astype(matrix.dtype.newbyteorder("="))
     return matrix, names
+
+
+def is_mixed(X: Any) -> bool:
+    """Return whether an array or frame has a column that does not hold numbers alone."""
+    if isinstance(X, np.ndarray):
+        boxed = X.ravel().tolist() if X.dtype.kind == "O" else ()
+        return X.ndim == 2 and (X.dtype.kind in "US" or any(isinstance(v, str) for v in boxed))
+    dtypes = getattr(X, "dtypes", None)
+    if hasattr(X, "iloc") and dtypes is not None and hasattr(dtypes, "tolist"):
+        return any(pandas_kind(dtype) != "number" for dtype in dtypes.tolist())
+    if hasattr(X, "__arrow_c_stream__"):
+        schema: Any = getattr(X, "schema", None)
+        found = schema.dtypes() if hasattr(schema, "dtypes") else getattr(schema, "types", [])
+        return not all(str(dtype).lower().startswith(_NUMBERS) for dtype in found)
+    return False
+
+
+def pandas_kind(dtype: Any) -> str:
+    """Return what a column of pandas holds: numbers, dates, durations, or levels."""
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iuf" and not hasattr(dtype, "categories"):
+        return "number"
+    return {"M": "date", "m": "duration"}.get(kind, "levels")
 
 
 def has_missing(x: Matrix) -> bool:

@@ -1,18 +1,19 @@
 """Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
+from suffice.table.matrix import pandas_kind
 from suffice.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
 
 _FEW = 50  # rows; fewer distinct texts may be chance
-_DAY = 86_400e9  # nanoseconds
-_NUMBERS = ("int", "uint", "float", "double", "half", "decimal", "null")  # how their types begin
+_DAY = 86_400e6  # microseconds; nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
@@ -28,21 +29,6 @@ class MixedRows(NamedTuple):
     schema: Schema
     x: Floats  # numbers, NaN where empty and not filled  (n, p)
     indicators: Codes  # number of the level in each group of indicators, −1 for none  (n, h + q)
-
-
-def is_mixed(X: Any) -> bool:
-    """Return whether an array or frame has a column that does not hold numbers alone."""
-    if isinstance(X, np.ndarray):
-        boxed = X.ravel().tolist() if X.dtype.kind == "O" else ()
-        return X.ndim == 2 and (X.dtype.kind in "US" or any(isinstance(v, str) for v in boxed))
-    dtypes = getattr(X, "dtypes", None)
-    if hasattr(X, "iloc") and dtypes is not None and hasattr(dtypes, "tolist"):
-        return any(_pandas_kind(dtype) != "number" for dtype in dtypes.tolist())
-    if hasattr(X, "__arrow_c_stream__"):
-        schema: Any = getattr(X, "schema", None)
-        found = schema.dtypes() if hasattr(schema, "dtypes") else getattr(schema, "types", [])
-        return not all(str(dtype).lower().startswith(_NUMBERS) for dtype in found)
-    return False
 
 
 def read(
@@ -174,17 +160,11 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
     return Levels(list(place), np.array(codes, np.int32))
 
 
-def _pandas_kind(dtype: Any) -> str:
-    kind = getattr(dtype, "kind", "O")
-    if kind in "iuf" and not hasattr(dtype, "categories"):
-        return "number"
-    return "date" if kind == "M" else "levels"
-
-
 def _of_pandas(column: Any, *, levels: bool) -> Any:
-    kind = _pandas_kind(column.dtype)
-    if kind == "date":
-        return _days(column.name, column.to_numpy("datetime64[ns]"))
+    kind = pandas_kind(column.dtype)
+    if kind in ("date", "duration"):
+        unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
+        return _days(column.name, column.to_numpy(unit))
     if kind == "number" and not levels:
         plain = isinstance(column.dtype, np.dtype)  # pandas' own types have NA
         return column.to_numpy(np.float64, **({} if plain else {"na_value": np.nan}))
@@ -198,7 +178,7 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
             raise InvalidInputError(msg) from error
         distinct = uniques.tolist()
     boxed = not levels and not hasattr(column, "cat") and len(distinct) > 0
-    numbers = (int, float, np.integer, np.floating)
+    numbers = (int, float, np.integer, np.floating, Decimal)
     if boxed and all(isinstance(v, numbers) and not isinstance(v, bool) for v in distinct):
         return np.array([*map(float, distinct), np.nan])[codes]
     return _seen(distinct, codes)
@@ -209,9 +189,8 @@ def _of_polars(column: Any, *, levels: bool) -> Any:
 
     dtype = column.dtype
     if dtype.is_temporal():
-        if dtype == pl.Duration or dtype == pl.Time:
-            return column.cast(pl.Int64).cast(pl.Float64).fill_null(np.nan).to_numpy()
-        return _days(column.name, column.cast(pl.Datetime("ns")).to_numpy())
+        moment = pl.Duration("us") if dtype in (pl.Duration, pl.Time) else pl.Datetime("us")
+        return _days(column.name, column.cast(moment).to_numpy())
     if (dtype.is_numeric() or dtype == pl.Null) and not levels:
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     if dtype.is_nested():
@@ -257,11 +236,11 @@ def _spells_number(text: str) -> bool:
     return True
 
 
-def _days(name: Any, dates: Any) -> Floats:
-    warn(f"column {str(name)!r} holds dates: they count as days since 1970")
-    nanoseconds = dates.astype("datetime64[ns]")
-    days: Floats = nanoseconds.astype(np.int64) / _DAY
-    return np.where(np.isnat(nanoseconds), np.nan, days)
+def _days(name: Any, times: Any) -> Floats:
+    since = times.dtype.kind == "M"
+    what = "dates: they count as days since 1970" if since else "durations: they count as days"
+    warn(f"column {str(name)!r} holds {what}")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / _DAY)
 
 
 def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:

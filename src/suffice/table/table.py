@@ -10,8 +10,16 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.table.foreign import is_foreign, to_numpy
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import Matrix, as_matrix, as_weights, has_missing, refuse_nonfinite, taken
-from suffice.table.mixed import is_mixed, read
+from suffice.table.matrix import (
+    Matrix,
+    as_matrix,
+    as_weights,
+    has_missing,
+    is_mixed,
+    refuse_nonfinite,
+    taken,
+)
+from suffice.table.mixed import read
 from suffice.table.schema import Encoding, Schema
 from suffice.typing import Codes, Floats, Labels
 

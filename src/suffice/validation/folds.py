@@ -22,8 +22,7 @@ from suffice.power_transform import parse_power
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, encode, has_label
-from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
-from suffice.table.mixed import is_mixed
+from suffice.table.matrix import as_matrix, as_weights, is_complete, is_mixed, taken
 from suffice.table.sampling import ranks_within, stratified_folds, stratified_sample
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.typing import Codes, Floats, Labels
