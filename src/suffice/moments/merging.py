@@ -152,7 +152,6 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         schema=schema,
         power=power,
         scatter=scatter,
-        fourth=None if moved.any() else found.fourth,
         patterns=m.patterns and m.patterns.mapped(change),
     )
 
@@ -185,11 +184,12 @@ def mean_filled(*parts: Moments, sign: float = 1.0) -> Sequence[Moments]:
 
 def mapped(m: Moments, change: Floats) -> Moments:
     """Return the sums of T x, where T moves features and adds levels to each other."""
+    fourth = None if np.count_nonzero(change, axis=1).max(initial=0) > 1 else m.fourth
     return replace(
         m,
         **_changed(m, BY_COLUMN[:3], lambda values: values @ change.T),
         scatter=m.scatter.mapped(change),
-        fourth=m.fourth and FourthMoments(*(change @ sums @ change.T for sums in m.fourth)),
+        fourth=fourth and FourthMoments(*(change @ sums @ change.T for sums in fourth)),
         peaks=None if m.peaks is None else m.peaks @ np.square(change).T,
     )
 

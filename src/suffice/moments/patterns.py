@@ -238,7 +238,12 @@ class ColumnSums:
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
             for each in (self.cells.counts, self.cells.weights)
         )
-        return ColumnSums(replace(mapped(self.cells, change), counts=counts, weights=weights))
+        found = replace(mapped(self.cells, change), counts=counts, weights=weights)
+        # levels that were added to each other are one level:  Σ w (m − p)² = w p (1 − p)
+        joined = weights * found.means * (1 - found.means)
+        several = np.count_nonzero(change, axis=1) > 1
+        scatter = DiagonalScatter(np.where(several, joined, found.diagonals))
+        return ColumnSums(replace(found, scatter=scatter))
 
     @property
     def flat(self) -> Moments:
