@@ -217,5 +217,5 @@ def test_numbers_on_one_side_and_free_text_on_the_other_are_refused():
     with pytest.warns(SufficeWarning, match="left out"):
         b = Moments.of(texts, y)
     for pair in ((a, b), (b, a)):
-        with pytest.raises(FeatureMismatchError, match="column 'n' is a .*text.* convert it"):
+        with pytest.raises(FeatureMismatchError, match=r"column 'n' is a .*text.* convert it"):
             pair[0] + pair[1]

@@ -12,6 +12,7 @@ import suffice as sf
 from suffice import Moments
 from suffice.errors import FileFormatError, ForgetError, InvalidInputError
 from suffice.estimation.recipe import Recipe
+from suffice.moments import collect
 
 STORAGES = ("per-class", "pooled", "diagonal")
 
@@ -233,3 +234,16 @@ def test_large_tables_with_holes_have_the_sums_of_each_column_alone():
             np.testing.assert_allclose(cells.means[k, j], mean, rtol=1e-13)
             squares = (w[seen] * (x[seen, j] - mean) ** 2).sum()
             np.testing.assert_allclose(cells.scatter.values[k, j], squares, rtol=1e-9)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_large_tables_with_holes_and_categories_have_the_sums_of_small_ones(storage, monkeypatch):
+    rng = np.random.default_rng(5)
+    x, y, w = rng.normal(5, 1, (300, 2)), rng.integers(0, 3, 300), rng.random(300)
+    x[rng.random(x.shape) < 0.2], x[0], w[::5] = np.nan, np.inf, 0.0  # a row without weight
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": rng.choice(list("uvw"), 300)})
+    small = Moments.of(frame, y, w, storage=storage)
+    monkeypatch.setattr(collect, "SMALL", 10)
+    large = Moments.of(frame, y, w, storage=storage)
+    assert_same(large, small)
+    np.testing.assert_array_equal(large.patterns.cells.counts, small.patterns.cells.counts)

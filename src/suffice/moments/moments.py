@@ -206,9 +206,10 @@ class Moments:
     def _incomplete(
         cls, table: Table, storage: str, power: PowerTransform | None, limit: int | None
     ) -> Moments:
-        blank = cls.of_table(table.take(slice(0)), storage=storage, fourth=False)
-        weights, w = table.class_weights, table.weight
-        seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
+        blank, given = cls.of_table(table.take(slice(0)), storage=storage, fourth=False), table
+        if table.weight is not None and not table.weight.all():
+            table = table.take(table.weight > 0)
+        weights, seen = table.class_weights, np.bincount(table.codes, minlength=table.n_classes)
         if power is not None:
             blank = replace(blank, **summed_log_slopes(power, table))
             table = table.with_rows(power.apply(table.x), table.names)
@@ -217,7 +218,7 @@ class Moments:
         with np.errstate(invalid="ignore", over="ignore"):
             total = with_patterns(total, kind.of_table(table, blank, limit), storage)
         if not all(np.isfinite(each).all() for each in (total.means, total.scatter.values)):
-            refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
+            refuse_unusable(np.where(np.isnan(given.x), 0.0, given.x), given.names, given.weight)
         return total
 
     @classmethod

@@ -69,10 +69,8 @@ class PatternSums:
 
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> PatternSums:
-        """Return the sums of rows with holes; ``blank`` are moments without rows."""
-        counted = table.weight is None or bool(table.weight.all())
-        rows = table if counted else table.take(table.weights > 0)
-        return _settled(_no_cells(blank), rows, np.zeros(table.n_features, np.intp), limit)
+        """Return the sums of rows with holes, each of some weight; ``blank`` are without rows."""
+        return _settled(_no_cells(blank), table, np.zeros(table.n_features, np.intp), limit)
 
     @classmethod
     def of_complete(cls, m: Moments) -> PatternSums:
@@ -190,14 +188,14 @@ class ColumnSums:
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> ColumnSums:
         if table.x.size <= collect.SMALL:
-            rows = table.take(table.weights > 0)
-            return PatternSums(_no_cells(blank), _numbers(rows), cls.lost, limit).by_column()
+            return PatternSums(_no_cells(blank), _numbers(table), cls.lost, limit).by_column()
         none, p = cls.of_complete(blank).cells, table.x.shape[1]
         parts = in_threads(partial(_observed, table, none), table.n_rows, table.n_classes)
         cells = reduce(merged, parts)
         if table.indicators is not None:
             every = cls.of_complete(_sums(table, _plain(blank), "diagonal")).cells
-            every.weights[:, :p], every.counts[:, :p] = 0.0, 0
+            for sums in (every.counts, every.weights, every.scatter.values):
+                sums[:, :p] = 0  # numbers are known already
             cells = merged(cells, every)
         return cls(cells)
 
