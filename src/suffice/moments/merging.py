@@ -320,7 +320,7 @@ def spread_left(total: Moments, rest: Moments) -> tuple[Flags, Floats]:
     if total.peaks is not None:
         peaks = np.maximum(total.peaks, peaks)
     few = by_column(rest.counts <= 1)
-    single = few if rest.storage != "pooled" else np.full((1, 1), few.all())
+    single = few if rest.storage != "pooled" else few.all(0, keepdims=True)
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
     for k, j in np.argwhere(never)[:1]:
         found = f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise"

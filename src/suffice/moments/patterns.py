@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.errors import ForgetError
+from suffice.errors import ForgetError, InvalidInputError
 from suffice.moments import collect
 from suffice.moments.collect import all_numbers, in_threads, ratio, recentred, two_sum
 from suffice.moments.merging import (
@@ -131,10 +131,14 @@ class PatternSums:
     def settled(self, constant: Flags, peaks: Floats, *, pooled: bool) -> PatternSums:
         """Return the sums with exact zeros for what is constant in its class, (K, d)."""
         squares, single = self.cells.diagonals, (self.cells.counts <= 1)[:, None] & (not pooled)
-        slack = np.where(single, 1e-8, ROUNDING) * peaks[self.class_of]
-        if not pooled and np.any(np.where(single, np.abs(squares), -squares) > slack):
+        slack, kept = (
+            np.where(single, 1e-8, ROUNDING) * peaks[self.class_of],
+            ~constant[self.class_of],
+        )
+        odd = kept & (np.where(single, np.abs(squares), -squares) > slack)
+        if odd.any() and not pooled:
             raise ForgetError(_NEVER_ADDED)
-        kept = ~(single | constant[self.class_of])
+        kept &= ~single
         scatter = PerClassScatter(self.cells.scatters * (kept[:, :, None] & kept[:, None, :]))
         return replace(self, cells=replace(self.cells, scatter=scatter))
 
@@ -373,6 +377,9 @@ def hole_words(x: Any, dtype: str) -> Any:
 
 def _keys(class_of: Codes, observed: Flags) -> Labels:
     """Return the label of each cell: digits of its class, then 1 or 0 for each column."""
+    if class_of.max(initial=0) >= 10**_DIGITS:
+        msg = f"empty cells in more than {10**_DIGITS:,} classes: use missing='indicator'"
+        raise InvalidInputError(msg)
     digits = class_of[:, None] // 10 ** np.arange(_DIGITS - 1, -1, -1) % 10
     chars = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")
     keys: Labels = np.ascontiguousarray(chars).view(f"U{chars.shape[1]}").reshape(len(chars))
