@@ -164,6 +164,8 @@ class Recipe:
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         models.require_two_classes(moments.classes, moments.weights)
+        if not moments.n_features:
+            raise InvalidInputError("there is no column to learn from: the moments have no feature")
         if moments.schema is None:
             return self.learnt(moments, quiet=quiet)
         if self.averaged:

@@ -137,7 +137,7 @@ class Quadric(Surface):
             return np.full_like(gradient, np.inf)
         if kind.startswith("double"):
             # y = λ (nᵀ(x − p))²: what rounding leaves of other eigenvalues would count for much
-            return -gradient / (2 * np.trace(self.A))
+            return np.asarray(-gradient / (2 * np.trace(self.A)))
         steps = np.zeros_like(gradient)
         for sign in (1.0, -1.0):
             rows = sign * y > 0
