@@ -94,7 +94,7 @@ class EddaProblem:
         raise InvalidInputError(msg)
 
 
-def symmetric(c: Floats) -> Floats:
+def symmetrised(c: Floats) -> Floats:
     """Return (C + Cᵀ) / 2 of each matrix of a stack."""
     return np.asarray((c + np.swapaxes(c, -1, -2)) / 2)
 
@@ -169,7 +169,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
 def _whitened(w: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ W_k L⁻ᵀ for each scatter of a stack, L lower triangular."""
     inverse = inverse_lower(factor)
-    return symmetric(inverse @ w @ inverse.T)
+    return symmetrised(inverse @ w @ inverse.T)
 
 
 def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -230,9 +230,9 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     problem.require_like_units(w)
     f, _ = roots(w)
     at = partial(axes_point, problem, f)
-    scouts = [descend(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
+    scouts = [descend_axes(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
-    ends = [descend(point, at, MOST_STEPS) for point in finalists]
+    ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
     # what a Newton step by the curvature of each plane alone would gain
     left = float(np.vdot(best.gradient, best.gradient / np.maximum(best.curvature, FLATTEST))) / 4
@@ -291,7 +291,7 @@ class AxesPoint:
     curvature: Floats  # (d, d), symmetric: of each plane rotation alone
 
 
-def descend(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
+def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
     """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
     here, pairs = start, deque[Pair](maxlen=MEMORY)
     for _ in range(most):
@@ -342,7 +342,7 @@ FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
 def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
     """Return the maximum-likelihood covariances of one of the families, (K, d, d)."""
     pattern, frame = FAMILIES[code]
-    return symmetric(frame(EddaProblem(code, weights), pattern, symmetric(scatters)))
+    return symmetrised(frame(EddaProblem(code, weights), pattern, symmetrised(scatters)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class MixtureRows:
         if count == 1:
             return 1
         rows = self.rows[k]
-        x = np.nan_to_num(self.taken(rows[:SAMPLE])[0])
+        x = np.nan_to_num(self.some(rows[:SAMPLE])[0])
         most, why = max(len(np.unique(x, axis=0)), 1), "has too few distinct rows"
         if self.empty is not None and self.empty[rows].any() and self.borrowed[k].any():
             most, why = 1, "has empty cells and does not vary in some direction"
@@ -175,7 +175,7 @@ class MixtureRows:
             warn(f"{told}: {most} components in the place of {count}", DegenerateDataWarning)
         return min(count, most)
 
-    def taken(self, rows: Codes) -> tuple[Floats, Floats]:
+    def some(self, rows: Codes) -> tuple[Floats, Floats]:
         """Return numbers and weights of some rows."""
         w = np.ones(len(rows)) if self.table.weight is None else self.table.weight[rows]
         return np.asarray(to_numpy(taken(self.table.x, rows)), np.float64), w
@@ -232,7 +232,7 @@ class MixtureRows:
 
     def _expected(self, rows: Codes, model: GaussianModel) -> Sums:
         """Return sums expected of rows with holes, from moments by pattern of observed columns."""
-        (x, w), each = self.taken(rows), np.arange(model.n_classes)
+        (x, w), each = self.some(rows), np.arange(model.n_classes)
         a = model.allowing_missing()._read(x, Joint(), model.log_priors)
         logs = log_sums(a, each[:1])
         p = w[:, None] * np.exp(a - logs)
@@ -294,7 +294,7 @@ class MixtureProblem:
         """Return the problem with Ψ of clusters, and these as a model of covariances Ψ."""
         single, lent, parts = self.data.single, self.data.borrowed[self.classes], []
         for k, count, own in zip(self.classes, self.counts, rows, strict=True):
-            sigma, (x, w) = single.covariance_of(k), self.data.taken(own)
+            sigma, (x, w) = single.covariance_of(k), self.data.some(own)
             y = x - single.centre - single.offsets[k]
             z = sigma.whiten(np.where(np.isnan(y), 0.0, y))
             one_cluster = np.zeros((1, z.shape[1])), np.ones(1), (w * z.T) @ z
