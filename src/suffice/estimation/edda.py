@@ -27,10 +27,6 @@ MOST_STEPS = 1000
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
 WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
-CURE = (
-    "give these classes more rows, drop constant or duplicated columns, or choose a family "
-    "that shares more between classes ('EII' asks least, then 'EEI', then 'EEE')"
-)
 SCOUTS = 12  # starting axes
 SCOUT_STEPS = 40  # steps each may take
 FINALISTS = 3  # the best, which go on until they converge
@@ -70,10 +66,9 @@ class EddaProblem:
         return np.full(len(q), np.log(q.sum() / self.weights.sum()))
 
     def require_full_rank(self, w: Floats) -> None:
-        """Refuse the first class without spread in some direction."""
-        found, m = roots(w)[1], w.shape[-1]
-        for k in np.flatnonzero(found < m)[:1]:
-            self.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
+        """Refuse classes without spread in some direction."""
+        if (roots(w)[1] < w.shape[-1]).any():
+            self.refuse()
 
     def require_like_units(self, w: Floats) -> None:
         """Refuse scales so different that a family which depends on units loses the small ones."""
@@ -86,12 +81,9 @@ class EddaProblem:
                 "family without units, such as 'VVV', 'EEE' or 'VVI'"
             )
 
-    def refuse(self, classes: Codes, found: str) -> NoReturn:
-        """Say which classes leave the likelihood of this family without a maximum."""
-        k, w = classes.tolist(), self.weights[classes].tolist()
-        who = f"class {k[0]} (weight {w[0]:g})" if len(k) == 1 else f"classes {k} (weights {w})"
-        msg = f"family {self.code!r} has no maximum-likelihood covariance: {who}: {found}; {CURE}"
-        raise InvalidInputError(msg)
+    def refuse(self) -> NoReturn:
+        """Say that the likelihood has no maximum; what fills the classes says why."""
+        raise InvalidInputError(f"family {self.code!r} has no covariances of greatest likelihood")
 
 
 def symmetrised(c: Floats) -> Floats:
@@ -121,8 +113,8 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
     if problem.own_volumes:
         _require_balance(problem, w)
         u = _relative_volumes(problem, w)
-    elif (rank := int(roots(w.sum(0)[None])[1][0])) < m:
-        problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
+    else:
+        problem.require_full_rank(w.sum(0, keepdims=True))
     # C ∝ Σ_k W_k / λ_k,  |C| = 1
     s = np.einsum("k,kij->ij", np.exp(-u), w)
     factor = np.linalg.cholesky(s)
@@ -139,11 +131,8 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
         return
     order = np.argsort(found, kind="stable")
     spans, loads = roots(np.cumsum(w[order], axis=0))[1], np.cumsum(n[order]) / n.sum()
-    short = np.flatnonzero(np.append(spans[:-1] <= m * loads[:-1] * (1 + SLACK), spans[-1] < m))
-    if len(short):
-        i = int(short[0])
-        need = f"more than {m * loads[i]:.3g}" if i < len(w) - 1 else f"{m}"
-        problem.refuse(order[: i + 1], f"scatter of rank {spans[i]}, needs {need} of {m}")
+    if (spans[:-1] <= m * loads[:-1] * (1 + SLACK)).any() or spans[-1] < m:
+        problem.refuse()
 
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:

@@ -325,7 +325,8 @@ class MixtureProblem:
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
         """Return the model after an E- and an M-step, and the objective before them."""
-        models = [_between(model, *edge) for edge in pairwise(np.cumsum([0, *self.counts]))]
+        edges = pairwise(np.cumsum([0, *self.counts]))
+        models = [model.some(slice(lo, hi)) for lo, hi in edges]
         parts = [self.data.sums(*each) for each in zip(rows, models, strict=True)]
         w, sums, scatters = (np.concatenate([part[i] for part in parts]) for i in range(3))
         # α_r = w_r / w_k,  μ_r ← μ_r + Σ_i p_ir z_i / w_r
@@ -368,17 +369,6 @@ class MixtureProblem:
                 f"a component of class {label!r} has collapsed onto too few rows to have a "
                 "covariance: set prior_rows above 0, or fewer n_components"
             ) from None
-
-
-def _between(model: GaussianModel, lo: int, hi: int) -> GaussianModel:
-    groups, own = np.unique(model.group_of[lo:hi], return_inverse=True)
-    return replace(
-        model,
-        log_priors=model.log_priors[lo:hi],
-        offsets=model.offsets[lo:hi],
-        covariances=tuple(model.covariances[g] for g in groups),
-        group_of=own,
-    )
 
 
 def _rows_of(table: Table) -> list[Codes]:

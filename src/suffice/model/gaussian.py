@@ -67,6 +67,13 @@ class GaussianModel(EllipticalModel):
 
     shapes = property(attrgetter("covariances"))
 
+    def some(self, classes: Any) -> GaussianModel:
+        """Return the model of some classes only, by codes or slice; priors stay as they are."""
+        groups, own = np.unique(self.group_of[classes], return_inverse=True)
+        sigmas = tuple(self.covariances[g] for g in groups)
+        own_fields: Any = {"log_priors": self.log_priors[classes], "offsets": self.offsets[classes]}
+        return replace(self, covariances=sigmas, group_of=own, **own_fields)
+
     def marginal(self, observed: Codes) -> GaussianModel:
         centre, offsets, sigmas = self._marginals(observed)
         # at most those of so many full matrices

@@ -294,7 +294,7 @@ def combined(a: Moments, b: Moments, sign: float) -> Moments:
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
     """Return moments of rows with holes: weights of all rows, other sums read out of patterns."""
-    means, low, sums = _filled(m.weights, *patterns.sums(), pooled=storage == "pooled")
+    means, low, sums = _filled(m.weights, patterns.sums(), pooled=storage == "pooled")
     scatter = SCATTERS[storage](sums)
     return replace(m, patterns=patterns, fourth=None, means=means, means_low=low, scatter=scatter)
 
@@ -487,16 +487,10 @@ def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
 
 
 def _filled(
-    total: Floats,
-    weights: Floats,
-    means: Floats,
-    low: Floats,
-    sums: Floats,
-    shared: Floats,
-    *,
-    pooled: bool,
+    total: Floats, found: tuple[Floats, ...], *, pooled: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
+    weights, means, low, sums, shared = found
     # S_ij w_k / w_ij: the available cases
     if pooled:
         scaled = ratio(sums.sum(0), shared.sum(0)) * total.sum()
