@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
+from suffice.estimation.covariance_estimates import diagonal_groups, divided, full_groups
 from suffice.estimation.recipe import Recipe, warn_of_relative_weights
 from suffice.linalg import EPS
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -34,7 +35,6 @@ from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
-from suffice.moments.collect import ratio
 from suffice.moments.device import shared_sums
 from suffice.moments.missing_e_step import e_step
 from suffice.table import Table
@@ -148,13 +148,10 @@ class MixtureRows:
         single: Any = recipe.estimate(moments, quiet=quiet)
         whole, x = recipe.completed(moments, quiet=True), table.x
         sigmas = np.stack([single.covariance_of(k).dense() for k in range(table.n_classes)])
-        if how.tied is True:
-            own = whole.scatter.pooled_diagonal() if diagonal else whole.pooled_scatter
-        else:
-            own = whole.diagonals if diagonal else whole.scatters
-        w: Any = np.array(whole.total_weight) if how.tied is True else whole.weights
-        own = ratio((own[..., None] * np.eye(x.shape[1]) if diagonal else own).T, w)
-        lent = sigmas - own.T
+        group_of = recipe.group_of(table.classes)
+        groups = (diagonal_groups if diagonal else full_groups)(whole, group_of)
+        own = divided(groups, unbiased=False)[group_of]
+        lent = sigmas - (own[:, :, None] * np.eye(x.shape[1]) if diagonal else own)
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
         large = np.abs(lent / scale[:, :, None] / scale[:, None, :]).max((1, 2)) > 1e-9
