@@ -15,6 +15,7 @@ from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, 
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, exactly
 from suffice.table import Table
 from suffice.table.matrix import as_matrix, is_mixed
+from suffice.typing import Labels
 
 _ROWS = 1 << 16  # of an array in one chunk
 
@@ -178,13 +179,20 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
         table = Table.of(*chunk)
     except InvalidInputError as error:
         raise InvalidInputError(f"chunk {at} of the iterable: {error}") from error
-    x, classes, kind = columns_of(chunk[0]), table.classes, table.classes.dtype.kind
-    # labels of a type that every chunk of such labels fits
-    wide = classes if kind in "Ub" else classes.astype(np.float64 if kind == "f" else np.int64)
-    columns = [*x, pl.Series(_unused("label", x.columns), wide).gather(table.codes)]
+    x, classes = columns_of(chunk[0]), _widened(table.classes)
+    columns = [*x, pl.Series(_unused("label", x.columns), classes).gather(table.codes)]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", x.columns), table.weight))
     return pl.DataFrame(columns)
+
+
+def _widened(classes: Labels) -> Labels:
+    """Return labels in a type that every chunk of such labels fits."""
+    kind = classes.dtype.kind
+    if kind in "Ub":
+        return classes
+    beyond = kind == "u" and classes.max(initial=0) > np.iinfo(np.int64).max
+    return classes.astype(np.float64 if kind == "f" else np.uint64 if beyond else np.int64)
 
 
 def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
