@@ -19,7 +19,7 @@ from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly, frames_of_scan, reading_of
-from suffice.sources.spelling import spellings_of
+from suffice.sources.spelling import spellings_of, typed
 from suffice.text.lists import quoted, without_passwords
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
@@ -130,8 +130,7 @@ def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame
         return pl.DataFrame()
     text = pl.DataFrame({name: [unquote(c[name]) for c in cells] for name in cells[0]})
     known = text.select(pl.all().replace([_NO_VALUE], [None]))
-    spelt, _ = spellings_of(known, TextStyle())
-    return known.select(s.values(exactly(name)).alias(name) for name, s in spelt.items())
+    return typed(known, spellings_of(known, TextStyle())[0])
 
 
 def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bool = True) -> File:

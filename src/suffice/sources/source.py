@@ -139,15 +139,16 @@ def copy_of(name: str) -> str:
 def cast(columns: Mapping[str, Any]) -> list[Any]:
     """Return the expressions that select columns and give them their types."""
     return [
-        exactly(name.lstrip("\0")).alias(name) if dtype is None else _cast(exactly(name), dtype)
+        exactly(name.lstrip("\0")).alias(name) if dtype is None else as_type(exactly(name), dtype)
         for name, dtype in columns.items()
     ]
 
 
-def _cast(column: Any, dtype: Any) -> Any:
+def as_type(column: Any, dtype: Any) -> Any:
+    """Return a column in the type of its first rows; nothing where a whole number would be cut."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    fraction = column.cast(pl.Float64) % 1 != 0  # of another part: no label, rather than another
+    fraction = column.cast(pl.Float64) % 1 != 0  # no label, rather than another
     return pl.when(~fraction).then(column.cast(dtype))
 
 

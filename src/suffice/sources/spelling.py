@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from suffice.sources.source import ODD, TextStyle
+from suffice.sources.source import ODD, TextStyle, exactly
 
 _BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
@@ -28,6 +28,7 @@ class Words:
     values: Callable[[Any], Any] = lambda text: text  # of an expression of trimmed text
     native: bool = False  # whether the reader may parse the values by itself
     doubt: str = ""  # why the words are not read as numbers, if they may be
+    whole = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Numbers:
     currency: str = ""  # pattern
     percent: bool = False
     native: bool = False
-    whole: bool = False
+    whole: bool = False  # whether the sampled ones are; later ones may have fractions
     doubt = ""
 
     @property
@@ -67,8 +68,7 @@ class Numbers:
         bare = text.str.replace_all(drop, "").str.replace(self.decimal, ".", literal=True)
         bare = bare.str.replace(_MINUS, "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
         cleaned = pl.when(text.str.contains(self.pattern)).then(bare).otherwise(text + ODD)
-        numbers = cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
-        return numbers.cast(pl.Int64) if self.whole else numbers
+        return cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
 
 
 Spelling: TypeAlias = Words | Numbers
@@ -119,6 +119,13 @@ def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelli
         doubt = f"the dates of {either!r} may be day/month or month/day, so they stay text"
         remarks.append(f"{doubt}: write them as 2023-08-04")
     return {name: spelling for name, (spelling, _) in settled.items()}, remarks
+
+
+def typed(text: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
+    """Return the values of sampled text, whole numbers as such."""
+    values = {name: spelling.values(exactly(name)) for name, spelling in spellings.items()}
+    whole = {name: v.cast(pl.Int64) for name, v in values.items() if spellings[name].whole}
+    return text.select(v.alias(name) for name, v in {**values, **whole}.items())
 
 
 def _tells(found: list[Any], cells: pl.Series) -> bool:
