@@ -380,7 +380,7 @@ def _learnt_from(
 ) -> Sequence[Column]:
     sample, columns, left_out = source.sample, list[Column](), dict[str, list[str]]()
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-    whole = small and len(source.files) <= 1  # all rows that there are
+    whole = small and len(source.files) <= 1 and not source.cut  # all rows that there are
     for name in names:
         values, levels = values_of(sample, name), name in said.categorical
         reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")

@@ -268,8 +268,13 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
     options["n_rows"] = rows_sampled(len(layout.names))
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
-            rows = text_rows(pieces_in(table) if table else [head, b""], layout, label)
-            return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
+            blocks = text_rows(pieces_in(table) if table else [head, b""], layout, label)
+            first = [pl.scan_csv(io.BytesIO(next(blocks, b"")), **options).collect()]
+            for block in blocks if table else ():  # of a head the last row may be cut short
+                if sum(map(len, first)) >= options["n_rows"]:
+                    break
+                first.append(pl.scan_csv(io.BytesIO(block), **options).collect())
+            return pl.concat(first).head(options["n_rows"])
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:

@@ -1,6 +1,5 @@
 """Files, globs of files, and standard input as sources of rows."""
 
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -148,20 +147,21 @@ def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bo
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
     head = file_bytes.read_fully(stream, _HEAD)
+    table: FileTable
     with reading_of(label):
-        table: FileTable = (
-            TypedTable.of_lines(io.BytesIO(next(file_bytes.line_blocks([head]))), reading, label)
-            if head.lstrip().startswith(b"{")
-            else TextTable.of(head, None, reading, label, None)
-        )
+        if head.lstrip().startswith(b"{"):
+            lines = next(file_bytes.line_blocks([head]))
+            table = TypedTable.of_lines("", reading, label, lines)
+        else:
+            table = TextTable.of(head, None, reading, label, None)
     for remark in table.remarks:
         warn(remark)
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
         return [table.scan_stream(file_bytes.pieces_of(stream, head), columns)]
 
-    written = isinstance(table, TextTable)
-    return Source(label, table.sample, scans, doubts=table.doubts, written=written)
+    told: Any = {"doubts": table.doubts, "written": isinstance(table, TextTable)}
+    return Source(label, table.sample, scans, **told, cut=len(head) == _HEAD)
 
 
 def open_named(name: str, reading: TextStyle) -> Source:

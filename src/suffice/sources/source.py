@@ -100,6 +100,7 @@ class Source:
     doubts: Mapping[str, str] = field(default_factory=dict)  # why columns are not read as numbers
     files: tuple[File, ...] = ()
     written: bool = False  # whether its cells are text, which tells no types
+    cut: bool = False  # whether it has more rows than the sample, however few these are
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the columns have names of their own
     # the sums of every usable row, of roles, whom to tell and options, by a database or a cluster

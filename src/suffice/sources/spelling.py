@@ -12,6 +12,7 @@ import polars as pl
 from suffice.sources.source import ODD, TextStyle, exactly
 
 _BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
+_D = "[0-9]"  # other digits, too, would match \d, but do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
@@ -46,8 +47,8 @@ class Numbers:
     @property
     def pattern(self) -> str:
         point, mark = re.escape(self.decimal), _THOUSANDS[self.thousands]
-        whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
-        number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        whole = rf"(?:[1-9]{_D}{{0,2}}(?:{mark}{_D}{{3}})+|{_D}+)" if mark else f"{_D}+"
+        number = rf"(?:{whole}(?:{point}{_D}*)?|{point}{_D}+)(?:[eE][-+]?{_D}+)?"
         money = f"(?:{self.currency})?" if self.currency else ""
         signed = rf"[-+{_MINUS}]?{_BLANKS}*{money}{_BLANKS}*[-+{_MINUS}]?{number}{_BLANKS}*{money}"
         percent = rf"{_BLANKS}*%" if self.percent else ""
@@ -159,10 +160,16 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
 
 
 def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
-    truth = {"true": True, "false": False}
-    if cells.str.to_lowercase().is_in(list(truth)).all():
-        return [Words(lambda text: text.str.to_lowercase().replace_strict(truth))]
+    if cells.str.to_lowercase().is_in(["true", "false"]).all():
+        return [Words(_truth)]
     return _formatted(cells, style) if numbers_in(cells).all() else _dated(cells)
+
+
+def _truth(text: Any) -> Any:
+    """Return truth values; a cell that holds something else fails to parse."""
+    odd = text.str.replace(r"^([-+0-9].*)$", f"$1{ODD}")
+    digits = odd.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
+    return digits.cast(pl.Int8).cast(pl.Boolean)
 
 
 def _formatted(cells: pl.Series, style: TextStyle) -> list[Any]:

@@ -138,11 +138,11 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 def _unboxed(y: Labels) -> Labels:
     values = y.tolist()
-    missing = [row for row, v in enumerate(values) if is_empty(v)]
+    kinds = {str if isinstance(v, str) else type(v) for v in values}
+    missing = [] if kinds == {str} else [row for row, v in enumerate(values) if is_empty(v)]
     if missing:
         msg = f"Input y contains NaN: row {missing[0]} has no label; drop it or label it"
         raise InvalidInputError(msg)
-    kinds = {str if isinstance(v, str) else type(v) for v in values}
     unboxed = np.array(values) if kinds else np.zeros(0, np.int64)
     if unboxed.ndim != 1 or (len(kinds & {str}) != len(kinds) and str in kinds):
         names = sorted(kind.__name__ for kind in kinds)

@@ -14,11 +14,10 @@ from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST, Storage, plan, ratio, two_sum
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
-from suffice.sources.chunks import RowsRead
+from suffice.sources.chunks import RowsRead, encoded
 from suffice.sources.columns import NUMBER, Roles, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
-from suffice.table.labels import encode
 from suffice.typing import Floats
 
 MAX = float(np.finfo(np.float64).max)
@@ -257,7 +256,7 @@ class TableSums:
             name = self.roles.features[int(bad[0])]
             msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
             raise InvalidInputError(msg)
-        classes, codes = encode(head.get_column(LABEL).to_numpy())
+        classes, codes = encoded(head.get_column(LABEL))
         centres = [name for name in head.columns if name.startswith("c")]
         # μ = (pilot + c) + δ, each sum in two parts
         high, low = two_sum(self.pilots, _numbers(head, centres) if centres else 0.0 * delta)
