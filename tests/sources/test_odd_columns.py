@@ -72,6 +72,8 @@ NAMED_AS_CATEGORIES = {
     "another in every row": pl.Series(range(N)),
 }
 DECLARED = {pl.Float64: "REAL", pl.Int64: "INTEGER", pl.Boolean: "BOOLEAN", pl.String: "TEXT"}
+IN_POSTGRES = {pl.Float64: "float8", pl.Int64: "int8", pl.Boolean: "boolean", pl.String: "text"}
+IN_POSTGRES |= {pl.Date: "date", pl.Datetime("us"): "timestamp"}
 DECLARED |= {pl.Date: "DATE", pl.Datetime("us"): "TIMESTAMP"}
 
 
@@ -95,6 +97,19 @@ def in_sqlite(frame, folder):
         database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * frame.width)})", rows)
     database.close()
     return f"sqlite:{folder / 'rows.db'}"
+
+
+def in_postgres(frame, settings):
+    import psycopg
+
+    types = ", ".join(f'"{name}" {IN_POSTGRES[t]}' for name, t in frame.schema.items())
+    address = "postgresql://{user}@{host}:{port}/{database}".format(**settings)
+    with psycopg.connect(address) as database, database.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS odd_rows; CREATE TABLE odd_rows ({types})")
+        with cursor.copy("COPY odd_rows FROM STDIN") as copy:
+            for row in frame.iter_rows():
+                copy.write_row(row)
+    return address
 
 
 def in_duckdb(frame, folder):
@@ -143,28 +158,34 @@ def table(**columns):
     return pl.DataFrame({"x": X, "y": repeated("a", "b", "c")} | columns)
 
 
-def check_every_source(frame, folder, theirs, **options):
-    for source, made in SOURCES.items():
-        place = folder / source
-        place.mkdir()
-        assert_same(sf.summarize(made(frame, place), "y", **options), theirs)
+@pytest.fixture
+def check_every_source(tmp_path, postgres_settings):
+    def check(frame, theirs, **options):
+        for source, made in SOURCES.items():
+            place = tmp_path / source
+            place.mkdir()
+            assert_same(sf.summarize(made(frame, place), "y", **options), theirs)
+        address = in_postgres(frame, postgres_settings)
+        assert_same(sf.summarize(address, "y", table="odd_rows", **options), theirs)
+
+    return check
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_column_is_read_alike_from_every_source(name, tmp_path):
+def test_a_column_is_read_alike_from_every_source(name, check_every_source):
     frame = table(c=COLUMNS[name])
-    check_every_source(frame, tmp_path, sf.summarize(frame, "y"))
+    check_every_source(frame, sf.summarize(frame, "y"))
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_labels_are_read_alike_from_every_source(name, tmp_path):
+def test_labels_are_read_alike_from_every_source(name, check_every_source):
     frame = table(y=LABELS[name])
-    check_every_source(frame, tmp_path, sf.summarize(frame, "y"))
+    check_every_source(frame, sf.summarize(frame, "y"))
 
 
 @pytest.mark.parametrize("name", NAMED_AS_CATEGORIES)
-def test_levels_are_called_alike_from_every_source(name, tmp_path):
+def test_levels_are_called_alike_from_every_source(name, check_every_source):
     frame = table(c=NAMED_AS_CATEGORIES[name])
     whole = sf.Moments.of(frame.drop("y"), frame["y"].to_list(), categorical=["c"])
     assert [category.name for category in whole.schema.categories] == ["c"]
-    check_every_source(frame, tmp_path, whole, categorical=["c"])
+    check_every_source(frame, whole, categorical=["c"])
