@@ -42,7 +42,7 @@ from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.typing import Floats
 from suffice.validation.conformal import Conformity, PredictionSets
-from suffice.validation.drift import Drift, drift, rows_like
+from suffice.validation.drift import Drift, RowSums, drift
 from suffice.validation.leave_one_out import leave_one_out
 from suffice.validation.predictions import Predictions
 
@@ -497,8 +497,8 @@ class GaussianClassifier(
         >>> LDA().fit(X, y).drift(X + [0, 1, 0, 0]).moved
         ('x1',)
         """
-        x = predictor.checked_rows(self, X)
-        return drift(self.moments_, rows_like(self.moments_, x, sample_weight))
+        new = RowSums.like(self.moments_, predictor.checked_rows(self, X), sample_weight)
+        return drift(RowSums(self.moments_), new)
 
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.
