@@ -215,14 +215,30 @@ def _divided(
     else:
         msg = f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
         raise InvalidParameterError(msg)
-    arrays = ((np.asarray(train), np.asarray(test)) for train, test in pairs)
+    arrays = ((_row_numbers(a, len(labels)), _row_numbers(b, len(labels))) for a, b in pairs)
     counted = [(train[seen[train]], test[seen[test]]) for train, test in arrays]
+    if not any(len(test) for _, test in counted):
+        raise InvalidParameterError("cv holds out no row of positive weight: give it some")
     for fold, (train, test) in enumerate(counted):
         if len(test) and not len(train):
             msg = f"fold {fold} has no row of positive weight to learn from: leave it out of cv"
             raise InvalidInputError(msg)
     # a fold that judges no row that counts is none
     return tuple(pair for pair in counted if len(pair[1])), protocol
+
+
+def _row_numbers(given: Any, n: int) -> Codes:
+    """Return the rows of a part of a fold, given by numbers or by a mask."""
+    at = np.asarray(given)
+    if at.dtype == bool and at.shape == (n,):
+        return np.flatnonzero(at)
+    if at.size and (at.ndim != 1 or at.dtype.kind not in "iu"):
+        found = f"an array of {at.dtype} of shape {at.shape}"
+        raise InvalidParameterError(f"cv must give row numbers, or masks of {n} rows, got {found}")
+    bad = at[(at < 0) | (at >= n)] if at.size else at
+    if len(bad):
+        raise InvalidParameterError(f"cv names row {bad[0]}, and rows are numbered 0 to {n - 1}")
+    return at.astype(np.intp)
 
 
 def _stratified(
