@@ -116,7 +116,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         rate = linear.positive("learning_rate", self.learning_rate)
-        max_iter = int(linear.positive("max_iter", self.max_iter))
+        max_iter = linear.whole_number("max_iter", self.max_iter)
         asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
         table = linear.labelled(self, X, y)
         require_two_classes(table.classes, table.class_weights)

@@ -204,7 +204,7 @@ def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     for _ in range(_STEPS):
         # s_m ← (n s_m E[p_m / Σ_j s_j p_j] + 1/M) / (n + 1)
         shares = (n * shares * (p @ (w / (shares @ p))) + 1 / m) / (n + 1)
-    shares = np.where(shares < _NEGLIGIBLE, 0.0, shares)
+    shares = np.where(shares < min(_NEGLIGIBLE, shares.max()), 0.0, shares)
     return np.asarray(shares / shares.sum())
 
 
