@@ -333,7 +333,7 @@ class GaussianClassifier(
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
-        for name in saved.CHOSEN:
+        for name in (*saved.CHOSEN, "unlabelled"):
             self.__dict__.pop(f"{name}_", None)
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
@@ -367,7 +367,7 @@ class GaussianClassifier(
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
         self.moments_ = moments
         self.classes_ = moments.classes
-        for name in ("_classifier", "_conformity"):
+        for name in ("_classifier", "_conformity", "prior_shift_"):
             self.__dict__.pop(name, None)
         if recipe is not None:
             self._classifier = self._estimate(recipe)
@@ -453,7 +453,8 @@ class GaussianClassifier(
         changed._classifier = self.classifier_.with_priors(known)
         if self.recipe().n_components is not None:  # of coordinates, which depend on the priors
             changed._classifier = changed._estimate(changed.recipe())
-        changed.__dict__.pop("_conformity", None)  # of other posteriors
+        for name in ("_conformity", "prior_shift_"):  # of other posteriors
+            changed.__dict__.pop(name, None)
         return changed
 
     def with_costs(

@@ -145,7 +145,7 @@ def cross_validate(
     """
     check_criterion(criterion)
     params, candidates = candidates_of(estimator, grid)
-    summed = all(is_read_from_moments(c) for c in candidates)
+    summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
     if folds.is_plain and summed:
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
@@ -163,13 +163,16 @@ def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...]
 
 
 def is_read_from_moments(candidate: Any) -> bool:
-    """Whether an estimator is a function of moments, with no setting left open, and no costs."""
+    """Whether an estimator is a function of moments of numbers, with no setting left open."""
     if not hasattr(candidate, "recipe") or candidate.categorical is not None:
-        return False
-    if candidate.costs is not None or candidate.reject_cost is not None:
         return False
     words = (candidate.resolved_temperature(), candidate.power)
     return not candidate.recipe().open_settings and not any(map(is_open, words))
+
+
+def has_costs(candidate: Any) -> bool:
+    """Whether a Gaussian classifier predicts other classes than the most probable ones."""
+    return candidate.costs is not None or candidate.reject_cost is not None
 
 
 def _from_moments(
