@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import chdtrc, digamma, fdtrc, polygamma, stdtr
+from scipy.special import fdtr, fdtrc, gammaincc, stdtr
 
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
@@ -205,15 +205,16 @@ def _numbers(old: _Sample, new: _Sample, kurtosis: Mapping[str, float]) -> Itera
         change = new.mean[j] - old.mean[j]
         # t = (x̄₂ − x̄₁) / √(s₁²/n₁ + s₂²/n₂), by Welch's degrees of freedom
         a, b = old.variances[j] / (n - 1), new.variances[j] / (m - 1)
-        df = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)) if a + b > 0 else np.inf
+        share = a / (a + b) if a + b > 0 else 0.5
+        df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
         effect = change / scale if scale > 0 else np.inf * np.sign(change) if change else 0.0
         p = _two_sided(change, np.sqrt(a + b), df)
         yield ColumnDrift(name, "mean", old.mean[j], new.mean[j], effect, p)
         if old.variances[j] > 0 and new.variances[j] > 0:
-            spreads = _log_spread(old.variances[j], n), _log_spread(new.variances[j], m)
-            # Var log s ≈ (κ − 1) / (4n): (κ − 1) / 2 times that of a Gaussian column
-            error = np.sqrt((kurtosis.get(name, 3.0) - 1) / 2 * (spreads[0][1] + spreads[1][1]))
-            p = _two_sided(spreads[1][0] - spreads[0][0], error)
+            # s₂²/s₁² ~ F, its degrees of freedom times 2 / (κ − 1) (Box & Andersen 1955)
+            share = 2 / (kurtosis.get(name, 3.0) - 1)
+            ratio = share * (m - 1), share * (n - 1), float(b * m / (a * n))
+            p = min(2 * float(min(fdtr(*ratio), fdtrc(*ratio))), 1.0)
             before, after = np.sqrt([old.variances[j], new.variances[j]]).tolist()
             yield ColumnDrift(name, "spread", before, after, float(np.log(after / before)), p)
 
@@ -234,17 +235,29 @@ def _levels(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
 
 
 def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
-    """Return the χ² test that two rows of counts have the same shares."""
+    """Return the χ² test that two rows of counts have the same shares, rare levels or not."""
     counts = counts[:, counts.sum(0) > 0]
     shares = counts / counts.sum(1, keepdims=True)
     most = 0 if what == "missing" else int(np.argmax(np.abs(shares[1] - shares[0])))
     # Σ (observed − expected)² / expected
-    expected = counts.sum(1, keepdims=True) * counts.sum(0) / counts.sum()
+    n, expected = counts.sum(), counts.sum(1, keepdims=True) * counts.sum(0) / counts.sum()
     statistic, df = (np.square(counts - expected) / expected).sum(), counts.shape[1] - 1
-    p = float(chdtrc(df, statistic)) if df else np.nan
+    p = np.nan
+    if df and n > 3:
+        # its mean and variance given the margins (Haldane 1940, *Biometrika* 31, 346–355), and the
+        # gamma distribution that has these: χ² where there are many rows
+        (v1, w1), (v2, w2) = (_margin(counts.sum(axis), n) for axis in (0, 1))
+        variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
+        mean = n * df / (n - 1)
+        p = float(gammaincc(mean**2 / variance, statistic * mean / variance))
     effect = 0.5 * float(np.abs(shares[1] - shares[0]).sum())
     before, after = shares[:, most].tolist()
     return ColumnDrift(name, what, before, after, effect, p)
+
+
+def _margin(totals: Floats, n: float) -> tuple[float, float]:
+    k = len(totals)
+    return (k - 1) * (n - k) / (n - 1), float((n / totals).sum() - k**2) / (n - 2)
 
 
 def _together(old: _Sample, new: _Sample) -> tuple[float, int, float]:
@@ -263,14 +276,7 @@ def _together(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     return float(np.square(z[good] / np.sqrt(values[good])).sum()), int(good.sum()), df
 
 
-def _log_spread(variance: float, n: float) -> tuple[float, float]:
-    """Return log s without its bias, and its variance, of a Gaussian sample."""
-    # (n − 1) s² / σ² ~ χ²_{n−1}:  E log s = log σ + ½ (ψ(h) − log h),  Var log s = ¼ ψ′(h)
-    half = (n - 1) / 2
-    return 0.5 * float(np.log(n * variance / 2) - digamma(half)), float(polygamma(1, half)) / 4
-
-
-def _two_sided(difference: float, error: float, df: float = np.inf) -> float:
+def _two_sided(difference: float, error: float, df: float) -> float:
     if not error > 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * stdtr(df, -abs(difference / error)))
