@@ -155,9 +155,12 @@ class CompiledDesign(Design):
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
+        from suffice.compiled import read_only
+
         table, scaling = self.table, self.scaling
         weight = np.zeros(0) if table.weight is None else table.weight
-        return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
+        rows = read_only(table.x, table.codes, weight)
+        return *rows, lo, hi, scaling.centre, scaling.inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -75,10 +75,17 @@ def one_by_one(
     order = np.arange(n) if rng is None else rng.permutation(n)
     weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
     if isinstance(design, CompiledDesign):
+        from suffice.compiled import read_only
         from suffice.discriminative.kernels import show_rows
 
         table, scaling = design.table, design.scaling
-        rows = (table.x, table.codes, scaling.centre, scaling.inverse, scaling.lead, order)
+        rows = (
+            *read_only(table.x, table.codes),
+            scaling.centre,
+            scaling.inverse,
+            scaling.lead,
+            order,
+        )
         wrong = int(show_rows(*rows, rate, seen, rule is direct, weights, drift))
     else:
         for first in range(0, n, _BLOCK):

@@ -131,9 +131,9 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 def _unboxed(y: Labels) -> Labels:
     values = y.tolist()
-    missing = [row for row, v in enumerate(values) if v is None or v != v]
-    if missing:
-        msg = f"Input y contains NaN: row {missing[0]} has no label; drop it or label it"
+    known = has_label(y)
+    if not known.all():
+        msg = f"Input y contains NaN: row {np.argmin(known)} has no label; drop it or label it"
         raise InvalidInputError(msg)
     kinds = {str if isinstance(v, str) else type(v) for v in values}
     unboxed = np.array(values) if kinds else np.zeros(0, np.int64)
