@@ -17,7 +17,13 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from suffice.comparison.models import ComparedModel, FitSize, is_readable, n_parameters, seconds
+from suffice.comparison.models import (
+    ComparedModel,
+    FitSize,
+    is_readable,
+    n_parameters,
+    seconds_to_fit,
+)
 from suffice.curves.reliability import BINS, reliability
 from suffice.curves.thresholds import mean_area
 from suffice.estimators.encoder import TableEncoder, takes
@@ -29,7 +35,7 @@ from suffice.threads import usable_cores
 from suffice.typing import Codes, Floats
 from suffice.validation.cross_validation import is_read_from_moments
 from suffice.validation.folds import Folds, fitted, weight_name
-from suffice.validation.predictions import Predictions, effective_rows, placed, wilson
+from suffice.validation.predictions import Predictions, among_classes, effective_rows, wilson
 
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _MANY = 5_000  # rows from which a forest gains by threads
@@ -229,7 +235,7 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
     folds = cases[0].folds
     n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
     size = FitSize(n, d, len(folds.classes))
-    long = sum(len(c.folds.splits) * seconds(c.model.name, size) for c in cases) > _LONG
+    long = sum(len(c.folds.splits) * seconds_to_fit(c.model.name, size) for c in cases) > _LONG
     small, many = n * d < _SMALL, n >= _MANY
     cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
     with threadpool_limits(1 if small else None), cores, helped(when=small and not many and long):
@@ -333,4 +339,4 @@ def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
         return None
     else:  # only differences of a row's scores count: log softmax makes rows comparable
         scores = log_softmax(scores, axis=1)
-    return placed(scores, learnt, folds.classes)
+    return among_classes(scores, learnt, folds.classes)

@@ -167,7 +167,7 @@ SECONDS: Mapping[str, Callable[[int, int, int, int], float]] = {
 }
 
 
-def seconds(name: str, size: FitSize) -> float:
+def seconds_to_fit(name: str, size: FitSize) -> float:
     """Return what one fit takes, about; 0 where it is not known."""
     return SECONDS[name](*size) if name in SECONDS else 0.0
 
@@ -263,7 +263,7 @@ def affordable(
     models: tuple[ComparedModel, ...], n_fits: int, size: FitSize
 ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
     """Return the known models that there is time to fit, and who takes too long, with the time."""
-    times = {m.name: n_fits * seconds(m.name, size) for m in models}
+    times = {m.name: n_fits * seconds_to_fit(m.name, size) for m in models}
     slow = {name: t for name, t in times.items() if t > ALLOWED.get(name, MOST_SECONDS)}
     said = {name: "hours" if t > 3600 else f"about {t:,.0f} s" for name, t in slow.items()}
     left_out = tuple(f"{name} would take {time}" for name, time in said.items())

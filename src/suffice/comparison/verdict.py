@@ -29,7 +29,7 @@ WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
 
 
-def in_words(comparison: Comparison) -> str:
+def verdict_in_words(comparison: Comparison) -> str:
     """Return which model is recommended, its price, and who is significantly different."""
     own, constant = comparison[comparison.reference], comparison.baseline
     low, high = own.interval

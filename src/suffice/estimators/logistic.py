@@ -17,7 +17,7 @@ from suffice.discriminative import gradient_descent as gradient
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
-from suffice.discriminative.logistic_loss import against_first, symmetric
+from suffice.discriminative.logistic_loss import against_first, sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
@@ -208,7 +208,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         self.l2_, self.separation_ = self._penalty(), None
         how: Any = {"l2": self.l2_, "fit_intercept": self.fit_intercept}
         self._stream = self._stream.fed(table, self._solvers()["averaged-sgd"], **how)
-        rows = symmetric(self._stream.average)
+        rows = sum_to_zero(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
         for name in _OF_A_FIT:
@@ -234,8 +234,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
         self.classes_ = table.classes
-        at_centre = symmetric(fit.solution.point.phi)[:, 0]
-        self._set_scores(symmetric(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
+        at_centre = sum_to_zero(fit.solution.point.phi)[:, 0]
+        self._set_scores(sum_to_zero(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
         solution, self.l2_, self.separation_ = fit.solution, fit.l2, fit.separation
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         self.gradient_norm_ = fit.problem.objective.gradient_norm(solution.point)

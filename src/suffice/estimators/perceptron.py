@@ -27,7 +27,11 @@ _UNFINISHED = (
 _WORDS: dict[str, Any] = {
     "learning": {"stochastic": passes.one_by_one, "batch": passes.at_once},
     "multiclass": {"one-against-rest": passes.one_against_rest, "direct": passes.direct},
-    "variant": {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket},
+    "variant": {
+        "plain": passes.last_weights,
+        "averaged": passes.mean_weights,
+        "pocket": passes.best_weights,
+    },
 }
 
 

@@ -21,7 +21,7 @@ from suffice.table.matrix import taken
 from suffice.text.tables import Tabled
 from suffice.threads import side_by_side
 from suffice.typing import Floats, Labels
-from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_name
+from suffice.validation.folds import Fold, Folds, fitted, power_transformed, weight_name
 from suffice.validation.held_out import held_out_losses
 from suffice.validation.predictions import CRITERIA, check_criterion
 
@@ -186,7 +186,7 @@ def _from_moments(
         groups.setdefault(joblib.hash(candidate.power), []).append(i)
     for members in groups.values():
         alike = [candidates[i] for i in members]
-        seen = replace(folds, X=transformed(folds.table, alike[0].power).x)
+        seen = replace(folds, X=power_transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
         size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
         found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)

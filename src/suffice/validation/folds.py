@@ -145,7 +145,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     return [after[0], *(a + b for a, b in zip(before[:-1], after[1:], strict=True)), before[-1]]
 
 
-def transformed(table: Table, power: Any) -> Table:
+def power_transformed(table: Table, power: Any) -> Table:
     """Return a table under a power transform: it knows no labels, so all rows may fit it."""
     if power is None:
         return table
