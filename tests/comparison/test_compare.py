@@ -422,3 +422,9 @@ def test_columns_of_numbers_that_are_levels_are_read_as_levels():
     ]
     assert np.mean(wrong) < 0.15
     assert sf.compare(X, y, {"by level": model}, folds)["by level"].error == np.mean(wrong)
+
+
+def test_default_models_that_draw_have_the_seed_asked_for():
+    models = parse_models(None, 7) + parse_models("perceptron", 7)
+    seeds = {m.name: m.estimator.get_params().get("random_state", 7) for m in models}
+    assert set(seeds.values()) == {7}

@@ -97,11 +97,6 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     return lambda seed: getattr(import_module(f"sklearn.{home}"), kind)(random_state=seed)
 
 
-def _seeded(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
-    """Return what makes one of ours that draws at random."""
-    return lambda seed: kind(**settings, random_state=seed)
-
-
 def _scaled(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
     """Return what makes a competitor that sees standard units."""
     return lambda _: make_pipeline(StandardScaler(), kind(**settings))
@@ -113,10 +108,11 @@ KNOWN_MODELS = (
     KnownModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
     KnownModel("GaussianNB", lambda _: GaussianNB(), ("naive bayes", "nb")),
     KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
-    KnownModel("AutoGaussian", lambda _: AutoGaussian(), ("auto",)),
-    KnownModel("logistic regression", _seeded(LogisticRegression, l2="auto"),
+    KnownModel("AutoGaussian", lambda seed: AutoGaussian(random_state=seed), ("auto",)),
+    KnownModel("logistic regression", lambda seed: LogisticRegression("auto", random_state=seed),
         ("logistic", "softmax")),
-    KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
+    KnownModel("perceptron", lambda seed: Perceptron(variant="averaged", random_state=seed),
+        is_standard=False),
     KnownModel("least squares", lambda _: LeastSquaresClassifier()),
     KnownModel("nearest neighbours", _scaled(ChosenNeighbours),
         ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors")),

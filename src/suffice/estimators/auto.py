@@ -106,8 +106,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         with one_blas_thread():
             self.choices_, self.members_, self.effort_ = chosen(table, **options)
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
-        # the next row is as likely as one in n + 1 to be like none before
-        self.doubt_ = 1 / (table.n_rows + 1)
+        self.doubt_ = search.doubt_of(table.n_rows)
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 

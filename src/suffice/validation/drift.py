@@ -113,27 +113,22 @@ class RowSums:
 
 def _powers(fit: Moments, table: Table) -> Iterator[tuple[str, Floats]]:
     """Yield Σ w zᵖ of each column of numbers, p = 0 … 4, of the cells that are not empty."""
-    places = {name: j for j, name in enumerate(_numbers_of(fit))}
+    places = {name: j for j, name in enumerate(_number_names(fit))}
     power = None if fit.power is None else fit.power.select(np.arange(len(places)))
     x = table.x if power is None else power.apply_observed(table.x)
     scale = unit_scale(fit.total_variances)
-    names = _names(table.names, table.schema, x.shape[1])
-    for name, column in zip(names, x.T, strict=False):
+    for name, column in zip(_number_names(table), x.T, strict=False):
         if name in places:
             known, at = np.isfinite(column), places[name]
             z = (column[known] - fit.grand_mean[at]) / scale[at]
             yield name, np.vander(z, 5, increasing=True).T @ table.weights[known]
 
 
-def _numbers_of(m: Moments) -> list[str]:
-    """Return the names of the columns of numbers."""
-    return _names(m.feature_names, m.schema, m.n_features)
-
-
-def _names(names: Any, schema: Schema | None, n: int) -> list[str]:
-    if schema is not None:
-        return [column.name for column in schema.numbers]
-    return [*(names or (f"x{j}" for j in range(n)))]
+def _number_names(rows: Moments | Table) -> list[str]:
+    if rows.schema is not None:
+        return [column.name for column in rows.schema.numbers]
+    names = rows.names if isinstance(rows, Table) else rows.feature_names
+    return [*(names or (f"x{j}" for j in range(rows.n_features)))]
 
 
 def _kurtosis(name: str, before: RowSums, after: RowSums) -> float:
@@ -195,7 +190,7 @@ def _of_all_classes(m: Moments) -> _Sample:
 
 
 def _numbers(old: _Sample, new: _Sample, kurtosis: Mapping[str, float]) -> Iterator[ColumnDrift]:
-    for j, name in enumerate(_numbers_of(old.moments)):
+    for j, name in enumerate(_number_names(old.moments)):
         scale, n, m = np.sqrt(old.variances[j]), old.observed[j], new.observed[j]
         gaps = np.array([[old.total_weight - n, n], [new.total_weight - m, m]])
         if gaps[:, 0].any():

@@ -64,7 +64,7 @@ class Folds:
         weight = as_weights(sample_weight, len(labels))
         known = None if groups is None else row_group_codes(groups, labels)
         seen = np.ones(len(labels), bool) if weight is None else weight > 0
-        checked_labels(labels[seen], labels[seen])
+        _require_two_classes(labels[seen])
         pairs, protocol = _divided(cv, labels, known, seen, seed)
         return cls(rows, *encode(labels), weight, pairs, protocol, known)
 
@@ -176,10 +176,14 @@ def checked_labels(X: Any, y: Any) -> Labels:
     """Return the labels, one for each row, of two classes or more."""
     labels = as_labels(y)
     require_as_many(_num_samples(X), len(labels))
+    _require_two_classes(labels)
+    return labels
+
+
+def _require_two_classes(labels: Labels) -> None:
     found = np.unique(labels).tolist()
     if len(found) < 2:
         raise InvalidInputError(f"y has the classes {found}: at least two are needed")
-    return labels
 
 
 def row_group_codes(groups: Any, labels: Labels) -> Codes:
