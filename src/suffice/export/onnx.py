@@ -70,12 +70,10 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     else:
         labels = decision.actions
         code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
-    dtype, empty = _EMPTY[kind]
-    values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
     code = graph.node("Where", unscored, np.array(len(labels)), code)
-    graph.node("Gather", np.array([*values, empty], dtype), code, axis=0, output="label")
+    kind, known_labels = _typed(labels)
+    graph.node("Gather", known_labels, code, axis=0, output="label")
     answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
     columns = classifier.columns or (f"x{j}" for j in range(classifier.n_features))
     known = {"classes": classifier.classes.tolist(), "features": list(columns)}
@@ -83,14 +81,27 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
 
 
+def _typed(labels: Any) -> tuple[str, Any]:
+    """Return the type of labels in a graph, and the labels with that of no label behind them."""
+    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
+    dtype, empty = _EMPTY[kind]
+    values = ["" if label is None else label for label in labels.tolist()]
+    if kind == "INT64" and labels.max() > np.iinfo(np.int64).max:
+        msg = (
+            f"ONNX has no whole number as large as the label {labels.max()}: fit the model to text"
+        )
+        raise InvalidParameterError(msg)
+    return kind, np.array([*values, empty], dtype)
+
+
 def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Any]:
     """Return the declarations of the inputs, and rows as the model reads them, (n, d)."""
     encoding = classifier.encoding
     if encoding is None:
         return [graph.value("X", "DOUBLE", ["n", classifier.n_features])], Deferred(graph, "X")
-    clash = {"label", "probabilities"} & set(classifier.columns)
+    clash = {"", "label", "probabilities"} & set(classifier.columns)
     if clash:
-        msg = f"column {min(clash)!r} has the name of an output of the graph: rename it"
+        msg = f"column {min(clash)!r} has the name of an output of the graph, or none: rename it"
         raise InvalidParameterError(msg)
     schema = encoding.schema
     kinds = {c.name: "DOUBLE" if c.kind == "number" else "STRING" for c in schema.columns}

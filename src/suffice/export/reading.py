@@ -16,6 +16,7 @@ from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
 
 Stage = dict[str, str]  # column → expression over the columns of the stage before
+ROWS = "suffice_rows"  # what a query calls the table that it reads
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 _FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail
@@ -39,6 +40,12 @@ def name(text: str) -> str:
         msg = f"the name {text!r} holds a NUL character, which no database takes"
         raise InvalidParameterError(msg)
     return '"' + text.replace('"', '""') + '"'
+
+
+def column_of_rows(column: str) -> str:
+    """Return a column of the table; by its name alone a missing one would be read as something."""
+    # SQLite would take it for text, DuckDB for another column of the same stage
+    return f"{ROWS}.{name(column)}"
 
 
 def literal(label: Any) -> str:
@@ -83,6 +90,8 @@ class Dialect:
     fence: str = ""  # what keeps the planner from merging a stage into the next
     materialized: str = "NOT MATERIALIZED"
     has_nan: bool = True
+    folds_case: bool = True  # whether a and A are one name
+    largest_whole: float = math.inf  # number that is no float
 
     def largest(self, terms: Sequence[str]) -> str:
         return tree(terms, lambda a, b: f"{self.greatest}({a}, {b})")
@@ -99,7 +108,10 @@ class Dialect:
         if truth:
             return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
         x = f"CAST({column} AS {self.double})"
-        return f"NULLIF({x}, CAST('NaN' AS {self.double}))" if self.has_nan else x
+        if self.has_nan:
+            return f"NULLIF({x}, CAST('NaN' AS {self.double}))"
+        # SQLite casts any text to a number; beside a number it compares text that is none as larger
+        return f"CASE WHEN {column} <= CAST(9e999 AS {self.double}) THEN {x} END"
 
     def exponential(self, expression: str) -> str:
         """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
@@ -114,6 +126,26 @@ class Dialect:
                     f"which {self.title} would cut off: shorten that class's label"
                 )
 
+    def refuse_twins(self, names: Collection[str], what: str) -> None:
+        """Raise if names differ by case only, and the engine would read one for the other."""
+        seen = dict[bytes, str]()
+        for name in names if self.folds_case else ():
+            twin = seen.setdefault(name.encode().lower(), name)
+            if twin != name:
+                raise InvalidParameterError(
+                    f"the columns {twin!r} and {name!r} of the {what} are one name to {self.title}:"
+                    " rename one of them, or use to_onnx()"
+                )
+
+    def refuse_large(self, labels: Collection[Any]) -> None:
+        """Raise if the engine would round a label."""
+        for label in labels:
+            if isinstance(label, int) and label > self.largest_whole:
+                raise InvalidParameterError(
+                    f"{self.title} has no whole number as large as the label {label}: fit the model"
+                    " to labels that are text"
+                )
+
     def refuse_wide(self, n_columns: int) -> None:
         """Raise if a stage has more columns than the engine takes."""
         if n_columns > self.most_columns:
@@ -126,10 +158,24 @@ class Dialect:
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
     "postgres": Dialect(
-        "PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", 1664, 63, "OFFSET 0"
+        "PostgreSQL",
+        "DOUBLE PRECISION",
+        "GREATEST",
+        "LEAST",
+        1664,
+        63,
+        "OFFSET 0",
+        folds_case=False,
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "MAX", "MIN", 2000, materialized="MATERIALIZED", has_nan=False
+        "SQLite",
+        "REAL",
+        "MAX",
+        "MIN",
+        2000,
+        materialized="MATERIALIZED",
+        has_nan=False,
+        largest_whole=np.iinfo(np.int64).max,
     ),
 }
 
@@ -199,9 +245,11 @@ class ColumnReading:
         """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""
         used = (c.name for c in self.encoding.schema.columns if c.kind != "left out")
         place, schema = dict(zip(used, columns, strict=True)), self.encoding.schema
-        read = {f"v{i}": _code(c, name(place[c.name])) for i, c in enumerate(schema.categories)}
-        for j, column in enumerate(place[c.name] for c in schema.numbers):
-            read[f"x{j}"] = self.dialect.number_of(name(column), truth=column in booleans)
+        cells = {given: column_of_rows(column) for given, column in place.items()}
+        read = {f"v{i}": _code(c, cells[c.name]) for i, c in enumerate(schema.categories)}
+        for j, c in enumerate(schema.numbers):
+            truth = place[c.name] in booleans
+            read[f"x{j}"] = self.dialect.number_of(cells[c.name], truth=truth)
         return read
 
     @cached_property
@@ -309,8 +357,21 @@ def _code(category: Category, column: str) -> str:
 
 
 def _spellings(category: Category, level: str) -> str:
-    """Return how databases spell a level: truth values and whole numbers in several ways."""
+    """Return how databases spell a level: truth values and numbers in several ways."""
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return ", ".join(map(literal, [level, *_TRUTH[level]]))
-    whole = level.lstrip("-").isdecimal() and f"{level}.0" not in category.levels
-    return ", ".join(map(literal, [level, f"{level}.0"] if whole else [level]))
+    ways = dict.fromkeys([level, *_numbers_spelt(level)])
+    return ", ".join(literal(way) for way in ways if way == level or way not in category.levels)
+
+
+def _numbers_spelt(level: str) -> tuple[str, ...]:
+    """Return the double that a level is the text of as DuckDB, PostgreSQL and SQLite cast it."""
+    try:
+        value = float(level)
+    except ValueError:
+        return ()
+    if not math.isfinite(value) or level not in (repr(value), f"{value:.0f}"):
+        return ()
+    digits, mark, power = f"{value:.15g}".partition("e")
+    of_sqlite = f"{digits if '.' in digits else f'{digits}.0'}{mark}{power}"
+    return repr(value), np.format_float_scientific(value, trim="-", exp_digits=2), of_sqlite

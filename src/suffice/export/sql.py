@@ -9,7 +9,17 @@ from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export import reading as engines
 from suffice.export.marginal import own_members
-from suffice.export.reading import ColumnReading, Dialect, Stage, name, number, total, tree
+from suffice.export.reading import (
+    ROWS,
+    ColumnReading,
+    Dialect,
+    Stage,
+    column_of_rows,
+    name,
+    number,
+    total,
+    tree,
+)
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -63,7 +73,10 @@ def to_sql(
         msg = f"the table {'.'.join(names)!r} has an empty name: write schema.table, or table"
         raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
-    kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
+    words.refuse_twins([*inputs, *keep], "table")
+    words.refuse_twins([*keep, *answers.values()], "answer")
+    words.refuse_large(classifier.decision.actions.tolist())
+    kept = {f"k{at}": column_of_rows(column) for at, column in enumerate(keep)}
     final = {**dict(zip(kept, keep, strict=True)), **answers}
     for written in _written(classifier, words, inputs, booleans):
         first, *others = written
@@ -89,7 +102,7 @@ def _written(
 
 
 def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> str:
-    lines, before = [], source
+    lines, before = [], f"{source} AS {ROWS}"
     for at, stage in enumerate(stages):
         selected = ",\n    ".join(c if c == e else f"{e} AS {c}" for c, e in stage.items())
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
@@ -274,9 +287,6 @@ def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[s
     return columns
 
 
-_ROWS = "suffice_rows"
-
-
 def to_ibis(
     estimator: Any, table: Any, *, columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None, prefix: str = "",
@@ -291,4 +301,4 @@ def to_ibis(
         keep = [column for column in table.columns if column not in taken]
     truths = [column for column, kind in table.schema().items() if kind.is_boolean()]
     known: Any = {"columns": columns, "keep": keep, "prefix": prefix, "booleans": truths}
-    return table.alias(_ROWS).sql(to_sql(estimator, _ROWS, dialect, **known))
+    return table.alias(ROWS).sql(to_sql(estimator, ROWS, dialect, **known))

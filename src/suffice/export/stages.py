@@ -186,8 +186,11 @@ def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
 
 def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     """Return the label of the first column that is the best; NULL where there is no best."""
-    pairs = zip(columns, labels.tolist(), strict=True)
-    cases = " ".join(f"WHEN {column} = {best} THEN {literal(x)}" for column, x in pairs)
+    found = labels.tolist()
+    if any(isinstance(label, str) for label in found):  # numbers beside a reject_label of text
+        found = [label if label is None else str(label) for label in found]
+    pairs = zip(columns, map(literal, found), strict=True)
+    cases = " ".join(f"WHEN {column} = {best} THEN {label}" for column, label in pairs)
     return f"CASE {cases} END"
 
 
