@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from scipy.special import softmax
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
@@ -113,7 +113,9 @@ def density_contours(
     >>> density_contours(sf.QDA().fit(X, y), X, y, features=(2, 3)).get_ylabel()
     'x₄'
     """
-    axes = feature_places(fitted.names, features)
+    axes, coverage = feature_places(fitted.names, features), marks.shares(canvas, coverage)
+    if not coverage:
+        raise InvalidParameterError("coverage is empty: name a share of each class, such as 0.5")
     xs, ys, densities, _ = _over(fitted, axes, 0.3, resolution)
     inside = np.zeros((resolution, resolution), bool)
     for look, density in zip(canvas.looks, np.moveaxis(densities, -1, 0), strict=True):
@@ -265,6 +267,9 @@ def effect_of_temperature(
     >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
     'p(1 | x)'
     """
+    if not len(temperatures) or not all(t > 0 for t in temperatures):
+        msg = f"temperatures={temperatures!r}: expected positive numbers"
+        raise InvalidParameterError(msg)
     k = len(canvas.looks) - 1 if label is None else code_of(label, fitted.classes)
     way, xs, p = _along(fitted, y, feature, at)
     with np.errstate(divide="ignore"):

@@ -177,8 +177,8 @@ def _checked(neighbours: Any, most: int) -> Codes:
     if neighbours is None:
         most = max(1, min(most, most // 3, 101))
         return np.arange(1, most + 1, 2)
-    ks = np.unique(np.asarray(neighbours, dtype=np.intp))
-    if not ks.size or ks[0] < 1 or ks[-1] > most:
-        msg = f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
-        raise InvalidParameterError(msg)
+    ks = np.unique(np.asarray(neighbours))
+    if ks.dtype.kind not in "iu" or not ks.size or ks[0] < 1 or ks[-1] > most:
+        wanted = f"whole numbers from 1 to {most}, the rows of a fold"
+        raise InvalidParameterError(f"neighbours={neighbours!r}: expected {wanted}")
     return ks
