@@ -327,3 +327,20 @@ def test_a_report_shows_its_answer_a_figure_and_where_the_page_is(iris_report, t
     assert "<svg" in iris_report._repr_html_()
     iris_report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").as_uri() in iris_report._repr_html_()
+
+
+def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_count_rows(iris):
+    X, y = iris
+    weights = np.where(y == "virginica", 2.5, 0.5)
+    page = sf.report(X, y, sample_weight=weights, models=["LDA"], cv=5, fast=True)
+    held_out = page.judgement.held_out
+    missed = (held_out.truth == 1) & held_out.wrong
+    text = section(page, "errors").blocks[0].text
+    assert f"It misclassified {held_out.wrong.sum()} of 150 rows" in text
+    assert f"class versicolor was predicted as virginica ({missed.sum()} of 50)" in text
+    assert table(page, "By class").columns[1] == "weight of rows"
+    assert [row[1] for row in table(page, "By class").rows] == [25.0, 25.0, 125.0]
+    matrix, *_ = blocks(page, Matrix, "errors")
+    assert matrix.note == "Numbers are weights of rows."
+    fitting = blocks(page, Code, "use")[-1].text
+    assert ".fit(X, y, sample_weight=weights)" in fitting

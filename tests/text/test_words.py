@@ -17,6 +17,8 @@ from suffice.text.tables import html_table, jsonable, text_lines
         (number, np.nan, "–"),
         (percent, 0.0202, "2.0\N{NO-BREAK SPACE}%"),
         (percent, 1.0, "100\N{NO-BREAK SPACE}%"),
+        (percent, 0.99996, "> 99.99\N{NO-BREAK SPACE}%"),
+        (percent, 0.9996, "99.96\N{NO-BREAK SPACE}%"),
         (percent, 0.00004, "0.004\N{NO-BREAK SPACE}%"),
         (percent_label, 0.5, "50 %"),
         (percent_label, 0.025, "2.5 %"),

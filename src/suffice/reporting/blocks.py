@@ -188,6 +188,7 @@ class Thresholds:
     hits: tuple[float, ...]
     false_alarms: tuple[float, ...]
     start: int  # place of the threshold that is shown first
+    counted: str = "rows"  # or the weight of rows
 
     @property
     def precision(self) -> Axis:

@@ -1,6 +1,6 @@
 """Where the chosen model errs: held-out confusion, misclassified rows, outliers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -76,12 +76,13 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     square = counts[:, :-1]  # the last column is of rows without a decision
     order = alike(square) if f.many else np.arange(len(counts))
     cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
-    note = "Classes that are often confused stand together." if f.many else ""
+    notes = ["Classes that are often confused stand together."] if f.many else []
+    notes += ["Numbers are weights of rows."] if f.counted != "rows" else []
     caption = "Held-out confusion: a row for each true class, a column for each predicted class"
     errors = square * ~np.eye(len(counts), dtype=bool)
     blocks: list[page.Block] = [
-        page.Paragraph(_in_words(f, counts, errors), "lead"),
-        page.Matrix(caption, tuple(f.names[k] for k in order), cells, note),
+        page.Paragraph(_in_words(f), "lead"),
+        page.Matrix(caption, tuple(f.names[k] for k in order), cells, " ".join(notes)),
         *((_confused_pairs(f, counts, errors),) if f.many and errors.any() else ()),
         *(class_distances(f, order) if f.many else ()),
         _by_class(f, counts),
@@ -102,8 +103,11 @@ def alike(counts: Floats) -> Codes:
     return np.asarray(leaves_list(tree), np.intp)
 
 
-def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
+def _in_words(f: Findings) -> str:
+    """Return how many rows were predicted wrongly, whatever their weights, and how most often."""
     n_rows, n_wrong = f.sample.table.n_rows, int(f.held_out.wrong.sum())
+    counts = confusion(replace(f.held_out, weight=None))
+    errors = counts[:, :-1] * ~np.eye(len(counts), dtype=bool)
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
     said = f"It misclassified {n_wrong:,} of {plural(n_rows, 'row')} while they were held out"
@@ -122,7 +126,7 @@ def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> page.Interva
         share = percent(errors[a, b] / counts[a].sum())
         items.append(page.Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
     caption = "Most confused pairs: true class → predicted, with the share of the true class"
-    return page.Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
+    return page.Intervals(caption, f.counted, "count", tuple(i for i in items if i.value))
 
 
 def _by_class(f: Findings, counts: Floats) -> page.DataTable:
@@ -132,7 +136,7 @@ def _by_class(f: Findings, counts: Floats) -> page.DataTable:
     rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
     return page.DataTable(
         "By class",
-        ("class", "rows", "recall", "precision"),
+        ("class", f.counted, "recall", "precision"),
         ("text", "count", "percent", "percent"),
         tuple((name, size, *both) for name, size, both in rows),
         "Recall: share of the class that is found. Precision: share of the rows predicted so "

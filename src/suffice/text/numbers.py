@@ -29,8 +29,10 @@ def percent(share: Any, digits: int = 1) -> str:
         text = "< 0.001"
     elif 0.05 <= p < 99.95:
         text = f"{p:.{digits}f}"
+    elif p < 50:
+        text = f"{p:.2g}"
     else:
-        text = f"{p:.2g}" if p < 50 else f"{p:.4g}"
+        text = f"{p:.4g}" if p < 99.995 else "> 99.99"
     return f"{text}\N{NO-BREAK SPACE}%"
 
 
