@@ -78,6 +78,12 @@ def test_options_of_sql_are_refused_elsewhere(refused, iris):
         assert f"{said[0]} is of SQL: leave it out, or say --to sql" in line
 
 
+def test_a_lab_that_is_saved_shows_no_table(refused, tmp_path):
+    line = refused("lab", "iris", "--save", "lab.html", code=2)
+    assert "a page that is saved shows no table: leave DATA and --target out" in line
+    assert not (tmp_path / "lab.html").exists()
+
+
 def test_a_share_of_outliers_is_a_share(refused, iris):
     line = refused("predict", iris, "iris", "--outlier-rate", "nan", "-o", "answers.csv")
     assert "outlier_rate" in line or "--outlier-rate nan" in line
