@@ -49,7 +49,9 @@ def lab(
 
     if save is not None:
         if data or target:
-            raise click.UsageError("a page that is saved shows no table: leave DATA and --target out")
+            raise click.UsageError(
+                "a page that is saved shows no table: leave DATA and --target out"
+            )
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")

@@ -57,9 +57,9 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     used = np.where(np.isnan(rows), 0.0, rows) if integrate else rows
     refused = (0.0 * used).sum(1, keepdims=True)
     if isinstance(model, AveragedModel):
-        scores = numbers = averaged(model, rows, integrate=integrate) + refused
+        scores = numbers = averaged_posterior(model, rows, integrate=integrate) + refused
     else:
-        scores = numbers = scored(model, rows, integrate=integrate) + refused
+        scores = numbers = class_scores(model, rows, integrate=integrate) + refused
         if classifier.has_posterior:
             numbers = _posterior(scores, classifier.temperature)
     name = "probabilities" if classifier.has_posterior else "scores"
@@ -138,7 +138,7 @@ def _holes(rows: Any) -> tuple[Any, Any]:
     return at, missing[at]
 
 
-def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
+def class_scores(model: Any, rows: Any, *, integrate: bool) -> Any:
     """Return the scores of a model, (n, K); where rows have NaN, those of what was observed."""
     formula: Formula = model.formula
     d, parts = len(formula.scorer.origin), formula.scorer.parts
@@ -247,7 +247,7 @@ def _levels(formula: Formula, rows: Any) -> Any:
     return seen @ np.stack([term[:, 0] for term in levels]) + known @ more
 
 
-def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
+def averaged_posterior(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
     """Return the average of the posteriors of its members, (n, K)."""
     seen = filled = rows[:, model.features]
     if integrate and not all(share.integrates for share in model.shares):
@@ -262,7 +262,7 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
         if isinstance(inner, TemperedModel):
             posterior = _tempered(inner, x)
         else:
-            posterior = _posterior(scored(inner, x, integrate=own), inner.temperature)
+            posterior = _posterior(class_scores(inner, x, integrate=own), inner.temperature)
         if integrate and not own:
             nothing = _all_missing(seen, len(model.features))
             posterior = np.where(nothing, model.frequencies, posterior)
@@ -275,7 +275,7 @@ def _tempered(model: TemperedModel, x: Any) -> Any:
     if isinstance(inner, Trees):
         p = _leaves(inner, x)
     else:
-        p = _posterior(scored(inner, x, integrate=False), 1.0)
+        p = _posterior(class_scores(inner, x, integrate=False), 1.0)
     scores = np.log((1 - model.doubt) * p + model.doubt / inner.n_classes)
     return _posterior(scores, model.temperature)
 
@@ -335,7 +335,7 @@ def _nearness(view: views.KernelFeatures, z: Any) -> Any:
 def _imputed(model: Any, rows: Any) -> Any:
     """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
     formula, (at, missing), found = model.formula, _holes(rows), marginals(model.formula)
-    posterior = _posterior(scored(model, rows, integrate=True), model.temperature)
+    posterior = _posterior(class_scores(model, rows, integrate=True), model.temperature)
     x, own = np.where(np.isnan(rows), 0.0, _measured(formula, rows))[at], rows[at]
     # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
     each = _by_class([_solved(part, missing, x)[1] for part in found], found, axis=2)

@@ -27,7 +27,7 @@ _LOWEST = -1e300  # a logarithm so low that no class with it wins
 _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
-def number(value: float) -> str:
+def double(value: float) -> str:
     """Return a literal that every engine reads as this very double, not as a decimal."""
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
@@ -57,14 +57,14 @@ def literal(label: Any) -> str:
     if isinstance(label, int):
         return str(label)
     if isinstance(label, float):
-        return number(label)
+        return double(label)
     if "\0" in str(label):
         msg = f"the label {label!r} holds a NUL character, which no database takes"
         raise InvalidParameterError(msg)
     return "'" + str(label).replace("'", "''") + "'"
 
 
-def total(terms: Sequence[str]) -> str:
+def added(terms: Sequence[str]) -> str:
     """Return a sum as a balanced tree: engines and parsers limit how deep a formula may nest."""
     return tree(terms, lambda left, right: f"({left} + {right})")
 
@@ -99,9 +99,9 @@ class Dialect:
     def smallest(self, terms: Sequence[str]) -> str:
         return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
 
-    def double_number(self, value: float) -> str:
+    def as_double(self, value: float) -> str:
         """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
-        return f"CAST({number(value)} AS {self.double})"
+        return f"CAST({double(value)} AS {self.double})"
 
     def number_of(self, column: str, *, truth: bool) -> str:
         """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
@@ -194,8 +194,8 @@ def _side(exponent: float, knee: float, u: str) -> str:
         return curve
     b = math.log1p(knee)
     top = math.expm1(exponent * b) / exponent
-    line = f"{number(top)} + {number(math.exp((exponent - 1) * b))} * ({u} - {number(knee)})"
-    return f"CASE WHEN {u} <= {number(knee)} THEN {curve} ELSE {line} END"
+    line = f"{double(top)} + {double(math.exp((exponent - 1) * b))} * ({u} - {double(knee)})"
+    return f"CASE WHEN {u} <= {double(knee)} THEN {curve} ELSE {line} END"
 
 
 def _curve(e: float, log: str) -> str:
@@ -203,17 +203,17 @@ def _curve(e: float, log: str) -> str:
         return log
     if abs(e) < _NEARLY_ZERO:
         # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
-        inner = f"(1e0 + {number(e / 3)} * {log})"
-        return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
-    return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
+        inner = f"(1e0 + {double(e / 3)} * {log})"
+        return f"{log} * (1e0 + {double(e / 2)} * {log} * {inner})"
+    return f"(EXP({double(e)} * {log}) - 1e0) / {double(e)}"
 
 
-def transformed(power: PowerTransform, j: int, x: str) -> str:
+def power_transformed(power: PowerTransform, j: int, x: str) -> str:
     """Return feature j of transformed rows, from its value ``x``."""
     exponent, centre, scale = (float(a[j]) for a in (power.exponents, power.centre, power.scale))
     if exponent == 1:
         return x
-    c, s = number(centre), number(scale)
+    c, s = double(centre), double(scale)
     up = _side(exponent, (float(power.high[j]) - centre) / scale, f"(({x} - {c}) / {s})")
     down = _side(2 - exponent, (centre - float(power.low[j])) / scale, f"(({c} - {x}) / {s})")
     # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
@@ -275,7 +275,7 @@ class ColumnReading:
     @cached_property
     def n_holes(self) -> str:
         flags = [flag for flag in dict.fromkeys(self.flags) if flag]
-        return total([f"{self.flags.count(flag)} * {flag}" for flag in flags])
+        return added([f"{self.flags.count(flag)} * {flag}" for flag in flags])
 
     @cached_property
     def scale(self) -> Floats:
@@ -299,19 +299,19 @@ class ColumnReading:
     def _value(self, j: int, feature: Feature) -> str:
         empty = "0e0" if self.flags[j] else "NULL"
         if feature.on:
-            on, off = self.dialect.double_number(self._at(j, 1.0)), number(self._at(j, 0.0))
+            on, off = self.dialect.as_double(self._at(j, 1.0)), double(self._at(j, 0.0))
             known = f"WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty}"
             return f"CASE {known} ELSE {off} END"
-        empty = empty if feature.fill is None else number(self._at(j, feature.fill))
-        low, high = (number(bound) for bound in self._bounds(j))
+        empty = empty if feature.fill is None else double(self._at(j, feature.fill))
+        low, high = (double(bound) for bound in self._bounds(j))
         power = self.formula.power
-        moved = f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
-        value = f"({moved} - {number(self.formula.scorer.origin[j])})"
-        unit = "" if self.scale[j] == 1 else f" / {number(self.scale[j])}"
+        moved = f"x{j}" if power is None else f"({power_transformed(power, j, f'x{j}')})"
+        value = f"({moved} - {double(self.formula.scorer.origin[j])})"
+        unit = "" if self.scale[j] == 1 else f" / {double(self.scale[j])}"
         cases = [f"WHEN {feature.empty} THEN {empty}"]
         if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
-            near = number(_NEAR * self.scale[j])
-            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {number(self._at(j, 0.0))}")
+            near = double(_NEAR * self.scale[j])
+            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {double(self._at(j, 0.0))}")
         cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
         return f"CASE {' '.join(cases)} END"
 
@@ -335,7 +335,7 @@ class ColumnReading:
     def _levels(self, k: int) -> str:
         """Return Σ log p(level | k) over categories; an unknown level adds nothing."""
         schema, terms = self.encoding.schema, list[str]()
-        logs = [[number(max(p, _LOWEST)) for p in term[k]] for term in self.formula.levels]
+        logs = [[double(max(p, _LOWEST)) for p in term[k]] for term in self.formula.levels]
         for j, (full, empty) in zip(schema.filled, logs, strict=False):
             terms.append(f"CASE WHEN x{j} IS NULL THEN {empty} ELSE {full} END")
         pairs = zip(self.encoding.reference, logs[len(schema.filled) :], strict=True)
@@ -344,7 +344,7 @@ class ColumnReading:
             own.insert(reference, own.pop(0))
             cases = " ".join(f"WHEN {at} THEN {p}" for at, p in enumerate(own))
             terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
-        return total(terms)
+        return added(terms)
 
 
 def _code(category: Category, column: str) -> str:

@@ -126,7 +126,7 @@ def density_contours(
         canvas.ax.contourf(*grid, levels=[*levels, np.inf], colors=fills, zorder=1)
         canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
     if y is not None:
-        marks.points(canvas, fitted.rows[:, axes], fitted.codes(y))
+        marks.draw_points(canvas, fitted.rows[:, axes], fitted.codes(y))
     # every contour and every row
     reach = np.stack([xs[inside.any(axis=0)][[0, -1]], ys[inside.any(axis=1)][[0, -1]]], axis=1)
     across, up = around(np.concatenate([reach, fitted.rows[:, axes]]), 0.05)
@@ -237,7 +237,7 @@ def posterior_line(
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
         if first:  # just under 0 and just over 1
             heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
-            marks.points(canvas, np.stack([x, heights], axis=1), codes)
+            marks.draw_points(canvas, np.stack([x, heights], axis=1), codes)
         else:
             marks.rug(canvas, x, codes, top=1.02)
     canvas.legend(canvas.entries(lines=not first))

@@ -27,7 +27,7 @@ def chosen_rows(n: int, most: int = MOST_POINTS) -> Codes:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-def points(
+def draw_points(
     canvas: Canvas, z: Floats, codes: Codes, wrong: Any = None, *, size: float = 1.0
 ) -> None:
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""

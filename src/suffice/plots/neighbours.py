@@ -104,7 +104,7 @@ def neighbourhood(
     near = np.argsort(distances, kind="stable")[:k]
     voice = voices(distances[None, near], weights)[0]
     votes = np.bincount(table.codes[near], voice, table.n_classes)
-    marks.points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
+    marks.draw_points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
     for row in near:
         canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)
     circle: Any = {"facecolor": "none", "edgecolor": canvas.style.soft, "linestyle": "--"}

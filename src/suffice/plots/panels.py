@@ -102,7 +102,7 @@ def pairs(
         if row == column:
             _histograms(cell, values[:, row], codes)
         elif row > column:
-            marks.points(cell, values[:, both], codes, size=0.5)
+            marks.draw_points(cell, values[:, both], codes, size=0.5)
             for k in moments.classes:
                 sigma = moments.scatters[k][np.ix_(both, both)] / moments.weights[k]
                 marks.ellipses(cell, moments.means[k][both], sigma, k, marks.shares(cell, coverage))
@@ -167,7 +167,7 @@ def real_against_synthetic(
             cell.ax.hist(synthetic[:, row], edges, **steps, **line)
         else:
             rows, of = (real, codes) if row > column else (synthetic, new_codes)
-            marks.points(cell, rows[:, [column, row]], of, size=0.5)
+            marks.draw_points(cell, rows[:, [column, row]], of, size=0.5)
 
     def entries(cell: Canvas) -> list[tuple[Any, str]]:
         filled = Patch(facecolor=cell.style.soft, linewidth=0, **fill)

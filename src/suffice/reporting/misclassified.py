@@ -13,7 +13,7 @@ from suffice.reporting.choosing import Findings
 from suffice.reporting.explaining import LEAST, contributions
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
-from suffice.text.numbers import count, number, percent, signed
+from suffice.text.numbers import count, difference, number, percent
 from suffice.typing import Codes, Floats
 
 MOST, MOST_PARTS = 10, 5  # rows or pairs shown, and columns
@@ -74,7 +74,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
     counts = confusion(f.held_out)
     square = counts[:, :-1]  # the last column is of rows without a decision
-    order = alike(square) if f.many else np.arange(len(counts))
+    order = confused_together(square) if f.many else np.arange(len(counts))
     cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
     notes = ["Classes that are often confused stand together."] if f.many else []
     notes += ["Numbers are weights of rows."] if f.counted != "rows" else []
@@ -95,7 +95,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     return page.Section("errors", "Where it errs", tuple(blocks))
 
 
-def alike(counts: Floats) -> Codes:
+def confused_together(counts: Floats) -> Codes:
     """Return the classes in an order in which those that are confused stand together."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     far = 1 - np.clip(shares + shares.T, 0, 1)
@@ -160,7 +160,7 @@ def _worst(f: Findings) -> page.DataTable:
         "probable wrong class against the true one. They start from those of a typical row, the "
         "one of the true class nearest to its mean; each column adds its part; the sum, rounded, "
         "is above zero where the wrong class is the more probable one. "
-        f"Log posteriors below {signed(LEAST)} count as that."
+        f"Log posteriors below {difference(LEAST)} count as that."
     )
     return page.DataTable(
         "Worst predictions",
