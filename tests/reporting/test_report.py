@@ -8,7 +8,7 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.reporting.blocks import Checks, Code, DataTable, Equation, Matrix, Plot
+from suffice.reporting.blocks import Axis, Checks, Code, DataTable, Equation, Matrix, Plot
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
@@ -344,3 +344,19 @@ def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_co
     assert matrix.note == "Numbers are weights of rows."
     fitting = blocks(page, Code, "use")[-1].text
     assert ".fit(X, y, sample_weight=weights)" in fitting
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.0, 0.0, ["0"]),
+        (0.0, 7.3, ["0", "2", "4", "6"]),
+        (18_000.0, 18_020.0, ["18,000", "18,005", "18,010", "18,015", "18,020"]),
+        (1e9, 1e9 + 2, ["1000000000", "1000000000.5", "1000000001", "1000000001.5", "1000000002"]),
+        (109.0, 109.1, ["109", "109.02", "109.04", "109.06", "109.08", "109.1"]),
+        (1e-20, 5e-20, ["1e-20", "2e-20", "3e-20", "4e-20", "5e-20"]),
+        (-2e15, 4e15, ["−2e+15", "−1e+15", "0", "1e+15", "2e+15", "3e+15", "4e+15"]),
+    ],
+)
+def test_ticks_tell_places_apart_in_any_unit_and_far_from_zero(low, high, texts):
+    assert [text for _, text in Axis("x", low, high).ticks] == texts

@@ -14,9 +14,9 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.settings import parse_word
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
+from suffice.plots.inputs import rows_to_draw
 from suffice.plots.style import looks_of
 from suffice.table.labels import as_labels, encode
-from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import default_names
 from suffice.typing import Codes, Floats
@@ -142,7 +142,11 @@ def neighbour_curve(
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""
     # neighbours are searched once for each fold, and every k votes with the first k of them. Cover
     # & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
-    (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))
+    (x, _), (_, codes) = rows_to_draw(X), encode(as_labels(y))
+    most = int(np.bincount(codes).max())
+    if not 2 <= folds <= most:
+        msg = f"folds={folds!r}: expected 2 to {most}, the rows of the largest class"
+        raise InvalidParameterError(msg)
     pairs = list(StratifiedKFold(folds, shuffle=True, random_state=random_state).split(x, codes))
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
     judged = partial(_errors, x, codes, weights=weights, ks=ks)
