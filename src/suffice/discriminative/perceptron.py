@@ -119,18 +119,18 @@ def _corrected(
 
 
 # variants: of the states after each pass, the start first, the weights to answer with after each
-def last(_design: Design, states: Sequence[State]) -> list[Floats]:
+def last_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the newest weights."""
     return [state.weights for state in states]
 
 
-def averaged(_design: Design, states: Sequence[State]) -> list[Floats]:
+def mean_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the mean of the weights over all rows shown."""
     # Freund & Schapire (1999), *Machine Learning* 37, 277–296
     return [state.average for state in states]
 
 
-def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
+def best_weights(design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the weights, after any pass so far, that make the fewest errors."""
     # Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191
     errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]

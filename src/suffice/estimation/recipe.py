@@ -18,7 +18,7 @@ from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing_em import completed
-from suffice.estimation.priors import PriorRule, among
+from suffice.estimation.priors import PriorRule, priors_among
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
@@ -129,7 +129,9 @@ class Recipe:
 
     def with_priors_of(self, weights: Floats, rest: Moments) -> Recipe:
         """Return the recipe under the priors of all rows, for sums that may lack some classes."""
-        rule = PriorRule(None, among(rest.weights > 0, self.priors.of(rest.classes, weights)))
+        rule = PriorRule(
+            None, priors_among(rest.weights > 0, self.priors.of(rest.classes, weights))
+        )
         candidates = tuple(replace(each, priors=rule) for each in self.candidates)
         return replace(self, priors=rule, candidates=candidates)
 

@@ -250,10 +250,10 @@ def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Flo
             logs = np.log(np.asarray(fitted.predict_proba(X), np.float64))
         else:
             return None
-    return logs if classes is None else placed(logs, fitted, classes)
+    return logs if classes is None else among_classes(logs, fitted, classes)
 
 
-def placed(columns: Floats, fitted: Any, classes: Labels) -> Floats:
+def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
     """Return columns of the classes a classifier knows among all classes, −∞ for the others."""
     if len(fitted.classes_) == len(classes):
         return columns
