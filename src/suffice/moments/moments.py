@@ -17,7 +17,14 @@ from suffice.linalg import resolved
 from suffice.moments import device, merging
 from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
-from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
+from suffice.moments.patterns import (
+    ColumnSums,
+    Incomplete,
+    PatternSums,
+    combined,
+    forgotten,
+    with_patterns,
+)
 from suffice.moments.scatter import FourthMoments, Scatter
 from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
 from suffice.table import Table
@@ -341,7 +348,7 @@ class Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         a, b = merging.mean_filled(*merging.aligned(self, other))
-        return combined(a, b, 1.0)
+        return combined(a, b)
 
     def __radd__(self, other: Any) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -352,9 +359,7 @@ class Moments:
             return NotImplemented
         total, part = merging.mean_filled(*merging.aligned(self, other), sign=-1.0)
         merging.check_held(total, part)
-        if total.patterns is None and part.patterns is None:
-            return merging.without(total, part)
-        return merging.without_gone(combined(total, part, -1.0))  # each pattern is checked there
+        return forgotten(total, part)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""

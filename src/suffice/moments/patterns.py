@@ -25,6 +25,7 @@ from suffice.moments.merging import (
     over_classes,
     some_classes,
     spread_left,
+    without,
     without_gone,
 )
 from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter, PooledScatter
@@ -271,25 +272,31 @@ def incomplete(m: Moments) -> Incomplete:
     return kind.of_complete(m)
 
 
-def combined(a: Moments, b: Moments, sign: float) -> Moments:
-    """Return a + b, or a − b for ``sign`` −1, of aligned moments, with or without holes."""
+def combined(a: Moments, b: Moments) -> Moments:
+    """Return a + b of aligned moments, with or without holes."""
     if a.patterns is None and b.patterns is None:
-        return merged(a, b, sign)
-    coarser = a.scatter.plus(b.scatter, 1.0).storage
-    x, y = incomplete(a), incomplete(b)
-    plain = merged(replace(a, fourth=None), b, sign)  # weights, counts and powers add as ever
-    if sign > 0:
-        return with_patterns(plain, x.plus(y), coarser)
-    pooled = coarser == "pooled"
-    known: Any = {"feature_names": a.feature_names, "peaks": a.peaks}
-    rest = x.minus(y, pooled=pooled)
-    both = [replace(each.by_column().cells, **known) for each in (x, rest)]
+        return merged(a, b)
+    plain = merged(replace(a, fourth=None), b)  # weights, counts and powers add as ever
+    return with_patterns(plain, incomplete(a).plus(incomplete(b)), plain.storage)
+
+
+def forgotten(a: Moments, b: Moments) -> Moments:
+    """Return a − b of aligned moments, or say that b was never added, or what would be lost."""
+    if a.patterns is None and b.patterns is None:
+        return without(a, b)
+    plain = merged(replace(a, fourth=None), b, -1.0)
+    pooled = plain.storage == "pooled"
+    before = incomplete(a)
+    rest = before.minus(incomplete(b), pooled=pooled)
+    both = [
+        replace(each.by_column().cells, feature_names=a.feature_names) for each in (before, rest)
+    ]
     if pooled:  # what a class varies by is not known
         sums = [PooledScatter(np.diag(each.scatter.pooled_diagonal())) for each in both]
         both = [replace(each, scatter=scatter) for each, scatter in zip(both, sums, strict=True)]
-    constant, peaks = spread_left(*both)
+    constant, peaks = spread_left(replace(both[0], peaks=a.peaks), both[1])
     rest = rest.settled(constant, peaks, pooled=pooled)
-    return with_patterns(replace(plain, peaks=peaks), rest, coarser)
+    return without_gone(with_patterns(replace(plain, peaks=peaks), rest, plain.storage))
 
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
