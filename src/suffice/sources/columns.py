@@ -169,10 +169,13 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     target = _target(source, said)
     _check_target(sample.get_column(target), source.label)
     others = {**dict.fromkeys(said.ignore, "one to leave out"), target: "the target"}
-    for at, name in enumerate(wanted):
-        if name in others or name in wanted[:at]:
-            also = f"a feature, and as {others.get(name, 'a feature again')}: name it once"
+    named = [*((name, "a feature") for name in wanted), *((name, "the weight") for name in weight)]
+    for name, role in named:
+        if name in others:
+            other = f"{role} again" if others[name] == role else others[name]
+            also = f"{role}, and as {other}: name it once"
             raise InvalidInputError(f"{source.label}: column {name!r} is named as {also}")
+        others[name] = role
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)

@@ -135,6 +135,7 @@ def by_key(table: Table, keys: Any) -> Iterator[tuple[Any, Codes]]:
 def keys_in(chunk: Chunk, column: str) -> Any:
     """Return the values of a kept column; refuse a gap."""
     values = chunk.kept.get_column(column)
+    values = values.fill_nan(None) if values.dtype.is_float() else values
     if values.null_count():
         msg = f"column {column!r} has {values.null_count()} gaps: name a group for every row"
         raise InvalidInputError(msg)
