@@ -68,7 +68,7 @@ def moments_of(table: Table, device: Any = None, **options: Any) -> Moments:
     return Moments.of_table(checked, holes=True, max_patterns=MOST_PATTERNS, **options)
 
 
-def sums_of(
+def sums_of_frames(
     frames: Iterable[pl.DataFrame], roles: Roles, told: Telling = lambda _: None, **options: Any
 ) -> Summed:
     """Return the sums of all rows of some frames."""

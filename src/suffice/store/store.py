@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from suffice import errors
 from suffice.moments import Moments
 from suffice.sources.summarize import summarize
-from suffice.store.manifest import Entry, Manifest, are_files, by_partition, packed, total_of
+from suffice.store.manifest import Entry, Manifest, are_files, by_partition, bytes_of, total_of
 from suffice.store.place import place_of
 from suffice.text.lists import quoted
 
@@ -159,7 +159,7 @@ class MomentStore:
         with self._place.writing() as place:
             if Manifest.read(place) == manifest:
                 for name, moments in made.items():
-                    place.put(name, packed(moments))
+                    place.put(name, bytes_of(moments))
 
     def _summed(
         self, partitions: Sequence[str] | None, except_: Sequence[str]
@@ -229,7 +229,7 @@ def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
 
 
 def _part(entry: Entry, moments: Moments) -> _Part:
-    content, rows = packed(moments), int(moments.counts.sum())
+    content, rows = bytes_of(moments), int(moments.counts.sum())
     return _Part(replace(entry, digest=sha256(content).hexdigest(), rows=rows), moments, content)
 
 

@@ -207,7 +207,7 @@ def position(label: Any, known: dict[Any, int], *, where: str) -> int:
         raise UnknownLabelError(msg) from None
 
 
-def in_order(values: Mapping[Any, float], classes: Labels, *, where: str) -> list[float]:
+def values_by_class(values: Mapping[Any, float], classes: Labels, *, where: str) -> list[float]:
     """Return the values of a mapping in the order of the classes, every one of them named."""
     known = positions(classes)
     found = {position(label, known, where=where): value for label, value in values.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.table.labels import is_empty
-from suffice.table.matrix import coded_numbers, pandas_kind
+from suffice.table.matrix import coded_columns, pandas_kind
 from suffice.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
@@ -46,7 +46,7 @@ def read(
     names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
         chosen = _as_names(categorical, names)
-        said = [name in {*chosen, *coded_numbers(X)} for name in names]
+        said = [name in {*chosen, *coded_columns(X)} for name in names]
         values = list(map(_values, columns, said))
         found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
         schema = Schema(tuple(found))

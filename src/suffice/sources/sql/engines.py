@@ -26,7 +26,6 @@ class Engine:
     session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
     batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
     anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
-    plain: Callable[[Any], Any] = lambda table: table  # with types that can be read
     is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
 
 
@@ -50,11 +49,11 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     """Return the few rows that answer a query."""
-    found = list(batches_of(backend, query, 1 << 20))
+    found = list(frames_of_query(backend, query, 1 << 20))
     return pl.concat(found or [pl.DataFrame(query.schema().to_pyarrow().empty_table())])
 
 
-def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
@@ -200,12 +199,6 @@ def _from_any_thread(backend: Any) -> Callable[[], Any]:
     return connection
 
 
-def _without_decimals(table: Any) -> Any:
-    """Return a table whose NUMERIC columns are floats, which is how SQLite keeps them."""
-    decimal = [name for name, dtype in table.schema().items() if dtype.is_decimal()]
-    return table.mutate(**{name: table[name].cast("float64") for name in decimal})
-
-
 _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
@@ -216,7 +209,6 @@ _KNOWN = {
         widest_sums=10,
         batches=_fetched,
         anywhere=_from_any_thread,
-        plain=_without_decimals,
         is_odd=lambda column: column.typeof().isin(["text", "blob"]),
     ),
 }
