@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+import suffice as sf
 from suffice.errors import InvalidInputError, UnknownLabelError
 from suffice.table import Table
 from suffice.table.labels import code_of, codes_of, encode, has_label, label_written
@@ -84,6 +85,16 @@ def test_rows_of_a_sparse_matrix_are_taken():
 def test_a_table_needs_a_label_for_every_row():
     with pytest.raises(InvalidInputError, match="X has 2 rows but y has 3 labels"):
         Table.of(np.zeros((2, 1)), [0, 1, 0])
+
+
+def test_whole_numbers_of_pandas_keep_their_digits():
+    large = 2**60
+    y = pd.Series([large + 1, large] * 4, dtype="Int64")
+    x = np.random.default_rng(0).normal(size=(8, 2))
+    assert Table.of(x, y).classes.tolist() == [large, large + 1]
+    model = sf.LDA().fit(x, y)
+    assert model.classes_.dtype.kind == "i"
+    assert model.classes_.tolist() == [large, large + 1]
 
 
 @pytest.mark.parametrize(

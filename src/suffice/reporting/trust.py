@@ -21,7 +21,7 @@ from suffice.table.matrix import taken
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import count, p_statement, percent
 from suffice.typing import Floats
-from suffice.validation.drift import drift, rows_like
+from suffice.validation.drift import RowSums, drift
 from suffice.validation.predictions import LEVEL, Predictions, wilson
 
 ROWS_OF_A_CLASS = 500  # that tests look at
@@ -35,7 +35,7 @@ def trust(f: Findings) -> page.Section:
     left_out, n_rows = columns_of_few_values(f.sample), f.sample.table.n_rows
     seen = gaussian_rows(f, left_out)
     checks = _checks(f, seen)
-    said = in_words(checks, n_rows, densities=seen is not None)
+    said = checks_in_words(checks, n_rows, densities=seen is not None)
     said += " That does not make it useful: see The answer." * (f.verdict.usable == "no")
     blocks: list[page.Block] = [page.Paragraph(said, "lead")]
     blocks += [page.Checks(checks)] if checks else []
@@ -47,7 +47,7 @@ def trust(f: Findings) -> page.Section:
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
-def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = False) -> str:
+def checks_in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = False) -> str:
     """Return how many assumptions hold, and what that means."""
     if not checks:
         return "It states no probabilities, and assumes nothing that could be tested."
@@ -156,9 +156,9 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
         return None
     if f.data.source is None and not hasattr(new.rows, "columns"):
         new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
-    before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
-    after = DocumentedTable.of(new.rows, np.zeros(len(new.rows)))
-    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data, after))
+    weight = f.data.table.weight
+    before = Moments.of(f.data.asked, f.data.table.labels, weight)
+    found = drift(RowSums.like(before, f.data.asked, weight), RowSums.like(before, new.rows))
     moved = listed(found.moved) if found.moved else "no column"
     told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""
@@ -180,15 +180,6 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     )
     scores = () if new.labels is None else _scored(f, new)
     return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
-
-
-def _kurtosis(*tables: DocumentedTable) -> dict[str, float]:
-    """Return E(x − μ)⁴ / σ⁴ of the numbers, each table about its own means, no less than 2."""
-    parts: dict[str, list[Floats]] = {}
-    for p in (p for t in tables for p in t.profiles if p.kind == "number" and not p.empty.all()):
-        parts.setdefault(p.name, []).append(p.values[~p.empty] - p.values[~p.empty].mean())
-    found = {name: np.concatenate(z) for name, z in parts.items()}
-    return {n: max(2.0, (z**4).mean() / max(z.var() ** 2, 1e-300)) for n, z in found.items()}
 
 
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:

@@ -15,8 +15,6 @@ from glob import glob, has_magic
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
@@ -94,6 +92,9 @@ def stamp_of(address: str) -> tuple[int, int | str]:
 
 
 def _web_stamp(address: str) -> tuple[int, str]:
+    from urllib.error import URLError  # slow to import, and seldom needed
+    from urllib.request import Request, urlopen
+
     try:
         with urlopen(Request(address, method="HEAD"), timeout=_WAIT) as answer:
             told = answer.headers

@@ -87,7 +87,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:
         return None
-    w = np.ascontiguousarray(to_numpy(weight), np.float64)
+    w = np.asarray(to_numpy(weight), np.float64, order="C")
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
@@ -164,7 +164,7 @@ def column_position(column: Any, names: Sequence[str] | None, n: int, what: str 
     if isinstance(column, str):
         if column in (names or ()):
             return list(names or ()).index(column)
-    elif -n <= column < n:
+    elif isinstance(column, (int, np.integer)) and type(column) is not bool and -n <= column < n:
         return int(column) % n
     msg = f"no {what} {column!r}: there are {n}{f', {quoted(names, 12)}' if names else ''}"
     raise InvalidParameterError(msg)
