@@ -304,7 +304,7 @@ def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> No
     for name in names:
         values = values_of(sample, name).drop_nulls()
         kind = kind_of_type(values.dtype)
-        if kind not in (NUMBER, EMPTY) and not is_date(values.dtype):
+        if len(values) and kind != NUMBER and not is_date(values.dtype):
             first = repr(values[0]) if kind == TEXT else values.dtype
             cure = "correct it, declare that value as missing, or encode the column as numbers"
             msg = f"{label}: column {name!r} must hold numbers, but holds {first}: {cure}"
