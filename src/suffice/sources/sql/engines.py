@@ -15,6 +15,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 
 METHODS = ("auto", "database", "stream")
 _BYTES = 1 << 23  # of text parsed at a time
+_FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     """Return the few rows that answer a query."""
     found = list(frames_of_query(backend, query, 1 << 20))
-    return pl.concat(found or [pl.DataFrame(query.schema().to_pyarrow().empty_table())])
+    none = pl.DataFrame(query.schema().to_pyarrow().empty_table())
+    return pl.concat(found, how="vertical_relaxed") if found else none
 
 
 def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
@@ -148,17 +150,18 @@ def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
-        while block := cursor.fetchmany(n_rows):
+        while block := cursor.fetchmany(min(n_rows, _FETCHED)):
             columns = zip(types.items(), zip(*block, strict=True), strict=True)
             yield pl.DataFrame([_stored(values, *column) for column, values in columns])
 
 
 def _stored(values: Sequence[Any], name: str, dtype: Any) -> pl.Series:
     """Return cells of SQLite, where each has a type of its own, if they suit their column."""
-    found = {type(value) for value in values} - {type(None)}
+    found = {*map(type, values)} - {type(None)}
     if dtype.is_string():
-        texts = (v.decode(errors="replace") if isinstance(v, bytes) else v for v in values)
-        return pl.Series(name, list(texts), pl.String, strict=False)
+        if bytes in found:
+            values = [v.decode(errors="replace") if isinstance(v, bytes) else v for v in values]
+        return pl.Series(name, values, pl.String, strict=False)
     if dtype.is_numeric() and found <= {int, float}:
         whole = dtype.is_integer() and float not in found
         return pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False)
