@@ -187,7 +187,8 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
     boxed = not hasattr(column, "cat") and len(distinct) > 0
     if boxed and not levels and are_numbers(distinct):
         return np.array([*map(float, distinct), np.nan])[codes]
-    if boxed and all(isinstance(v, (date, time, timedelta)) for v in distinct):
+    of_one_type = len({*map(type, distinct)}) == 1
+    if boxed and of_one_type and isinstance(distinct[0], (date, time, timedelta)):
         import polars as pl
 
         return _of_polars(pl.Series(str(column.name), [*distinct, None])[codes], levels=levels)

@@ -165,8 +165,8 @@ def _stored(values: Sequence[Any], name: str, dtype: Any) -> pl.Series:
     if dtype.is_numeric() and found <= {int, float}:
         whole = dtype.is_integer() and float not in found
         return pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False)
-    if dtype.is_boolean() and found <= {int}:
-        return pl.Series(name, values, pl.Int64).cast(pl.Boolean)
+    if dtype.is_boolean() and found <= {int, float}:
+        return pl.Series(name, values, pl.Float64, strict=False).cast(pl.Boolean)
     if (dtype.is_date() or dtype.is_timestamp()) and found <= {str}:
         return pl.Series(name, [None if v is None else _moment(v, name) for v in values])
     if found <= {bytes}:
