@@ -269,3 +269,12 @@ def test_marks_of_missing_values_in_kept_columns_are_copied(number, ending, tmp_
     predict_stream(model, path, tmp_path / "out.parquet", keep=["country", "x"])
     kept = pl.read_parquet(tmp_path / "out.parquet", columns=["country", "x"])
     assert kept.rows() == [("NA", "1"), ("DE", number), (" ?", "6"), (None, "5")]
+
+
+def test_a_column_of_text_that_is_empty_lacks_its_numbers(model, frame, tmp_path):
+    empty = frame.with_columns(a=pl.lit(None, dtype=pl.String))
+    told = predict_stream(model, empty, tmp_path / "out.parquet")
+    assert (told.rows, told.unanswered) == (frame.height, 0)
+    numbers = frame.with_columns(a=pl.lit(None, dtype=pl.Float64)).select("a", "b", "c", "count")
+    answers = pl.read_parquet(tmp_path / "out.parquet")["label"].to_list()
+    assert answers == model.predict(numbers).tolist()
