@@ -36,7 +36,7 @@ class PriorRule:
         return _checked(given, classes)
 
 
-def among(present: Flags, priors: Floats) -> Floats:
+def priors_among(present: Flags, priors: Floats) -> Floats:
     """Return the priors of the classes that are present, of sum one again, (K,)."""
     if present.all():
         return priors
