@@ -111,9 +111,9 @@ class NormalInverseWishart:
         centres = means - pulls[:, None] * shifts
         # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
         scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
-        degrees = self.degrees + sum(w)
+        degrees, n_means = self.degrees + sum(w), max(int(np.count_nonzero(w)), 1)
         return tuple(
-            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, len(w))
+            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, n_means)
             for m, w_k in zip(centres, w, strict=True)
         )
 
