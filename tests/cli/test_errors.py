@@ -57,6 +57,39 @@ def test_fit_refuses(refused, write, tmp_path, case):
     assert not (tmp_path / "m.suffice").exists()
 
 
+@pytest.mark.parametrize(
+    "said", [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]]
+)
+def test_what_is_said_of_columns_is_refused_where_sums_have_settled_them(refused, iris, said):
+    assert "holds sums, whose columns and weights are settled: leave out what" in refused(
+        "fit", iris, *said, "-o", "m.suffice"
+    )
+    assert "holds sums" in refused("store", "add", "s.store", iris, *said)
+
+
+def test_rows_without_a_name_are_not_those_of_the_current_folder(refused, write):
+    write("x,kind\n1,a\n2,b\n3,a\n4,b\n")
+    assert "the rows have no name" in refused("fit", "", "-t", "kind", "-o", "m.suffice")
+
+
+def test_options_of_sql_are_refused_elsewhere(refused, iris):
+    for said in (["--keep", "id"], ["--table", "rows"], ["--dialect", "duckdb"]):
+        line = refused("export", iris, "--to", "json", *said, code=2)
+        assert f"{said[0]} is of SQL: leave it out, or say --to sql" in line
+
+
+def test_a_lab_that_is_saved_shows_no_table(refused, tmp_path):
+    line = refused("lab", "iris", "--save", "lab.html", code=2)
+    assert "a page that is saved shows no table: leave DATA and --target out" in line
+    assert not (tmp_path / "lab.html").exists()
+
+
+def test_a_share_of_outliers_is_a_share(refused, iris):
+    line = refused("predict", iris, "iris", "--outlier-rate", "nan", "-o", "answers.csv")
+    assert "outlier_rate" in line or "--outlier-rate nan" in line
+    assert "expected a share of rows, from 0 to 1" in line
+
+
 @pytest.mark.parametrize("command", ["report", "compare", "summarize"])
 @pytest.mark.parametrize("case", [case for case in CASES if case != "not a model"])
 def test_other_commands_refuse_the_same(run, refused, write, tmp_path, command, case):

@@ -95,6 +95,7 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         (["roc", "iris", "-m", "perceptron", "-o", "x.png"], "perceptron has none"),
         (["roc", "iris", "-m", "best", "-o", "x.png"], "use one of lda"),
         (["roc", "iris", "--set", "colour=red", "-o", "x.png"], "has no parameter 'colour'"),
+        (["roc", "iris", "--set", "theme=dark", "-o", "x.png"], "has no parameter 'theme'"),
         (["neighbourhood", "iris", "-o", "x.png"], "needs to know query: give it by --set"),
         (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
     ],

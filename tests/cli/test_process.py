@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -108,8 +109,14 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path, model):
     with started(tmp_path, "sample", model, "-n", "300000") as program:
         assert program.stdout.readline().startswith(b"sepal_length")
         program.stdout.close()
-        program.wait(LIMIT)
-        assert b"Traceback" not in program.stderr.read()
+        assert program.wait(LIMIT) == 141
+        assert program.stderr.read() == b""
+
+
+def test_a_closed_standard_output_is_no_error(tmp_path, model):
+    command = shlex.join([*SUFFICE, "sample", str(model), "-n", "3"])
+    done = subprocess.run(f"{command} >&-", shell=True, cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def feed(program, megabytes, until=lambda: False):

@@ -9,7 +9,7 @@ from sklearn.dummy import DummyClassifier
 
 import suffice as sf
 from suffice.comparison.verdict import _alike, _different
-from suffice.text.numbers import seconds as in_words
+from suffice.text.numbers import duration
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_comparison_is_frozen(result):
     ("seconds", "text"), [(2e-5, "20 µs"), (0.0123, "12.3 ms"), (0.9999, "1 s"), (75.2, "75.2 s")]
 )
 def test_durations_are_short(seconds, text):
-    assert in_words(seconds) == text
+    assert duration(seconds) == text
 
 
 def test_a_bar_is_shown_only_after_a_second_and_only_if_wished(iris, monkeypatch, capsys):

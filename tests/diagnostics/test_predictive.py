@@ -1,5 +1,6 @@
 """The predictive check against brute force, and its p-values where the model is true."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import stats
@@ -14,6 +15,7 @@ from suffice.errors import (
     InvalidParameterError,
     UnknownLabelError,
 )
+from suffice.plots.style import COLOURS
 
 
 def two_classes(rng, sizes=(40, 60), d=2):
@@ -178,3 +180,14 @@ def test_a_sample_of_rows_keeps_the_names_of_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
     found = predictive_check(sf.LDA().fit(X, y), X, y, simulations=39, max_rows=20)
     assert found.feature_names == tuple(X.columns)
+
+
+def test_every_class_is_in_the_legend_by_its_own_name_and_colour():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.array(["_b", "$a$", "c"])[np.arange(60) % 3]
+    ax = predictive_check(sf.LDA().fit(X, y), X, y, simulations=39).plot()
+    texts = ax.get_legend().get_texts()
+    assert [text.get_text().strip() for text in texts] == ["$a$", "_b", "c"]
+    assert not any(text.get_parse_math() for text in texts)
+    assert [line.get_color() for line in ax.get_legend().get_lines()] == list(COLOURS[:3])
+    plt.close(ax.figure)

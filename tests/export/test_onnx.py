@@ -65,6 +65,22 @@ def test_labels_keep_their_kind_and_refused_rows_are_marked(labels, refused):
     assert all(x == refused or (x != x) for x in label[declined].tolist())
 
 
+@pytest.mark.parametrize("reject_label", [None, "unsure"])
+def test_false_and_zero_are_labels_and_not_refusals(reject_label):
+    X, codes = rows(2, 2, 2)
+    model = sf.LDA(reject_cost=0.3, reject_label=reject_label).fit(X, codes.astype(bool))
+    expected = ["" if x is None else str(x) for x in model.predict(X).tolist()]
+    assert run(model.to_onnx(), X)[0].tolist() == expected
+    assert {"False", "True"} < set(expected)
+
+
+def test_labels_that_onnx_has_no_number_for_are_refused():
+    X, codes = rows(2, 2, 2)
+    model = sf.LDA().fit(X, np.array([1, 2**64 - 1], np.uint64)[codes])
+    with pytest.raises(InvalidParameterError, match="no whole number as large as the label 1844"):
+        model.to_onnx()
+
+
 def test_a_file_is_written_and_names_classes_and_features(tmp_path):
     import pandas as pd
 

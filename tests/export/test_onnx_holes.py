@@ -90,6 +90,9 @@ def test_a_column_that_has_the_name_of_an_output_is_named():
     model = sf.LDA().fit(frame.rename(columns={NUMBERS[0]: "label"}), y)
     with pytest.raises(InvalidParameterError, match="'label' has the name of an output"):
         model.to_onnx()
+    nameless = sf.LDA().fit(frame.rename(columns={NUMBERS[0]: ""}), y)
+    with pytest.raises(InvalidParameterError, match="column '' has the name"):
+        nameless.to_onnx()
 
 
 def test_a_tree_of_categories_is_refused_by_name():

@@ -102,6 +102,72 @@ def test_truth_values_count_as_one_and_zero(database, filled):
     np.testing.assert_allclose(by_ibis["p_True"], model.predict_proba(X)[:, 1], atol=1e-10)
 
 
+def test_a_column_that_the_table_lacks_is_never_read_as_another_or_as_text(database, filled):
+    X, y = rows(11, 2, 2)
+    model = sf.LDA().fit(as_frame(X, ["x1", "x0"]).select("x1", "x0").to_pandas(), y)
+    filled(as_frame(X[:, :1], ["x1"]))
+    with pytest.raises(Exception, match="x0"):
+        run(database, model.to_sql("rows", database.name, keep=["id"]))
+
+
+@pytest.mark.parametrize("text", ["", "?", "nan", "1,5", "2024-01-01"])
+def test_text_that_is_no_number_is_not_observed_in_sqlite(sqlite, text):
+    X, y = rows(12, 2, 2)
+    model = sf.LDA().fit(X, y)
+    sqlite.con.execute("CREATE TABLE texts (id INTEGER, a TEXT, b TEXT)")
+    row = [0, text, " 1e0 "], [1, None, "1"], [2, str(2**53 + 1), "1"]
+    sqlite.con.executemany("INSERT INTO texts VALUES (?, ?, ?)", row)
+    answer = run(sqlite, model.to_sql("texts", "sqlite", columns=["a", "b"], keep=["id"]))
+    expected = model.predict_proba([[np.nan, 1.0], [np.nan, 1.0], [2.0**53, 1.0]])
+    np.testing.assert_allclose(answer.select("p_0", "p_1").to_numpy(), expected, atol=1e-9)
+
+
+def test_names_that_are_one_to_the_engine_are_refused():
+    X, y = rows(13, 2, 2)
+    twins = sf.LDA().fit(as_frame(X, ["a", "A"]).select("a", "A").to_pandas(), y)
+    labels = sf.LDA().fit(X, np.array(["Yes", "yes"])[y])
+    for dialect in ("duckdb", "sqlite"):
+        with pytest.raises(InvalidParameterError, match="'a' and 'A' of the table are one name"):
+            twins.to_sql("rows", dialect)
+        with pytest.raises(InvalidParameterError, match="'p_Yes' and 'p_yes' of the answer"):
+            labels.to_sql("rows", dialect, columns=["a", "b"])
+    assert twins.to_sql("rows", "postgres")
+    assert labels.to_sql("rows", "postgres", columns=["a", "b"])
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+@pytest.mark.parametrize("kind", [np.int64, np.float64, bool])
+def test_numbers_beside_a_reject_label_of_text_are_written_as_text(database, filled, kind):
+    X, y = rows(14, 2, 2)
+    model = sf.LDA(reject_cost=0.3, reject_label="unsure").fit(X, y.astype(kind))
+    filled(as_frame(X, ["a", "b"]))
+    query = to_sql(model, "rows", database.name, columns=["a", "b"], keep=["id"])
+    expected = [str(label) for label in model.predict(X).tolist()]
+    assert run(database, query)["label"].to_list() == expected
+    assert "unsure" in expected
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_numbers_that_are_categories_are_known_however_the_engine_spells_them(database, filled):
+    rng = np.random.default_rng(16)
+    levels = np.array([1e20, 1e15, 1e-7, -2.5, 3.0, 0.1 + 0.2, 12345678901234567.0])
+    codes, x = rng.integers(0, len(levels), 200), rng.normal(size=200)
+    frame = pl.DataFrame({"id": np.arange(200), "x": x, "level": levels[codes]})
+    X = frame.select("x", "level")
+    model = sf.LDA(categorical=["level"]).fit(X, (codes + (x > 0)) % 3)
+    filled(frame)
+    answer = run(database, model.to_sql("rows", database.name, keep=["id"]))
+    posterior = answer.select("p_0", "p_1", "p_2").to_numpy()
+    np.testing.assert_allclose(posterior, model.predict_proba(X), rtol=0, atol=1e-10)
+
+
+def test_labels_that_sqlite_would_round_are_refused():
+    X, y = rows(15, 2, 2)
+    model = sf.LDA().fit(X, np.array([1, 2**64 - 1], np.uint64)[y])
+    with pytest.raises(InvalidParameterError, match="SQLite has no whole number as large as"):
+        model.to_sql("rows", "sqlite", columns=["a", "b"])
+
+
 def test_a_column_name_that_postgres_cuts_still_works(postgres):
     X, y = rows(8, 2, 1)
     long = "ü" * 60

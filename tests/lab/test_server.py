@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice import datasets
+from suffice.errors import InvalidInputError
 from suffice.lab import server
 from suffice.lab.server import LabTable
 
@@ -204,3 +205,18 @@ def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(sf.errors.InvalidParameterError, match=r"suffice\[lab\]"):
         server.serve(server.Lab(), print)
+
+
+def test_classes_that_nobody_painted_need_no_rows_and_others_need_two():
+    lab, points = server.Lab(), [[0.0, 1.0], [1.0, 0.5], [3.0, 3.0], [4.0, 2.5], [0.5, 0.0]]
+    found = lab._errors(points, [0, 0, 3, 3, 0])
+    assert "LDA" in [row[0] for row in found["models"]]
+    with pytest.raises(InvalidInputError, match="a class has one row only"):
+        lab._errors(points, [0, 0, 3, 0, 0])
+
+
+def test_classes_of_one_mean_have_no_discriminant_to_be_drawn_over():
+    x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    table = LabTable(x, np.array([0, 0, 1, 1]), ["a", "b"], ["x", "y"], [])
+    with pytest.raises(InvalidInputError, match="no discriminant tells them apart"):
+        table.shown("discriminant")

@@ -48,6 +48,30 @@ def test_weighted_densities_have_the_prior_as_their_area_and_add_up(flowers, qda
     assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1 / 3, abs=0.01)
 
 
+def test_shares_and_temperatures_that_are_none_are_refused(flowers, qda):
+    X, y = flowers
+    for shares in ([2.0], [0.5, 1.0], [0.0]):
+        with pytest.raises(InvalidParameterError, match="expected shares of a class, between 0"):
+            density_contours(qda, X, y, coverage=shares)
+        with pytest.raises(InvalidParameterError, match="expected shares of a class, between 0"):
+            decision_regions(qda, X, y, features=(0, 1), coverage=shares, resolution=9)
+    with pytest.raises(InvalidParameterError, match="coverage is empty"):
+        density_contours(qda, X, y, coverage=())
+    for temperatures in ((), (1.0, 0.0), (-1.0,)):
+        with pytest.raises(InvalidParameterError, match="expected positive numbers"):
+            effect_of_temperature(qda, X, feature=0, temperatures=temperatures)
+    for resolution in (0, -3, 1, 9.5, "fine"):
+        with pytest.raises(InvalidParameterError, match="a whole number of at least 2"):
+            decision_regions(qda, X, y, resolution=resolution)
+
+
+def test_where_other_features_are_held_goes_with_the_features_that_are_drawn(flowers, qda):
+    X, y = flowers
+    for figure in (posterior_line, posterior_surface, decision_regions):
+        with pytest.raises(InvalidParameterError, match="name the features to draw over, too"):
+            figure(qda, X, y, at=X[0])
+
+
 def test_histograms_behind_have_the_same_area(flowers, qda):
     ax = class_densities(qda, *flowers, feature=2)
     assert len(ax.containers) == 3

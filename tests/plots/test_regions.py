@@ -1,6 +1,7 @@
 """Decision regions: what is drawn is what the classifier says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from sklearn.neighbors import KNeighborsClassifier
@@ -8,6 +9,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
+from suffice import plots
 from suffice.errors import (
     FeatureMismatchError,
     InvalidInputError,
@@ -312,3 +314,32 @@ def test_steps_of_what_made_none_are_refused(flowers):
     X, y = flowers[0][:100, :2], flowers[1][:100]
     with pytest.raises(InvalidInputError, match="record='mistakes'"):
         perceptron_steps(sf.Perceptron(variant="pocket").fit(X, y), X, y)
+
+
+def test_columns_in_another_order_are_refused_and_never_swapped(flowers):
+    X, y = flowers
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    fitted = sf.LDA().fit(frame, y)
+    with pytest.raises(FeatureMismatchError, match=r"'b', 'a', but .* fitted on 'a', 'b': give"):
+        decision_regions(fitted, frame[["b", "a"]], y)
+    assert decision_regions(fitted, frame, y, resolution=9).get_xlabel() == "a"
+
+
+def test_rows_that_cannot_be_drawn_are_told_by_their_place(flowers):
+    X, y = flowers
+    gap = X.copy()
+    gap[3, 1] = np.nan
+    fitted = sf.LDA().fit(gap, y)
+    told = "Input X contains NaN: row 3, column 1; drop or impute such rows first"
+    for figure in (decision_regions, plots.posterior_line, plots.real_against_synthetic):
+        with pytest.raises(InvalidInputError, match=told):
+            figure(fitted, gap, y)
+        with pytest.raises(InvalidInputError, match="X has no rows: there is nothing to draw"):
+            figure(fitted, gap[:0], y[:0])
+    for figure in (plots.pairs, plots.effect_of_neighbours):
+        with pytest.raises(InvalidInputError, match=told):
+            figure(gap, y)
+    with pytest.raises(InvalidInputError, match="column 'k' is not numeric"):
+        plots.pairs(pd.DataFrame({"x": X[:, 0], "k": y}), y)
+    with pytest.raises(InvalidParameterError, match="expected 2 to 50, the rows of the largest"):
+        plots.effect_of_neighbours(X, y, folds=51)

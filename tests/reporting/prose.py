@@ -29,7 +29,7 @@ from suffice.reporting.trust import (
 )
 from suffice.reporting.usage import MADE_WITH
 from suffice.sources.predict import OUTLIER_RATE
-from suffice.text.numbers import count, loss, number, p_statement, percent, points
+from suffice.text.numbers import count, difference_in_points, loss, number, p_statement, percent
 
 UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
 UNREAD = ("script", "style", "svg", "pre", "code", "data", "select", "title")  # or numbers alone
@@ -225,7 +225,7 @@ def _model(report):
     size = j.explained.model_.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
     for i in j.importance[:1]:
-        unit, said = (" points", points) if i.loss == "error" else ("", loss)
+        unit, said = (" points", difference_in_points) if i.loss == "error" else ("", loss)
         what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
         rise = said(i.mean).lstrip("+") + unit
         yield f"shuffling {i.feature} raises the {what} by {rise}."
@@ -356,9 +356,12 @@ def _of_classes(rows, names, data):
 def _of_models(j):
     """Yield differences of models, importances of columns, and errors by the number of rows."""
     for d in j.comparison.differences():
-        yield f"{d.model}: {points(d.mean)} ({points(d.low)} to {points(d.high)})"
+        mean, low, high = map(difference_in_points, (d.mean, d.low, d.high))
+        yield f"{d.model}: {mean} ({low} to {high})"
     for i in j.importance:
-        mean, low, high = map(points if i.loss == "error" else loss, (i.mean, i.low, i.high))
+        mean, low, high = map(
+            difference_in_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
+        )
         yield f"{i.feature}: {mean} ({low} to {high})"
     if j.growth is not None:
         later = [(f.n_rows, f.error) for f in j.growth.forecast]

@@ -8,7 +8,7 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.reporting.blocks import Checks, Code, DataTable, Equation, Matrix, Plot
+from suffice.reporting.blocks import Axis, Checks, Code, DataTable, Equation, Matrix, Plot
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
@@ -327,3 +327,36 @@ def test_a_report_shows_its_answer_a_figure_and_where_the_page_is(iris_report, t
     assert "<svg" in iris_report._repr_html_()
     iris_report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").as_uri() in iris_report._repr_html_()
+
+
+def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_count_rows(iris):
+    X, y = iris
+    weights = np.where(y == "virginica", 2.5, 0.5)
+    page = sf.report(X, y, sample_weight=weights, models=["LDA"], cv=5, fast=True)
+    held_out = page.judgement.held_out
+    missed = (held_out.truth == 1) & held_out.wrong
+    text = section(page, "errors").blocks[0].text
+    assert f"It misclassified {held_out.wrong.sum()} of 150 rows" in text
+    assert f"class versicolor was predicted as virginica ({missed.sum()} of 50)" in text
+    assert table(page, "By class").columns[1] == "weight of rows"
+    assert [row[1] for row in table(page, "By class").rows] == [25.0, 25.0, 125.0]
+    matrix, *_ = blocks(page, Matrix, "errors")
+    assert matrix.note == "Numbers are weights of rows."
+    fitting = blocks(page, Code, "use")[-1].text
+    assert ".fit(X, y, sample_weight=weights)" in fitting
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.0, 0.0, ["0"]),
+        (0.0, 7.3, ["0", "2", "4", "6"]),
+        (18_000.0, 18_020.0, ["18,000", "18,005", "18,010", "18,015", "18,020"]),
+        (1e9, 1e9 + 2, ["1000000000", "1000000000.5", "1000000001", "1000000001.5", "1000000002"]),
+        (109.0, 109.1, ["109", "109.02", "109.04", "109.06", "109.08", "109.1"]),
+        (1e-20, 5e-20, ["1e-20", "2e-20", "3e-20", "4e-20", "5e-20"]),
+        (-2e15, 4e15, ["−2e+15", "−1e+15", "0", "1e+15", "2e+15", "3e+15", "4e+15"]),
+    ],
+)
+def test_ticks_tell_places_apart_in_any_unit_and_far_from_zero(low, high, texts):
+    assert [text for _, text in Axis("x", low, high).ticks] == texts

@@ -12,8 +12,8 @@ from suffice.reporting.blocks import Check, Checks, DataTable, Equation
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import misclassified
-from suffice.reporting.trust import in_words as trust_in_words
-from suffice.reporting.why import _chosen, in_words
+from suffice.reporting.trust import checks_in_words
+from suffice.reporting.why import _chosen, model_in_words
 from suffice.text.numbers import p_statement
 
 
@@ -30,7 +30,7 @@ def rows(iris):
 
 def test_with_all_pooled_the_covariance_is_common_and_boundaries_are_linear(rows):
     pooled = sf.GaussianClassifier(pooling=1.0)
-    said = in_words(judged(*rows, estimator=pooled, models=["NB"]))
+    said = model_in_words(judged(*rows, estimator=pooled, models=["NB"]))
     assert "one covariance shared by all classes; boundaries are linear" in said
     fitted = pooled.fit(*rows)
     np.testing.assert_allclose(
@@ -50,7 +50,9 @@ def test_a_row_without_a_decision_is_said_to_have_none(rows):
 
 
 def test_shrunk_to_the_diagonal_features_are_called_independent(rows):
-    said = in_words(judged(*rows, estimator=sf.GaussianClassifier(shrinkage=1.0), models=["NB"]))
+    said = model_in_words(
+        judged(*rows, estimator=sf.GaussianClassifier(shrinkage=1.0), models=["NB"])
+    )
     assert "features independent within a class" in said
     # what is free are priors, means and variances, as of naive Bayes: 2 + 12 + 12
     assert "26 free parameters" in said
@@ -138,8 +140,8 @@ def test_a_transformed_model_is_checked_in_the_features_it_sees(rows):
 
 def test_of_few_rows_the_power_of_tests_is_said_to_be_low():
     good = (Check("?", "yes", "", "good"),)
-    assert "with 20 rows their power is low" in trust_in_words(good, 20)
-    assert "power" not in trust_in_words(good, 500)
+    assert "with 20 rows their power is low" in checks_in_words(good, 20)
+    assert "power" not in checks_in_words(good, 500)
 
 
 def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():

@@ -10,7 +10,7 @@ from scipy import sparse
 import suffice as sf
 from suffice.errors import InvalidInputError, UnknownLabelError
 from suffice.table import Table
-from suffice.table.labels import code_of, codes_of, label_written
+from suffice.table.labels import code_of, codes_of, encode, has_label, label_written
 from suffice.table.matrix import is_complete, taken
 
 
@@ -97,7 +97,24 @@ def test_whole_numbers_of_pandas_keep_their_digits():
     assert model.classes_.tolist() == [large, large + 1]
 
 
-def test_missing_labels_of_pandas_are_told_by_row():
-    y = pd.Series(["a", "b", pd.NA, "b"], dtype="string")
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [2**63 + 1, 2**63 + 3, -1],  # NumPy makes floats of these, of which two are one
+        [2**53, 2**53 + 1, 1.0],
+        np.array([2**53, 2**53 + 1, 1.0], object),
+    ],
+)
+def test_labels_that_floats_cannot_tell_apart_are_refused(labels):
+    with pytest.raises(InvalidInputError, match="not all labels beyond 2⁵³ differ; convert"):
+        encode(labels)
+
+
+@pytest.mark.parametrize("dtype", ["string", "boolean", object])
+def test_a_label_that_pandas_calls_missing_is_named_by_its_row(dtype):
+    labels = pd.Series(
+        [True, False, pd.NA] if dtype == "boolean" else ["a", "b", pd.NA], dtype=dtype
+    )
+    assert has_label(labels).tolist() == [True, True, False]
     with pytest.raises(InvalidInputError, match="row 2 has no label"):
-        Table.of(np.eye(4), y)
+        encode(labels)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suffice.text.lists import listed, plural, printable, quoted, shortened
-from suffice.text.numbers import number, p_statement, percent, percent_label, seconds
+from suffice.text.numbers import duration, number, p_statement, percent, percent_label
 from suffice.text.tables import html_table, jsonable, text_lines
 
 
@@ -17,16 +17,18 @@ from suffice.text.tables import html_table, jsonable, text_lines
         (number, np.nan, "–"),
         (percent, 0.0202, "2.0\N{NO-BREAK SPACE}%"),
         (percent, 1.0, "100\N{NO-BREAK SPACE}%"),
+        (percent, 0.99996, "> 99.99\N{NO-BREAK SPACE}%"),
+        (percent, 0.9996, "99.96\N{NO-BREAK SPACE}%"),
         (percent, 0.00004, "0.004\N{NO-BREAK SPACE}%"),
         (percent_label, 0.5, "50 %"),
         (percent_label, 0.025, "2.5 %"),
         (p_statement, 0.0213, "p = 0.021"),
         (p_statement, 1e-9, "p < 0.0001"),
-        (seconds, 2e-5, "20 µs"),
-        (seconds, 0.00099962, "1 ms"),
-        (seconds, 0.0123, "12.3 ms"),
-        (seconds, 0.9999, "1 s"),
-        (seconds, 75.2, "75.2 s"),
+        (duration, 2e-5, "20 µs"),
+        (duration, 0.00099962, "1 ms"),
+        (duration, 0.0123, "12.3 ms"),
+        (duration, 0.9999, "1 s"),
+        (duration, 75.2, "75.2 s"),
     ],
 )
 def test_numbers_are_written_as_people_read_them(written, value, words):

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
+UNREAD = _SIGNALLED + 13  # SIGPIPE, which Python does not hear: nobody reads on
 _GARBAGE = 100_000  # new objects before Python looks for cycles: imports alone make more than that
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not everywhere
 _HEARD = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
@@ -23,6 +24,9 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as whoever started the program said
             signal.signal(number, _end)
     gc.set_threshold(_GARBAGE)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: no file that is opened later must take its place
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         from suffice.cli.group import suffice
 

@@ -18,7 +18,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from suffice.cli import cleaning_up
+from suffice.cli import UNREAD, cleaning_up
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
@@ -211,7 +211,7 @@ class Command(click.Command):
             ctx.exit(getattr(stopped, "exit_code", 130))
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise
+                ctx.exit(UNREAD)
             if debug:
                 traceback.print_exc(file=sys.stderr)
             ctx.obj.error(_in_options(without_passwords(told(error)), ctx.command))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
@@ -109,7 +110,14 @@ class Data:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:
             return self.total
-        return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
+        if not self.is_ours:
+            return self.moments(terminal, **options)
+        said = {*self.columns, *self.reading} - {"target"}
+        if said:
+            told = f"{self.name} holds sums, whose columns and weights are settled"
+            msg = f"{told}: leave out what is said of {quoted(sorted(said))}, or give the data file"
+            raise InvalidInputError(msg)
+        return load_moments(Path(self.name))
 
     def rows(self, groups: str | None = None, **taken: bool) -> Chunk:
         """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""

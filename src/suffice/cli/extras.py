@@ -48,6 +48,10 @@ def lab(
     from suffice.lab import page
 
     if save is not None:
+        if data or target:
+            raise click.UsageError(
+                "a page that is saved shows no table: leave DATA and --target out"
+            )
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")

@@ -54,6 +54,7 @@ Exit codes:
   1    the data or a file cannot be used; one line on standard error says why
   2    the command itself is written wrongly
   130  interrupted, 143 told to stop, 129 hung up; an output file is as it was before
+  141  whoever read standard output stopped reading
 """
 
 

@@ -228,6 +228,9 @@ def export(
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")
+    of_sql = [name for name in ("table", "dialect", "keep") if _was_typed(name)]
+    if of_sql and kind != "sql":
+        raise click.UsageError(f"--{of_sql[0]} is of SQL: leave it out, or say --to sql")
     fitted = load_model(model)
     if kind == "onnx":
         data: bytes = fitted.to_onnx().SerializeToString()
@@ -243,3 +246,8 @@ def export(
         terminal.result({kind: data.decode().strip()})
     else:
         sys.stdout.buffer.write(data)
+
+
+def _was_typed(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not click.core.ParameterSource.DEFAULT

@@ -112,5 +112,6 @@ def forget(
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
     known = {"schema": total.schema} if total.schema else {"features": total.feature_names}
-    data = Data(part, {"target": target, **known})
+    data = Data(part)
+    data = data if data.is_ours else Data(part, {"target": target, **known})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

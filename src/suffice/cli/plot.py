@@ -62,7 +62,8 @@ def plot(
     from suffice.plots.style import DARK
 
     draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
-    known = inspect.signature(draw).parameters
+    parameters = inspect.signature(draw).parameters.items()
+    known = {name: each for name, each in parameters if name not in ("ax", "theme")}
     of = next(iter(known))
     for name in set(said) - set(known):
         raise InvalidParameterError(f"{kind} has no parameter {name!r}: it has {', '.join(known)}")

@@ -451,7 +451,8 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
         changed._classifier = self.classifier_.with_priors(known)
-        if self.recipe().n_components is not None:  # of coordinates, which depend on the priors
+        # coordinates depend on the priors, and not all classes need have a density
+        if self.recipe().n_components is not None or not self.moments_.weights.all():
             changed._classifier = changed._estimate(changed.recipe())
         for name in ("_conformity", "prior_shift_"):  # of other posteriors
             changed.__dict__.pop(name, None)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.estimation.mixture_em import MixtureRecipe
+from suffice.estimation.priors import among
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive, whole_number
@@ -99,7 +100,8 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         with at_most(self.n_jobs):
             model, runs = how.fit(table, _counts(settings, how, table), settings["random_state"])
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
-        pi = priors.of(table.classes, table.class_weights)
+        weights = table.class_weights
+        pi = among(weights > 0, priors.of(table.classes, weights))
         return self._set(table.classes, model.with_priors(pi))
 
     def _set(self, classes: Labels, model: Any) -> Self:

@@ -57,9 +57,9 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     used = np.where(np.isnan(rows), 0.0, rows) if integrate else rows
     refused = (0.0 * used).sum(1, keepdims=True)
     if isinstance(model, AveragedModel):
-        scores = numbers = averaged(model, rows, integrate=integrate) + refused
+        scores = numbers = averaged_posterior(model, rows, integrate=integrate) + refused
     else:
-        scores = numbers = scored(model, rows, integrate=integrate) + refused
+        scores = numbers = class_scores(model, rows, integrate=integrate) + refused
         if classifier.has_posterior:
             numbers = _posterior(scores, classifier.temperature)
     name = "probabilities" if classifier.has_posterior else "scores"
@@ -70,12 +70,10 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     else:
         labels = decision.actions
         code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
-    dtype, empty = _EMPTY[kind]
-    values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
     code = graph.node("Where", unscored, np.array(len(labels)), code)
-    graph.node("Gather", np.array([*values, empty], dtype), code, axis=0, output="label")
+    kind, known_labels = _typed(labels)
+    graph.node("Gather", known_labels, code, axis=0, output="label")
     answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
     columns = classifier.columns or (f"x{j}" for j in range(classifier.n_features))
     known = {"classes": classifier.classes.tolist(), "features": list(columns)}
@@ -83,14 +81,27 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
 
 
+def _typed(labels: Any) -> tuple[str, Any]:
+    """Return the type of labels in a graph, and the labels with that of no label behind them."""
+    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
+    dtype, empty = _EMPTY[kind]
+    values = ["" if label is None else label for label in labels.tolist()]
+    if kind == "INT64" and labels.max() > np.iinfo(np.int64).max:
+        msg = (
+            f"ONNX has no whole number as large as the label {labels.max()}: fit the model to text"
+        )
+        raise InvalidParameterError(msg)
+    return kind, np.array([*values, empty], dtype)
+
+
 def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Any]:
     """Return the declarations of the inputs, and rows as the model reads them, (n, d)."""
     encoding = classifier.encoding
     if encoding is None:
         return [graph.value("X", "DOUBLE", ["n", classifier.n_features])], Deferred(graph, "X")
-    clash = {"label", "probabilities"} & set(classifier.columns)
+    clash = {"", "label", "probabilities"} & set(classifier.columns)
     if clash:
-        msg = f"column {min(clash)!r} has the name of an output of the graph: rename it"
+        msg = f"column {min(clash)!r} has the name of an output of the graph, or none: rename it"
         raise InvalidParameterError(msg)
     schema = encoding.schema
     kinds = {c.name: "DOUBLE" if c.kind == "number" else "STRING" for c in schema.columns}
@@ -127,7 +138,7 @@ def _holes(rows: Any) -> tuple[Any, Any]:
     return at, missing[at]
 
 
-def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
+def class_scores(model: Any, rows: Any, *, integrate: bool) -> Any:
     """Return the scores of a model, (n, K); where rows have NaN, those of what was observed."""
     formula: Formula = model.formula
     d, parts = len(formula.scorer.origin), formula.scorer.parts
@@ -236,7 +247,7 @@ def _levels(formula: Formula, rows: Any) -> Any:
     return seen @ np.stack([term[:, 0] for term in levels]) + known @ more
 
 
-def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
+def averaged_posterior(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
     """Return the average of the posteriors of its members, (n, K)."""
     seen = filled = rows[:, model.features]
     if integrate and not all(share.integrates for share in model.shares):
@@ -251,7 +262,7 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
         if isinstance(inner, TemperedModel):
             posterior = _tempered(inner, x)
         else:
-            posterior = _posterior(scored(inner, x, integrate=own), inner.temperature)
+            posterior = _posterior(class_scores(inner, x, integrate=own), inner.temperature)
         if integrate and not own:
             nothing = _all_missing(seen, len(model.features))
             posterior = np.where(nothing, model.frequencies, posterior)
@@ -264,7 +275,7 @@ def _tempered(model: TemperedModel, x: Any) -> Any:
     if isinstance(inner, Trees):
         p = _leaves(inner, x)
     else:
-        p = _posterior(scored(inner, x, integrate=False), 1.0)
+        p = _posterior(class_scores(inner, x, integrate=False), 1.0)
     scores = np.log((1 - model.doubt) * p + model.doubt / inner.n_classes)
     return _posterior(scores, model.temperature)
 
@@ -324,7 +335,7 @@ def _nearness(view: views.KernelFeatures, z: Any) -> Any:
 def _imputed(model: Any, rows: Any) -> Any:
     """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
     formula, (at, missing), found = model.formula, _holes(rows), marginals(model.formula)
-    posterior = _posterior(scored(model, rows, integrate=True), model.temperature)
+    posterior = _posterior(class_scores(model, rows, integrate=True), model.temperature)
     x, own = np.where(np.isnan(rows), 0.0, _measured(formula, rows))[at], rows[at]
     # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
     each = _by_class([_solved(part, missing, x)[1] for part in found], found, axis=2)

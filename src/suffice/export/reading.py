@@ -16,6 +16,7 @@ from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
 
 Stage = dict[str, str]  # column → expression over the columns of the stage before
+ROWS = "suffice_rows"  # what a query calls the table that it reads
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 _FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail
@@ -26,7 +27,7 @@ _LOWEST = -1e300  # a logarithm so low that no class with it wins
 _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
-def number(value: float) -> str:
+def double(value: float) -> str:
     """Return a literal that every engine reads as this very double, not as a decimal."""
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
@@ -41,6 +42,12 @@ def name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def column_of_rows(column: str) -> str:
+    """Return a column of the table; by its name alone a missing one would be read as something."""
+    # SQLite would take it for text, DuckDB for another column of the same stage
+    return f"{ROWS}.{name(column)}"
+
+
 def literal(label: Any) -> str:
     """Return a label as text, number, truth value or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
@@ -50,14 +57,14 @@ def literal(label: Any) -> str:
     if isinstance(label, int):
         return str(label)
     if isinstance(label, float):
-        return number(label)
+        return double(label)
     if "\0" in str(label):
         msg = f"the label {label!r} holds a NUL character, which no database takes"
         raise InvalidParameterError(msg)
     return "'" + str(label).replace("'", "''") + "'"
 
 
-def total(terms: Sequence[str]) -> str:
+def added(terms: Sequence[str]) -> str:
     """Return a sum as a balanced tree: engines and parsers limit how deep a formula may nest."""
     return tree(terms, lambda left, right: f"({left} + {right})")
 
@@ -83,6 +90,8 @@ class Dialect:
     fence: str = ""  # what keeps the planner from merging a stage into the next
     materialized: str = "NOT MATERIALIZED"
     has_nan: bool = True
+    folds_case: bool = True  # whether a and A are one name
+    largest_whole: float = math.inf  # number that is no float
 
     def largest(self, terms: Sequence[str]) -> str:
         return tree(terms, lambda a, b: f"{self.greatest}({a}, {b})")
@@ -90,16 +99,19 @@ class Dialect:
     def smallest(self, terms: Sequence[str]) -> str:
         return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
 
-    def double_number(self, value: float) -> str:
+    def as_double(self, value: float) -> str:
         """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
-        return f"CAST({number(value)} AS {self.double})"
+        return f"CAST({double(value)} AS {self.double})"
 
     def number_of(self, column: str, *, truth: bool) -> str:
         """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
         if truth:
             return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
         x = f"CAST({column} AS {self.double})"
-        return f"NULLIF({x}, CAST('NaN' AS {self.double}))" if self.has_nan else x
+        if self.has_nan:
+            return f"NULLIF({x}, CAST('NaN' AS {self.double}))"
+        # SQLite casts any text to a number; beside a number it compares text that is none as larger
+        return f"CASE WHEN {column} <= CAST(9e999 AS {self.double}) THEN {x} END"
 
     def exponential(self, expression: str) -> str:
         """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
@@ -114,6 +126,26 @@ class Dialect:
                     f"which {self.title} would cut off: shorten that class's label"
                 )
 
+    def refuse_twins(self, names: Collection[str], what: str) -> None:
+        """Raise if names differ by case only, and the engine would read one for the other."""
+        seen = dict[bytes, str]()
+        for name in names if self.folds_case else ():
+            twin = seen.setdefault(name.encode().lower(), name)
+            if twin != name:
+                raise InvalidParameterError(
+                    f"the columns {twin!r} and {name!r} of the {what} are one name to {self.title}:"
+                    " rename one of them, or use to_onnx()"
+                )
+
+    def refuse_large(self, labels: Collection[Any]) -> None:
+        """Raise if the engine would round a label."""
+        for label in labels:
+            if isinstance(label, int) and label > self.largest_whole:
+                raise InvalidParameterError(
+                    f"{self.title} has no whole number as large as the label {label}: fit the model"
+                    " to labels that are text"
+                )
+
     def refuse_wide(self, n_columns: int) -> None:
         """Raise if a stage has more columns than the engine takes."""
         if n_columns > self.most_columns:
@@ -126,10 +158,24 @@ class Dialect:
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
     "postgres": Dialect(
-        "PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", 1664, 63, "OFFSET 0"
+        "PostgreSQL",
+        "DOUBLE PRECISION",
+        "GREATEST",
+        "LEAST",
+        1664,
+        63,
+        "OFFSET 0",
+        folds_case=False,
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "MAX", "MIN", 2000, materialized="MATERIALIZED", has_nan=False
+        "SQLite",
+        "REAL",
+        "MAX",
+        "MIN",
+        2000,
+        materialized="MATERIALIZED",
+        has_nan=False,
+        largest_whole=np.iinfo(np.int64).max,
     ),
 }
 
@@ -148,8 +194,8 @@ def _side(exponent: float, knee: float, u: str) -> str:
         return curve
     b = math.log1p(knee)
     top = math.expm1(exponent * b) / exponent
-    line = f"{number(top)} + {number(math.exp((exponent - 1) * b))} * ({u} - {number(knee)})"
-    return f"CASE WHEN {u} <= {number(knee)} THEN {curve} ELSE {line} END"
+    line = f"{double(top)} + {double(math.exp((exponent - 1) * b))} * ({u} - {double(knee)})"
+    return f"CASE WHEN {u} <= {double(knee)} THEN {curve} ELSE {line} END"
 
 
 def _curve(e: float, log: str) -> str:
@@ -157,17 +203,17 @@ def _curve(e: float, log: str) -> str:
         return log
     if abs(e) < _NEARLY_ZERO:
         # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
-        inner = f"(1e0 + {number(e / 3)} * {log})"
-        return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
-    return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
+        inner = f"(1e0 + {double(e / 3)} * {log})"
+        return f"{log} * (1e0 + {double(e / 2)} * {log} * {inner})"
+    return f"(EXP({double(e)} * {log}) - 1e0) / {double(e)}"
 
 
-def transformed(power: PowerTransform, j: int, x: str) -> str:
+def power_transformed(power: PowerTransform, j: int, x: str) -> str:
     """Return feature j of transformed rows, from its value ``x``."""
     exponent, centre, scale = (float(a[j]) for a in (power.exponents, power.centre, power.scale))
     if exponent == 1:
         return x
-    c, s = number(centre), number(scale)
+    c, s = double(centre), double(scale)
     up = _side(exponent, (float(power.high[j]) - centre) / scale, f"(({x} - {c}) / {s})")
     down = _side(2 - exponent, (centre - float(power.low[j])) / scale, f"(({c} - {x}) / {s})")
     # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
@@ -199,9 +245,11 @@ class ColumnReading:
         """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""
         used = (c.name for c in self.encoding.schema.columns if c.kind != "left out")
         place, schema = dict(zip(used, columns, strict=True)), self.encoding.schema
-        read = {f"v{i}": _code(c, name(place[c.name])) for i, c in enumerate(schema.categories)}
-        for j, column in enumerate(place[c.name] for c in schema.numbers):
-            read[f"x{j}"] = self.dialect.number_of(name(column), truth=column in booleans)
+        cells = {given: column_of_rows(column) for given, column in place.items()}
+        read = {f"v{i}": _code(c, cells[c.name]) for i, c in enumerate(schema.categories)}
+        for j, c in enumerate(schema.numbers):
+            truth = place[c.name] in booleans
+            read[f"x{j}"] = self.dialect.number_of(cells[c.name], truth=truth)
         return read
 
     @cached_property
@@ -227,7 +275,7 @@ class ColumnReading:
     @cached_property
     def n_holes(self) -> str:
         flags = [flag for flag in dict.fromkeys(self.flags) if flag]
-        return total([f"{self.flags.count(flag)} * {flag}" for flag in flags])
+        return added([f"{self.flags.count(flag)} * {flag}" for flag in flags])
 
     @cached_property
     def scale(self) -> Floats:
@@ -251,19 +299,19 @@ class ColumnReading:
     def _value(self, j: int, feature: Feature) -> str:
         empty = "0e0" if self.flags[j] else "NULL"
         if feature.on:
-            on, off = self.dialect.double_number(self._at(j, 1.0)), number(self._at(j, 0.0))
+            on, off = self.dialect.as_double(self._at(j, 1.0)), double(self._at(j, 0.0))
             known = f"WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty}"
             return f"CASE {known} ELSE {off} END"
-        empty = empty if feature.fill is None else number(self._at(j, feature.fill))
-        low, high = (number(bound) for bound in self._bounds(j))
+        empty = empty if feature.fill is None else double(self._at(j, feature.fill))
+        low, high = (double(bound) for bound in self._bounds(j))
         power = self.formula.power
-        moved = f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
-        value = f"({moved} - {number(self.formula.scorer.origin[j])})"
-        unit = "" if self.scale[j] == 1 else f" / {number(self.scale[j])}"
+        moved = f"x{j}" if power is None else f"({power_transformed(power, j, f'x{j}')})"
+        value = f"({moved} - {double(self.formula.scorer.origin[j])})"
+        unit = "" if self.scale[j] == 1 else f" / {double(self.scale[j])}"
         cases = [f"WHEN {feature.empty} THEN {empty}"]
         if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
-            near = number(_NEAR * self.scale[j])
-            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {number(self._at(j, 0.0))}")
+            near = double(_NEAR * self.scale[j])
+            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {double(self._at(j, 0.0))}")
         cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
         return f"CASE {' '.join(cases)} END"
 
@@ -287,7 +335,7 @@ class ColumnReading:
     def _levels(self, k: int) -> str:
         """Return Σ log p(level | k) over categories; an unknown level adds nothing."""
         schema, terms = self.encoding.schema, list[str]()
-        logs = [[number(max(p, _LOWEST)) for p in term[k]] for term in self.formula.levels]
+        logs = [[double(max(p, _LOWEST)) for p in term[k]] for term in self.formula.levels]
         for j, (full, empty) in zip(schema.filled, logs, strict=False):
             terms.append(f"CASE WHEN x{j} IS NULL THEN {empty} ELSE {full} END")
         pairs = zip(self.encoding.reference, logs[len(schema.filled) :], strict=True)
@@ -296,7 +344,7 @@ class ColumnReading:
             own.insert(reference, own.pop(0))
             cases = " ".join(f"WHEN {at} THEN {p}" for at, p in enumerate(own))
             terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
-        return total(terms)
+        return added(terms)
 
 
 def _code(category: Category, column: str) -> str:
@@ -309,8 +357,21 @@ def _code(category: Category, column: str) -> str:
 
 
 def _spellings(category: Category, level: str) -> str:
-    """Return how databases spell a level: truth values and whole numbers in several ways."""
+    """Return how databases spell a level: truth values and numbers in several ways."""
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return ", ".join(map(literal, [level, *_TRUTH[level]]))
-    whole = level.lstrip("-").isdecimal() and f"{level}.0" not in category.levels
-    return ", ".join(map(literal, [level, f"{level}.0"] if whole else [level]))
+    ways = dict.fromkeys([level, *_numbers_spelt(level)])
+    return ", ".join(literal(way) for way in ways if way == level or way not in category.levels)
+
+
+def _numbers_spelt(level: str) -> tuple[str, ...]:
+    """Return the double that a level is the text of as DuckDB, PostgreSQL and SQLite cast it."""
+    try:
+        value = float(level)
+    except ValueError:
+        return ()
+    if not math.isfinite(value) or level not in (repr(value), f"{value:.0f}"):
+        return ()
+    digits, mark, power = f"{value:.15g}".partition("e")
+    of_sqlite = f"{digits if '.' in digits else f'{digits}.0'}{mark}{power}"
+    return repr(value), np.format_float_scientific(value, trim="-", exp_digits=2), of_sqlite

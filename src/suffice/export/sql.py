@@ -9,7 +9,17 @@ from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export import reading as engines
 from suffice.export.marginal import own_members
-from suffice.export.reading import ColumnReading, Dialect, Stage, name, number, total, tree
+from suffice.export.reading import (
+    ROWS,
+    ColumnReading,
+    Dialect,
+    Stage,
+    added,
+    column_of_rows,
+    double,
+    name,
+    tree,
+)
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -63,7 +73,10 @@ def to_sql(
         msg = f"the table {'.'.join(names)!r} has an empty name: write schema.table, or table"
         raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
-    kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
+    words.refuse_twins([*inputs, *keep], "table")
+    words.refuse_twins([*keep, *answers.values()], "answer")
+    words.refuse_large(classifier.decision.actions.tolist())
+    kept = {f"k{at}": column_of_rows(column) for at, column in enumerate(keep)}
     final = {**dict(zip(kept, keep, strict=True)), **answers}
     for written in _written(classifier, words, inputs, booleans):
         first, *others = written
@@ -89,7 +102,7 @@ def _written(
 
 
 def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> str:
-    lines, before = [], source
+    lines, before = [], f"{source} AS {ROWS}"
     for at, stage in enumerate(stages):
         selected = ",\n    ".join(c if c == e else f"{e} AS {c}" for c, e in stage.items())
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
@@ -114,11 +127,11 @@ def _averaged(
     yield features
     known = tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
     # Σ_m s_m p_m(k | x), from ε π_k on
-    first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
+    first = [dialect.as_double(model.doubt * p) for p in model.frequencies]
     yield {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
     for share in own_members(model):
         yield from _member(share, len(features), classifier, dialect)
-        weight = number((1 - model.doubt) * share.weight)
+        weight = double((1 - model.doubt) * share.weight)
         yield {f"g{at}": f"g{at} + {weight} * p{at}" for at in range(k)}
     yield {f"p{at}": f"g{at}" for at in range(k)}
     yield from decided(classifier, dialect)
@@ -140,11 +153,11 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
     if isinstance(model, TemperedModel):
         k = inner.n_classes
         # softmax(log v / T),  v = (1 − ε) p + ε / K
-        keep, least = number(1 - model.doubt), number(model.doubt / k)
-        cooled = f"EXP(LN({keep} * p{{}} + {least}) / {number(model.temperature)})"
+        keep, least = double(1 - model.doubt), double(model.doubt / k)
+        cooled = f"EXP(LN({keep} * p{{}} + {least}) / {double(model.temperature)})"
         powers = {f"e{at}": cooled.format(at) for at in range(k)}
         yield powers
-        yield {"bottom": total(list(powers))}
+        yield {"bottom": added(list(powers))}
         yield {f"p{at}": f"e{at} / bottom" for at in range(k)}
 
 
@@ -152,7 +165,7 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from features f0, f1 … to those of a view, x0, x1 …."""
     if isinstance(view, views.PowerTransformed):
         power = view.transform
-        moved = [engines.transformed(power, j, f"f{j}") for j in range(d)]
+        moved = [engines.power_transformed(power, j, f"f{j}") for j in range(d)]
         yield {f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j]) for j in range(d)}
     elif isinstance(view, views.PiecewiseLinear):
         pieces = enumerate(zip(view.features, view.left, view.length, strict=True))
@@ -178,27 +191,27 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
 def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:
     """Yield stages from features z0, z1 … to the logarithm of the kernel at each landmark."""
     if view.kernel == "Laplace":
-        apart = ([f"ABS(z{j} - {number(v)})" for j, v in enumerate(row)] for row in view.landmarks)
-        unit = number(-view.length)
-        yield {f"y{i}": f"{total(each)} / {unit}" for i, each in enumerate(apart)}
+        apart = ([f"ABS(z{j} - {double(v)})" for j, v in enumerate(row)] for row in view.landmarks)
+        unit = double(-view.length)
+        yield {f"y{i}": f"{added(each)} / {unit}" for i, each in enumerate(apart)}
         return
     # −½ |z − l|² / ℓ²
-    yield {"q": total([f"z{j} * z{j}" for j in range(len(view.centre))])}
+    yield {"q": added([f"z{j} * z{j}" for j in range(len(view.centre))])}
     halves = enumerate(np.square(view.landmarks).sum(1) / 2)
-    unit = number(view.length**2)
-    near = (f"{product(view.landmarks[i], 'z')} - {number(half)} - 5e-1 * q" for i, half in halves)
+    unit = double(view.length**2)
+    near = (f"{product(view.landmarks[i], 'z')} - {double(half)} - 5e-1 * q" for i, half in halves)
     yield {f"y{i}": f"({each}) / {unit}" for i, each in enumerate(near)}
 
 
 def _near(x: str, centre: float, scale: float, value: str = "") -> str:
-    c, found = number(centre), value or f"({x} - {number(centre)}) / {number(scale)}"
-    return f"CASE WHEN ABS({x} - {c}) < {number(_FAR * scale)} THEN {found} END"
+    c, found = double(centre), value or f"({x} - {double(centre)}) / {double(scale)}"
+    return f"CASE WHEN ABS({x} - {c}) < {double(_FAR * scale)} THEN {found} END"
 
 
 def _piece(x: str, left: float, length: float) -> str:
     """Return how far a feature is along a piece, from 0 to 1."""
-    start, end = number(left), number(left + length)
-    inside = f"({x} - {start}) / {number(length)}"
+    start, end = double(left), double(left + length)
+    inside = f"({x} - {start}) / {double(length)}"
     return f"CASE WHEN {x} <= {start} THEN 0e0 WHEN {x} >= {end} THEN 1e0 ELSE {inside} END"
 
 
@@ -221,7 +234,7 @@ def _leaves(trees: Trees) -> Iterator[Stage]:
             return str(code[node]), [] if is_leaf[node] else [node]
         both = (below(way[node], levels - 1) for way in (trees.left, trees.right))
         (left, some), (right, more) = both
-        here = f"x{trees.feature[node]} <= {number(bounds[node])}"
+        here = f"x{trees.feature[node]} <= {double(bounds[node])}"
         return f"CASE WHEN {here} THEN {left} ELSE {right} END", some + more
 
     inside = {f"l{t}": [root] for t, root in enumerate(trees.roots)}
@@ -236,9 +249,9 @@ def _leaves(trees: Trees) -> Iterator[Stage]:
         yield walk
     means = {}
     for k, of_class in enumerate(shares.T / len(inside)):
-        some = [f"WHEN {-1 - at} THEN {number(p)}" for at, p in enumerate(of_class) if p]
+        some = [f"WHEN {-1 - at} THEN {double(p)}" for at, p in enumerate(of_class) if p]
         each = [f"CASE {at} {' '.join(some)} ELSE 0e0 END" for at in inside]
-        means[f"p{k}"] = total(each) if some else "0e0"
+        means[f"p{k}"] = added(each) if some else "0e0"
     yield means
 
 
@@ -274,9 +287,6 @@ def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[s
     return columns
 
 
-_ROWS = "suffice_rows"
-
-
 def to_ibis(
     estimator: Any, table: Any, *, columns: Sequence[str] | None = None,
     keep: Sequence[str] | None = None, prefix: str = "",
@@ -291,4 +301,4 @@ def to_ibis(
         keep = [column for column in table.columns if column not in taken]
     truths = [column for column, kind in table.schema().items() if kind.is_boolean()]
     known: Any = {"columns": columns, "keep": keep, "prefix": prefix, "booleans": truths}
-    return table.alias(_ROWS).sql(to_sql(estimator, _ROWS, dialect, **known))
+    return table.alias(ROWS).sql(to_sql(estimator, ROWS, dialect, **known))

@@ -14,7 +14,7 @@ import numpy as np
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals
-from suffice.export.reading import ColumnReading, Dialect, Stage, literal, number, total, tree
+from suffice.export.reading import ColumnReading, Dialect, Stage, added, double, literal, tree
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
 from suffice.typing import Codes, Floats
@@ -68,10 +68,10 @@ class Stages:
         yield {"label": first_best(scores, "top", classes[live])}
         if not self.classifier.has_posterior:
             return
-        t = "" if temperature == 1 else f" / {number(temperature)}"
+        t = "" if temperature == 1 else f" / {double(temperature)}"
         powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
         yield powers
-        yield {"bottom": total(list(powers))}
+        yield {"bottom": added(list(powers))}
         none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
         yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in range(len(classes))}
         if not self.classifier.decision.is_map:
@@ -93,7 +93,7 @@ class Stages:
         members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
         yield {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
         sums = {k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()}
-        yield {f"a{k}": f"m{k} + LN({total(terms)})" for k, terms in sums.items()}
+        yield {f"a{k}": f"m{k} + LN({added(terms)})" for k, terms in sums.items()}
 
     def _score_stages(self) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes, none of them too wide."""
@@ -122,12 +122,12 @@ class Stages:
         """Return the scores of the classes of a part, or their Δ²."""
         c, rows = self.formula.constants, list(enumerate(part.classes.tolist()))
         if isinstance(part, LinearScores):
-            return {f"a{k}": f"{number(c[k])} + {product(part.weights[m])}" for m, k in rows}
+            return {f"a{k}": f"{double(c[k])} + {product(part.weights[m])}" for m, k in rows}
         terms: Any = _scaled if isinstance(part, Scaled) else _far
-        found = {k: total(terms(part, m)) for m, k in rows}
+        found = {k: added(terms(part, m)) for m, k in rows}
         if self.formula.tail is not None:
             return {f"a{k}": distance for k, distance in found.items()}
-        return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
+        return {f"a{k}": f"{double(c[k])} - 5e-1 * {far}" for k, far in found.items()}
 
     @property
     def _full(self) -> list[tuple[int, Marginal]]:
@@ -139,11 +139,11 @@ class Stages:
         tail, score = self.formula.tail, f"a{k}"
         if tail is not None:
             # c − p log(1 + s Δ²)
-            c, s, distance = number(tail.constants[k]), number(tail.shares[k]), f"a{k}"
-            p, n_holes = number(tail.powers[k]), self.reading.n_holes
+            c, s, distance = double(tail.constants[k]), double(tail.shares[k]), f"a{k}"
+            p, n_holes = double(tail.powers[k]), self.reading.n_holes
             if drop:
                 gains = tail.hole_constants(len(self.formula.scorer.origin))[:, k]
-                cases = " ".join(f"WHEN {n} THEN {number(x)}" for n, x in enumerate(gains))
+                cases = " ".join(f"WHEN {n} THEN {double(x)}" for n, x in enumerate(gains))
                 c, distance = f"{c} + CASE {n_holes} {cases} END", f"(a{k} - {drop})"
                 p = f"({p} - 5e-1 * {n_holes})"
             score, drop = f"{c} - {p} * LN(1e0 + {s} * {distance})", ""
@@ -153,7 +153,7 @@ class Stages:
         flags = self.reading.flags
         if not self.marginals or not all(flags):
             return score
-        prior = number(empty_scores(self.classifier.model)[k])
+        prior = double(empty_scores(self.classifier.model)[k])
         return f"CASE WHEN {self.reading.n_holes} = {len(flags)} THEN {prior} ELSE {score} END"
 
     def _of_holes(self, k: int) -> tuple[str, str]:
@@ -178,7 +178,7 @@ def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
         yield {"label": first_best(posterior, "top", classifier.classes)}
         return
     pairs = [zip(row, posterior, strict=True) for row in decision.relative]
-    risks = {f"r{a}": total([f"{number(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)}
+    risks = {f"r{a}": added([f"{double(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)}
     yield risks
     yield {"low": dialect.smallest(list(risks))}
     yield {"label": first_best(list(risks), "low", decision.actions)}
@@ -186,8 +186,11 @@ def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
 
 def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     """Return the label of the first column that is the best; NULL where there is no best."""
-    pairs = zip(columns, labels.tolist(), strict=True)
-    cases = " ".join(f"WHEN {column} = {best} THEN {literal(x)}" for column, x in pairs)
+    found = labels.tolist()
+    if any(isinstance(label, str) for label in found):  # numbers beside a reject_label of text
+        found = [label if label is None else str(label) for label in found]
+    pairs = zip(columns, map(literal, found), strict=True)
+    cases = " ".join(f"WHEN {column} = {best} THEN {label}" for column, label in pairs)
     return f"CASE {cases} END"
 
 
@@ -197,9 +200,9 @@ def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) 
     known = q.precision
     pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
-    p = {(i, j): reading.dialect.double_number(known[i, j]) for i, j in lower}  # P, its lower half
+    p = {(i, j): reading.dialect.as_double(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
-    g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
+    g = {(k, j): f"(q{at}_{j} - {double(pull[j])})" for k, pull in pulls.items() for j in holes}
     r, log_det = dict.fromkeys(pulls, "0e0"), "0e0"
     yield {f"q{at}_{j}": product(known[j]) for j in holes}
     for j in holes:
@@ -239,12 +242,12 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
         pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T
         for own, pull in zip(cases, pulls, strict=False):
-            far = [_square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
-            own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
-        log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
+            far = [_square(f"({y} - {double(v)})") for y, v in zip(names, pull, strict=True)]
+            own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {added(far)} END")
+        log_det = double(2 * float(np.log(np.diagonal(factor)).sum()))
         cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
     keys = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
-    more = f"WHEN {total(columns)} > 1 THEN NULL"
+    more = f"WHEN {added(columns)} > 1 THEN NULL"
     found = {c: f"CASE {more} {' '.join(e)} ELSE 0e0 END" for c, e in zip(keys, cases, strict=True)}
     return forms, found
 
@@ -293,12 +296,12 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 def _where(flags: Sequence[str | None], values: Floats) -> str:
     """Return the sum of the values whose features are holes."""
-    return total([f"{number(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag])
+    return added([f"{double(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag])
 
 
 def product(row: Floats, letter: str = "c") -> str:
     """Return Σ_j w_j c_j."""
-    return total([f"{number(w)} * {letter}{j}" for j, w in enumerate(row)])
+    return added([f"{double(w)} * {letter}{j}" for j, w in enumerate(row)])
 
 
 def _square(term: str) -> str:
@@ -308,7 +311,7 @@ def _square(term: str) -> str:
 def _scaled(part: Scaled, m: int) -> list[str]:
     """Return ((c − μ) / σ)² of each feature."""
     pairs = zip(part.means[m], part.scale, strict=True)
-    return [_square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
+    return [_square(f"((c{j} - {double(mu)}) / {double(s)})") for j, (mu, s) in enumerate(pairs)]
 
 
 def _whitened(parts: Sequence[Whitened]) -> Stage:
@@ -317,8 +320,8 @@ def _whitened(parts: Sequence[Whitened]) -> Stage:
     for part in parts:
         first = part.means[0]
         for i, row in enumerate(part.whitening):
-            terms = [f"{number(row[j])} * (c{j} - {number(first[j])})" for j in range(i + 1)]
-            columns[f"u{part.classes[0]}_{i}"] = total(terms)
+            terms = [f"{double(row[j])} * (c{j} - {double(first[j])})" for j in range(i + 1)]
+            columns[f"u{part.classes[0]}_{i}"] = added(terms)
     return columns
 
 
@@ -327,4 +330,4 @@ def _far(part: Whitened, m: int) -> list[str]:
     u, mean = f"u{part.classes[0]}", part.whitened_means[m]
     if not m:
         return [_square(f"{u}_{i}") for i in range(len(mean))]
-    return [_square(f"({u}_{i} - {number(v)})") for i, v in enumerate(mean)]
+    return [_square(f"({u}_{i} - {double(v)})") for i, v in enumerate(mean)]

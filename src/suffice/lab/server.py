@@ -76,6 +76,9 @@ class LabTable:
         if axes == "discriminant":
             x = LDA().fit(self.x, self.codes).transform(self.x)[:, :2]
             names = [f"discriminant {j + 1}" for j in range(x.shape[1])]
+            if not names:
+                msg = "the classes have the same mean: no discriminant tells them apart"
+                raise errors.InvalidInputError(msg)
         else:
             if axes is None:  # those of the greatest variance between classes to that within
                 ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
@@ -134,7 +137,9 @@ class Lab:
     def _errors(self, x: Any = None, y: Any = None) -> dict[str, Any]:
         """Return cross-validated errors of several models, of the points or of all columns."""
         rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
-        folds = min(10, int(np.bincount(codes).min()))
+        folds = min(10, int(np.unique(codes, return_counts=True)[1].min()))
+        if folds < 2:
+            raise errors.InvalidInputError("a class has one row only: errors need two of each")
         result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
         keys = ("model", "error", "error_se", "log_loss")
         told = [[row[key] for key in keys] for row in result.rows()]

@@ -287,7 +287,12 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """Return a + b rounded, and what rounding lost (Knuth 1969)."""
     high = a + b
     part = high - a
-    return high, (a - (high - part)) + (b - part)
+    # (a − (high − part)) + (b − part), in as few arrays as can be
+    low = part - high
+    low += a
+    part -= b
+    low -= part
+    return high, low
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:

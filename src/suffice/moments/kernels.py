@@ -283,8 +283,6 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
     for r in range(lo, hi):
         k = codes[r]
         u = w[r] if len(w) else 1.0
-        if u == 0.0:
-            continue
         if left[k]:
             for j in range(d):
                 if unseen[k, j] and not np.isnan(x[r, j]):

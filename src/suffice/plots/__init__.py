@@ -48,8 +48,8 @@ DRAWERS: Mapping[str, Callable[..., Any]] = {
     "drift": on_axes(results.drift),
     "learning curve": results.learning_curves,
     "normality": on_axes(results.normality),
-    "path": paths.draw,
-    "animated path": paths.animate,
+    "path": paths.descent_figure,
+    "animated path": paths.descent_animation,
     "predictive check": on_axes(results.predictive_check),
 }
 

@@ -138,6 +138,7 @@ def on_axes(draw: Callable[..., None]) -> Callable[..., Any]:
 
 
 # what is asked of the looks of a figure
+LEAST = {"most": 1, "resolution": 2}  # what figures take
 LOOKS: dict[str, Any] = {"legend": True, "theme": "light", "ax": None}
 # parameters of many figures: their documentation is written once, and added to that of each
 MEANINGS = {
@@ -187,6 +188,10 @@ def figure(
                 given = signature.bind(*args, **options).arguments
             except TypeError as error:
                 raise TypeError(f"{draw.__name__}() {error}") from None
+            for name in {*LEAST} & {*given}:
+                if not (isinstance(given[name], (int, np.integer)) and given[name] >= LEAST[name]):
+                    said = f"expected a whole number of at least {LEAST[name]}"
+                    raise InvalidParameterError(f"{name}={given[name]!r}: {said}")
             asked = {name: given.pop(name, LOOKS[name]) for name in asked_for}
             with _drawing(size=size, projection=projection, **asked) as canvas:
                 if of is None:

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from scipy.special import softmax
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
@@ -113,7 +113,9 @@ def density_contours(
     >>> density_contours(sf.QDA().fit(X, y), X, y, features=(2, 3)).get_ylabel()
     'x₄'
     """
-    axes = feature_places(fitted.names, features)
+    axes, coverage = feature_places(fitted.names, features), marks.shares(canvas, coverage)
+    if not coverage:
+        raise InvalidParameterError("coverage is empty: name a share of each class, such as 0.5")
     xs, ys, densities, _ = _over(fitted, axes, 0.3, resolution)
     inside = np.zeros((resolution, resolution), bool)
     for look, density in zip(canvas.looks, np.moveaxis(densities, -1, 0), strict=True):
@@ -124,7 +126,7 @@ def density_contours(
         canvas.ax.contourf(*grid, levels=[*levels, np.inf], colors=fills, zorder=1)
         canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
     if y is not None:
-        marks.points(canvas, fitted.rows[:, axes], fitted.codes(y))
+        marks.draw_points(canvas, fitted.rows[:, axes], fitted.codes(y))
     # every contour and every row
     reach = np.stack([xs[inside.any(axis=0)][[0, -1]], ys[inside.any(axis=1)][[0, -1]]], axis=1)
     across, up = around(np.concatenate([reach, fitted.rows[:, axes]]), 0.05)
@@ -235,7 +237,7 @@ def posterior_line(
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
         if first:  # just under 0 and just over 1
             heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
-            marks.points(canvas, np.stack([x, heights], axis=1), codes)
+            marks.draw_points(canvas, np.stack([x, heights], axis=1), codes)
         else:
             marks.rug(canvas, x, codes, top=1.02)
     canvas.legend(canvas.entries(lines=not first))
@@ -265,6 +267,9 @@ def effect_of_temperature(
     >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
     'p(1 | x)'
     """
+    if not len(temperatures) or not all(t > 0 for t in temperatures):
+        msg = f"temperatures={temperatures!r}: expected positive numbers"
+        raise InvalidParameterError(msg)
     k = len(canvas.looks) - 1 if label is None else code_of(label, fitted.classes)
     way, xs, p = _along(fitted, y, feature, at)
     with np.errstate(divide="ignore"):

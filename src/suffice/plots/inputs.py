@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.decision.classifier import Classifier
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.table.labels import as_labels, code_of, codes_of
-from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.matrix import as_matrix, as_weights, refuse_nonfinite
 from suffice.table.table import require_as_many
-from suffice.text.lists import default_names
+from suffice.text.lists import default_names, quoted
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions
 
@@ -71,14 +71,17 @@ class Fitted:
         if not hasattr(estimator, "classes_"):
             msg = f"{type(estimator).__name__} has no classes_: a fitted classifier is expected"
             raise InvalidInputError(msg)
-        rows, columns = (None, None) if X is None else as_matrix(X)
+        rows, columns = (None, None) if X is None else rows_to_draw(X)
         known = getattr(estimator, "feature_names_in_", None)
-        d = getattr(estimator, "n_features_in_", None if rows is None else rows.shape[1])
+        d: Any = getattr(estimator, "n_features_in_", 0 if rows is None else rows.shape[1])
         if rows is None:
             rows = np.empty((0, d))
         if rows.shape[1] != d:
             msg = f"X has {rows.shape[1]} features, but the classifier was fitted on {d}"
             raise FeatureMismatchError(msg)
+        if columns and known is not None and list(columns) != list(map(str, known)):
+            said = f"X has the columns {quoted(columns)}, but the classifier was fitted on"
+            raise FeatureMismatchError(f"{said} {quoted(known)}: give those, in that order")
         found = columns or (default_names(rows.shape[1]) if known is None else known)
         names = tuple(map(str, found))
         foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
@@ -110,6 +113,15 @@ class Fitted:
             msg = f"{type(self.estimator).__name__} gives no posteriors (predict_proba)"
             raise InvalidInputError(msg)
         return self.classifier.posterior(x)
+
+
+def rows_to_draw(X: Any) -> tuple[Floats, tuple[str, ...] | None]:
+    """Return finite rows (n, d), one at least, and the names of their columns if they have any."""
+    rows, names = as_matrix(X)
+    if not len(rows):
+        raise InvalidInputError("X has no rows: there is nothing to draw")
+    refuse_nonfinite(rows, names)
+    return rows, names
 
 
 def classifier_with(estimator: Any, X: Any) -> Fitted:

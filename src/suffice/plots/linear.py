@@ -220,7 +220,7 @@ def perceptron_steps(
     high = -(-n // wide)
     with many_axes(theme, (3.1 * wide + 1, 2.9 * high), (high, wide), fitted.classes) as cells:
         for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
-            marks.points(cell, fitted.rows, codes)
+            marks.draw_points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}
             cell.ax.plot(*fitted.rows[row], "o", color=cell.style.ink, **ring)
             _line(cell, lines[step], window, linestyle="--", color=cell.style.soft)

@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
+from suffice.errors import InvalidParameterError
 from suffice.plots.canvas import Canvas
 from suffice.typing import Codes, Floats
 
@@ -26,7 +27,7 @@ def chosen_rows(n: int, most: int = MOST_POINTS) -> Codes:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-def points(
+def draw_points(
     canvas: Canvas, z: Floats, codes: Codes, wrong: Any = None, *, size: float = 1.0
 ) -> None:
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
@@ -76,6 +77,9 @@ def ellipses(
 def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:
     """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
     if coverage is not None:
+        if not all(0 < share < 1 for share in coverage):
+            msg = f"coverage={coverage!r}: expected shares of a class, between 0 and 1"
+            raise InvalidParameterError(msg)
         return tuple(coverage)
     return (0.5, 0.95) if len(canvas.looks) <= FEW_CLASSES else (0.5,)
 

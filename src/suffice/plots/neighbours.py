@@ -14,9 +14,9 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.settings import parse_word
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
+from suffice.plots.inputs import rows_to_draw
 from suffice.plots.style import looks_of
 from suffice.table.labels import as_labels, encode
-from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import default_names
 from suffice.typing import Codes, Floats
@@ -104,7 +104,7 @@ def neighbourhood(
     near = np.argsort(distances, kind="stable")[:k]
     voice = voices(distances[None, near], weights)[0]
     votes = np.bincount(table.codes[near], voice, table.n_classes)
-    marks.points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
+    marks.draw_points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
     for row in near:
         canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)
     circle: Any = {"facecolor": "none", "edgecolor": canvas.style.soft, "linestyle": "--"}
@@ -142,7 +142,11 @@ def neighbour_curve(
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""
     # neighbours are searched once for each fold, and every k votes with the first k of them. Cover
     # & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
-    (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))
+    (x, _), (_, codes) = rows_to_draw(X), encode(as_labels(y))
+    most = int(np.bincount(codes).max())
+    if not 2 <= folds <= most:
+        msg = f"folds={folds!r}: expected 2 to {most}, the rows of the largest class"
+        raise InvalidParameterError(msg)
     pairs = list(StratifiedKFold(folds, shuffle=True, random_state=random_state).split(x, codes))
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
     judged = partial(_errors, x, codes, weights=weights, ks=ks)
@@ -177,8 +181,8 @@ def _checked(neighbours: Any, most: int) -> Codes:
     if neighbours is None:
         most = max(1, min(most, most // 3, 101))
         return np.arange(1, most + 1, 2)
-    ks = np.unique(np.asarray(neighbours, dtype=np.intp))
-    if not ks.size or ks[0] < 1 or ks[-1] > most:
-        msg = f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
-        raise InvalidParameterError(msg)
+    ks = np.unique(np.asarray(neighbours))
+    if ks.dtype.kind not in "iu" or not ks.size or ks[0] < 1 or ks[-1] > most:
+        wanted = f"whole numbers from 1 to {most}, the rows of a fold"
+        raise InvalidParameterError(f"neighbours={neighbours!r}: expected {wanted}")
     return ks

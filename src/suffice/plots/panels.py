@@ -12,11 +12,11 @@ from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, many_axes, write_legend
-from suffice.plots.inputs import Fitted
+from suffice.plots.inputs import Fitted, rows_to_draw
 from suffice.plots.plane import around, feature_places
 from suffice.plots.style import Theme
-from suffice.table.labels import codes_of
-from suffice.table.table import Table
+from suffice.table.labels import as_labels, codes_of, encode
+from suffice.table.table import require_as_many
 from suffice.text.lists import default_names, shortened
 from suffice.typing import Codes, Floats
 
@@ -90,10 +90,11 @@ def pairs(
     >>> pairs(X, y).shape
     (4, 4)
     """
-    table = Table.of(X, y)
-    names, codes = table.names or default_names(table.n_features), table.codes
-    chosen = _chosen(names, table.x, codes, features)
-    values = np.asarray(table.x[:, chosen], np.float64)
+    (x, columns), (classes, codes) = rows_to_draw(X), encode(as_labels(y))
+    require_as_many(len(x), len(codes))
+    names = columns or default_names(x.shape[1])
+    chosen = _chosen(names, x, codes, features)
+    values = np.asarray(x[:, chosen], np.float64)
     moments = Moments.of(values, codes, storage="per-class", fourth=False)
 
     def draw(cell: Canvas, row: int, column: int) -> None:
@@ -102,12 +103,12 @@ def pairs(
         if row == column:
             _histograms(cell, values[:, row], codes)
         elif row > column:
-            marks.points(cell, values[:, both], codes, size=0.5)
+            marks.draw_points(cell, values[:, both], codes, size=0.5)
             for k in moments.classes:
                 sigma = moments.scatters[k][np.ix_(both, both)] / moments.weights[k]
                 marks.ellipses(cell, moments.means[k][both], sigma, k, marks.shares(cell, coverage))
 
-    return _grid(theme, table.classes, [names[j] for j in chosen], values, draw)
+    return _grid(theme, classes, [names[j] for j in chosen], values, draw)
 
 
 def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
@@ -167,7 +168,7 @@ def real_against_synthetic(
             cell.ax.hist(synthetic[:, row], edges, **steps, **line)
         else:
             rows, of = (real, codes) if row > column else (synthetic, new_codes)
-            marks.points(cell, rows[:, [column, row]], of, size=0.5)
+            marks.draw_points(cell, rows[:, [column, row]], of, size=0.5)
 
     def entries(cell: Canvas) -> list[tuple[Any, str]]:
         filled = Patch(facecolor=cell.style.soft, linewidth=0, **fill)

@@ -24,7 +24,7 @@ MANY_STEPS = 300  # from which early steps are stretched
 WAY = "#D55E00"
 
 
-def draw(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure:
+def descent_figure(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure:
     """Return a figure: loss and gradient by step, and the way over the contours of the loss."""
     with LIGHT.context():
         whole = plt.figure(figsize=(9.4, 4.2), layout="constrained")
@@ -40,7 +40,7 @@ def draw(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure
     return whole
 
 
-def animate(path: DescentPath, axes: tuple[int, ...], n_frames: int) -> FuncAnimation:
+def descent_animation(path: DescentPath, axes: tuple[int, ...], n_frames: int) -> FuncAnimation:
     """Return an animation: a point walks the way, step by step."""
     with LIGHT.context():
         whole, ground = plt.subplots(figsize=(5.6, 4.8), layout="constrained")

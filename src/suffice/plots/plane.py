@@ -95,6 +95,9 @@ def plane_for(fitted: Fitted, y: Any, features: Any, at: Any, most: int = 2) -> 
     if isinstance(features, (str, int, np.integer)):
         features = (features,)
     if features is None and fitted.n_features > most:
+        if at is not None:
+            msg = "at says where other features are held: name the features to draw over, too"
+            raise errors.InvalidParameterError(msg)
         return Plane.of_discriminants(fitted, y, most)
     chosen = tuple(range(fitted.n_features)) if features is None else features
     return Plane.of_features(fitted, chosen, at)

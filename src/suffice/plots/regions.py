@@ -89,7 +89,7 @@ def _draw_bands(
         return []
     rows, codes, wrong = _judged(fitted, codes)
     z = np.stack([line.coordinates(rows)[:, 0], codes + jitter(len(codes))], axis=1)
-    marks.points(canvas, z, codes, wrong)
+    marks.draw_points(canvas, z, codes, wrong)
     return marks.wrong_entry(canvas, wrong)
 
 
@@ -163,7 +163,7 @@ def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, s
     if codes is not None:
         rows, codes, wrong = _judged(grid.fitted, codes)
         z = grid.plane.coordinates(rows)
-        marks.points(canvas, z, codes, wrong)
+        marks.draw_points(canvas, z, codes, wrong)
         marks.name_classes(canvas, z, codes)
         extra = marks.wrong_entry(canvas, wrong)
     if np.any(grid.codes < 0):

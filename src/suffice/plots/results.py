@@ -13,7 +13,7 @@ from suffice.comparison.learning_curve import LearningCurve
 from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
 from suffice.diagnostics.predictive import LEVELS
 from suffice.plots.canvas import Canvas, many_axes, write_legend
-from suffice.plots.style import COLOURS, Theme
+from suffice.plots.style import COLOURS, LIGHT, Theme, looks_of
 from suffice.text.lists import shortened
 from suffice.text.numbers import p_statement
 from suffice.validation.cross_validation import CrossValidation
@@ -28,7 +28,7 @@ def box_m(found: BoxM, ax: Any) -> None:
     place = np.arange(len(found.classes))
     ax.axvline(0.0, color="0.6", lw=1)
     ax.errorbar(found.log_det_excess, place, xerr=2 * found.log_det_errors, fmt="o", capsize=3)
-    ax.set_yticks(place, [str(label) for label in found.classes])
+    ax.set_yticks(place, [str(label) for label in found.classes], parse_math=False)
     ax.set(xlabel="log |Σₖ| − log |Σ pooled|", title=f"Box's M, {p_statement(found.p_value)}")
 
 
@@ -67,7 +67,7 @@ def normality(found: Normality, ax: Any) -> None:
     place = np.arange(len(found.classes))
     ax.bar(place, -np.log10(np.maximum(found.adjusted_p_values, 1e-16)))
     ax.axhline(-np.log10(LEVEL), color="0.4", lw=1, ls="--")
-    ax.set_xticks(place, [str(label) for label in found.classes])
+    ax.set_xticks(place, [str(label) for label in found.classes], parse_math=False)
     ax.set_ylabel("−log₁₀ p, adjusted")
 
 
@@ -75,13 +75,14 @@ def predictive_check(found: PredictiveCheck, ax: Any) -> None:
     """Draw quantiles of distances against χ², with the range of the replicates."""
     expected = chdtri(len(found.feature_names), 1 - LEVELS)
     ax.plot(expected, expected, color="0.6", lw=1)
-    for k, label in enumerate(found.classes):
-        color = f"C{k % 10}"
-        ax.fill_between(expected, *found.envelope[:, k], color=color, alpha=0.15, lw=0)
-        ax.plot(expected, found.quantiles[0, k], color=color, label=str(label))
+    entries = []
+    for k, look in enumerate(looks_of(found.classes)):
+        ax.fill_between(expected, *found.envelope[:, k], color=look.colour, alpha=0.15, lw=0)
+        (line,) = ax.plot(expected, found.quantiles[0, k], color=look.colour)
+        entries.append((line, look.name))
     ax.set_xlabel("squared distance that a Gaussian leads one to expect")
     ax.set_ylabel("squared Mahalanobis distance of the rows")
-    ax.legend()
+    write_legend(ax, entries, LIGHT, loc="best")
 
 
 def drift(found: Drift, ax: Any) -> None:
@@ -92,7 +93,7 @@ def drift(found: Drift, ax: Any) -> None:
     colors = ["C1" if row["moved"] else "none" for row in rows]
     ax.hlines(place, 0, effects, color="0.7", lw=1)
     ax.scatter(effects, place, c=colors, edgecolors="C1", zorder=3)
-    ax.set_yticks(place, [f"{row['column']}: {row['what']}" for row in rows])
+    ax.set_yticks(place, [f"{row['column']}: {row['what']}" for row in rows], parse_math=False)
     ax.set_xlim(left=-0.03 * max(effects.max(initial=0.0), 0.1))
     ax.set_xlabel("change: mean in standard deviations, log spread, or share")
     together = "" if np.isnan(found.p_value) else f", all together {p_statement(found.p_value)}"
@@ -160,7 +161,7 @@ def _ranking(result: CrossValidation, varied: list[str], means: Any, errors: Any
     ax.errorbar(means[order], places, xerr=errors[order], fmt="none", ecolor=INK, alpha=0.5)
     ax.scatter(means[order], places, c=colours, zorder=3)
     texts = [", ".join(f"{n}={result.params[i].get(n)!r}" for n in varied) for i in order]
-    ax.set_yticks(places, texts if varied else ["the estimator"])
+    ax.set_yticks(places, texts if varied else ["the estimator"], parse_math=False)
     ax.invert_yaxis()
     ax.set_xlabel(f"held-out {NAMES[result.criterion]}, ± one standard error")
 

@@ -126,13 +126,21 @@ class Axis:
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Places and numbers, few enough to be read."""
-        span = self.high - self.low or 1.0
-        steps = [m * 10.0**e for e in range(-12, 13) for m in (1, 2, 5)]
-        step = next((s for s in steps if span / s <= 6), span)
-        at = steps if self.log else step * np.arange(np.ceil(self.low / step), self.high / step + 1)
+        span, digits = self.high - self.low or 1.0, 4
+        if self.log:
+            at = np.outer(10.0 ** np.arange(-12, 13), (1, 2, 5)).ravel()
+        else:
+            power = 10.0 ** np.floor(np.log10(span / 6))
+            step = next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 6)
+            at = step * np.arange(np.ceil(self.low / step), self.high / step + 1)
+            # so many digits tell neighbours apart
+            digits = max(digits, 2 + int(np.log10(max(-self.low, self.high, step) / step)))
         inside = [v for v in at if self.low - 1e-9 * span <= v <= self.high + 1e-9 * span]
-        few, unit = inside[:: -(-len(inside) // 7) or 1], 100 if self.percent else 1
-        return tuple((self.place(v), number(round(unit * float(v), 12))) for v in few)
+        few = [float(v) for v in inside[:: -(-len(inside) // 7) or 1]]
+        told = [100 * v if self.percent else v for v in few]
+        if all(v.is_integer() and abs(v) < 1e9 for v in told):
+            digits = 4  # whole numbers are told whole
+        return tuple((self.place(v), number(t, digits)) for v, t in zip(few, told, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,6 +196,7 @@ class Thresholds:
     hits: tuple[float, ...]
     false_alarms: tuple[float, ...]
     start: int  # place of the threshold that is shown first
+    counted: str = "rows"  # or the weight of rows
 
     @property
     def precision(self) -> Axis:

@@ -40,7 +40,7 @@ def _thresholds(f: Findings) -> page.Thresholds:
     asked = np.where(kept == half, min(curve.thresholds[half], first), curve.thresholds[kept])
     at, found, called = (tuple(a.tolist()) for a in (asked, hits.round(9), alarms.round(9)))
     size, start = (n, total - n, f.outcome.auc), int(np.searchsorted(kept, half))
-    return page.Thresholds(f.names[k], *size, at, found, called, start)
+    return page.Thresholds(f.names[k], *size, at, found, called, start, f.counted)
 
 
 def _calibration(f: Findings) -> tuple[page.Plot, ...]:
@@ -56,7 +56,10 @@ def _calibration(f: Findings) -> tuple[page.Plot, ...]:
     low = max(0.0, float(min(found.stated.min(), found.low.min())) - 0.03)
     low = 0.0 if two and low < high / 3 else low
     points = zip(found.stated, found.observed, found.weights, strict=True)
-    tips = (f"stated {percent(s)}, observed {percent(o)} of {number(w)} rows" for s, o, w in points)
+    of = {"rows": "of {} rows"}.get(f.counted, "of rows that weigh {}")
+    tips = (
+        f"stated {percent(s)}, observed {percent(o)} {of.format(number(w))}" for s, o, w in points
+    )
     what = f"rows are {f.names[k]}" if two else "the most probable class is right"
     plot = page.Plot(
         "calibration",

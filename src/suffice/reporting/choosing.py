@@ -65,6 +65,11 @@ class Findings:
         """Classes as text, (K,)."""
         return self.sample.class_names
 
+    @property
+    def counted(self) -> str:
+        """What tables of held-out rows count."""
+        return "rows" if self.sample.table.weight is None else "weight of rows"
+
     @cached_property
     def moments(self) -> Moments:
         return Moments.of_table(self.sample.table)

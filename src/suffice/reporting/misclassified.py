@@ -1,6 +1,6 @@
 """Where the chosen model errs: held-out confusion, misclassified rows, outliers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from suffice.reporting.choosing import Findings
 from suffice.reporting.explaining import LEAST, contributions
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
-from suffice.text.numbers import count, number, percent, signed
+from suffice.text.numbers import count, difference, number, percent
 from suffice.typing import Codes, Floats
 
 MOST, MOST_PARTS = 10, 5  # rows or pairs shown, and columns
@@ -74,14 +74,15 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
     counts = confusion(f.held_out)
     square = counts[:, :-1]  # the last column is of rows without a decision
-    order = alike(square) if f.many else np.arange(len(counts))
+    order = confused_together(square) if f.many else np.arange(len(counts))
     cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
-    note = "Classes that are often confused stand together." if f.many else ""
+    notes = ["Classes that are often confused stand together."] if f.many else []
+    notes += ["Numbers are weights of rows."] if f.counted != "rows" else []
     caption = "Held-out confusion: a row for each true class, a column for each predicted class"
     errors = square * ~np.eye(len(counts), dtype=bool)
     blocks: list[page.Block] = [
-        page.Paragraph(_in_words(f, counts, errors), "lead"),
-        page.Matrix(caption, tuple(f.names[k] for k in order), cells, note),
+        page.Paragraph(_in_words(f), "lead"),
+        page.Matrix(caption, tuple(f.names[k] for k in order), cells, " ".join(notes)),
         *((_confused_pairs(f, counts, errors),) if f.many and errors.any() else ()),
         *(class_distances(f, order) if f.many else ()),
         _by_class(f, counts),
@@ -94,7 +95,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     return page.Section("errors", "Where it errs", tuple(blocks))
 
 
-def alike(counts: Floats) -> Codes:
+def confused_together(counts: Floats) -> Codes:
     """Return the classes in an order in which those that are confused stand together."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     far = 1 - np.clip(shares + shares.T, 0, 1)
@@ -102,8 +103,11 @@ def alike(counts: Floats) -> Codes:
     return np.asarray(leaves_list(tree), np.intp)
 
 
-def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
+def _in_words(f: Findings) -> str:
+    """Return how many rows were predicted wrongly, whatever their weights, and how most often."""
     n_rows, n_wrong = f.sample.table.n_rows, int(f.held_out.wrong.sum())
+    counts = confusion(replace(f.held_out, weight=None))
+    errors = counts[:, :-1] * ~np.eye(len(counts), dtype=bool)
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
     said = f"It misclassified {n_wrong:,} of {plural(n_rows, 'row')} while they were held out"
@@ -122,7 +126,7 @@ def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> page.Interva
         share = percent(errors[a, b] / counts[a].sum())
         items.append(page.Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
     caption = "Most confused pairs: true class → predicted, with the share of the true class"
-    return page.Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
+    return page.Intervals(caption, f.counted, "count", tuple(i for i in items if i.value))
 
 
 def _by_class(f: Findings, counts: Floats) -> page.DataTable:
@@ -132,7 +136,7 @@ def _by_class(f: Findings, counts: Floats) -> page.DataTable:
     rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
     return page.DataTable(
         "By class",
-        ("class", "rows", "recall", "precision"),
+        ("class", f.counted, "recall", "precision"),
         ("text", "count", "percent", "percent"),
         tuple((name, size, *both) for name, size, both in rows),
         "Recall: share of the class that is found. Precision: share of the rows predicted so "
@@ -156,7 +160,7 @@ def _worst(f: Findings) -> page.DataTable:
         "probable wrong class against the true one. They start from those of a typical row, the "
         "one of the true class nearest to its mean; each column adds its part; the sum, rounded, "
         "is above zero where the wrong class is the more probable one. "
-        f"Log posteriors below {signed(LEAST)} count as that."
+        f"Log posteriors below {difference(LEAST)} count as that."
     )
     return page.DataTable(
         "Worst predictions",

@@ -35,7 +35,7 @@ def trust(f: Findings) -> page.Section:
     left_out, n_rows = columns_of_few_values(f.sample), f.sample.table.n_rows
     seen = gaussian_rows(f, left_out)
     checks = _checks(f, seen)
-    said = in_words(checks, n_rows, densities=seen is not None)
+    said = checks_in_words(checks, n_rows, densities=seen is not None)
     said += " That does not make it useful: see The answer." * (f.verdict.usable == "no")
     blocks: list[page.Block] = [page.Paragraph(said, "lead")]
     blocks += [page.Checks(checks)] if checks else []
@@ -47,7 +47,7 @@ def trust(f: Findings) -> page.Section:
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
-def in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = False) -> str:
+def checks_in_words(checks: tuple[page.Check, ...], n_rows: int, *, densities: bool = False) -> str:
     """Return how many assumptions hold, and what that means."""
     if not checks:
         return "It states no probabilities, and assumes nothing that could be tested."

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from suffice.errors import SufficeError
 from suffice.reporting.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.reporting.choosing import Findings
+from suffice.validation.folds import weight_name
 
 LARGEST = 300_000  # bytes of a file that the page carries
 MADE_WITH = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
@@ -135,7 +136,10 @@ def _fitting(f: Findings) -> str:
         else:
             public = ".".join(p for p in module.split(".") if not p.startswith("_"))
             imports.add(f"from {public} import {name}")
-    return "\n".join([*sorted(imports), "", f"model = {words}.fit(X, y)", "model.predict(X_new)"])
+    taken = None if f.data.table.weight is None else weight_name(bare)
+    weights = f", {taken}=weights" if taken else ""
+    fit = f"model = {words}.fit(X, y{weights})"
+    return "\n".join([*sorted(imports), "", fit, "model.predict(X_new)"])
 
 
 def _predictions(f: Findings) -> tuple[Download, ...]:

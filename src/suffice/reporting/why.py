@@ -162,7 +162,7 @@ def _chosen(f: Findings) -> tuple[page.Block, ...]:
         return (page.Paragraph(_without_densities(f)), *edges, *_linear(f))
     linear, d = model.model_.shared_covariance is not None, model.model_.n_features
     return (
-        page.Paragraph(in_words(f)),
+        page.Paragraph(model_in_words(f)),
         page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
         *(_boundaries(model, d, linear=linear) if model.moments_.power is None else ()),
         *_parameters(f, model),
@@ -200,7 +200,7 @@ def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
     return names if n_scores > 1 else (f"{names[1]} against {names[0]}",)
 
 
-def in_words(f: Findings) -> str:
+def model_in_words(f: Findings) -> str:
     """Return what kind of model was chosen, by its fitted covariances."""
     model, gaussian = f.explained, f.explained.model_
     tied = gaussian.shared_covariance is not None

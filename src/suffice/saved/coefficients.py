@@ -14,7 +14,7 @@ from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
-from suffice.saved.fields import Fields, State, check_dims, over, plain, under
+from suffice.saved.fields import Fields, State, check_dims, kept, over, under
 from suffice.table.schema import Encoding
 
 Inference: TypeAlias = LogisticSummary | None
@@ -49,8 +49,8 @@ def coefficients_of(estimator: Any) -> State:
     header = {
         "n_classes": len(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
-        "feature_names": plain("feature_names", getattr(estimator, "feature_names_in_", None)),
-        "fit": {name: plain(name, known[name]) for name in _FACTS if name in known},
+        "feature_names": kept("feature_names", getattr(estimator, "feature_names_in_", None)),
+        "fit": {name: kept(name, known[name]) for name in _FACTS if name in known},
     }
     if encoding is not None:
         header["encoding"] = encoding.to_json()

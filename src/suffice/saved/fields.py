@@ -22,21 +22,21 @@ VALUES: Mapping[str, type[Any]] = {c.__name__: c for c in (NormalInverseWishart,
 
 def save(path: str | Path, kind: str, settings: Fields, header: Fields, arrays: Fields) -> None:
     """Write a fitted estimator to ``path``, atomically."""
-    known = {name: plain(name, value) for name, value in settings.items()}
+    known = {name: kept(name, value) for name, value in settings.items()}
     archive.write(path, KIND, {"estimator": kind, "parameters": known, **header}, arrays)
 
 
-def plain(name: str, value: Any) -> Any:
+def kept(name: str, value: Any) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, dict):
-        return {"__pairs__": [[plain(name, k), plain(name, v)] for k, v in value.items()]}
+        return {"__pairs__": [[kept(name, k), kept(name, v)] for k, v in value.items()]}
     if type(value) in VALUES.values():
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {"__value__": type(value).__name__, **plain(name, parts)}
+        return {"__value__": type(value).__name__, **kept(name, parts)}
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(name, value.tolist())
+        return kept(name, value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(name, item) for item in value]
+        return [kept(name, item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     msg = f"parameter {name} = {value!r} cannot be saved: use numbers, text, lists or mappings"

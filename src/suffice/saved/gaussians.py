@@ -19,7 +19,7 @@ from suffice.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, 
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
 from suffice.power_transform import PowerTransform
-from suffice.saved.fields import Fields, State, check_dims, over, plain, revived, settings_of, under
+from suffice.saved.fields import Fields, State, check_dims, kept, over, revived, settings_of, under
 from suffice.table.schema import Encoding
 from suffice.validation.conformal import Conformity
 
@@ -42,7 +42,7 @@ def gaussian_state(learnt: Fields) -> State:
     arrays = arrays_of(moments)
     if conformity is not None:
         arrays |= {f"conformity_{name}": getattr(conformity, name) for name in _CONFORMITY}
-    return {"chosen": plain("chosen", chosen), **header_of(moments)}, arrays
+    return {"chosen": kept("chosen", chosen), **header_of(moments)}, arrays
 
 
 def chosen_in(header: Fields) -> dict[str, Any]:
@@ -116,8 +116,8 @@ def averaged_state(auto: Any) -> State:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    kept = (v.unmixed() if isinstance(v, KernelFeatures) else v for v in views.values())
-    seen = [_state(view, VIEWS) for view in kept]
+    plain = (v.unmixed() if isinstance(v, KernelFeatures) else v for v in views.values())
+    seen = [_state(view, VIEWS) for view in plain]
     gaussians = [m for m in auto.members_ if m.moments is not None]
     sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
     others = {_named(m.candidate): m.model for m in auto.members_ if m.moments is None}

@@ -28,6 +28,8 @@ def open_source(source: Any, reading: TextStyle | None = None, client: Any = Non
     if (how.table or how.query) and not (is_database(source) or isinstance(source, Source)):
         msg = "table and query go with the address of a database, such as duckdb:FILE"
         raise InvalidParameterError(msg)
+    if isinstance(source, str) and not source:
+        raise InvalidInputError("the rows have no name: give a path, a glob, a URL or a data set")
     for recognises, opened in _KINDS:
         if recognises(source):
             return opened(source, how, client)

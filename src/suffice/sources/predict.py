@@ -10,7 +10,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.decision import Classifier, classifier_of
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.chunks import RowsRead, frames_of, gaps_in, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, as_numbers, roles_for_predicting
 from suffice.sources.dask import is_dask
@@ -180,6 +180,9 @@ def predict_stream(
     >>> sf.predict_stream(sf.LDA().fit_moments(sf.summarize("iris")), "iris", out)
     Predicted(rows=150, unanswered=0, outliers=0)
     """
+    if not 0 <= outlier_rate <= 1:
+        msg = f"outlier_rate={outlier_rate!r}: expected a share of rows, from 0 to 1"
+        raise InvalidParameterError(msg)
     classifier = classifier_of(estimator)
     if classifier.has_density or classifier.encoding is not None:
         classifier = classifier.allowing_missing()

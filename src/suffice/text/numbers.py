@@ -29,8 +29,10 @@ def percent(share: Any, digits: int = 1) -> str:
         text = "< 0.001"
     elif 0.05 <= p < 99.95:
         text = f"{p:.{digits}f}"
+    elif p < 50:
+        text = f"{p:.2g}"
     else:
-        text = f"{p:.2g}" if p < 50 else f"{p:.4g}"
+        text = f"{p:.4g}" if p < 99.995 else "> 99.99"
     return f"{text}\N{NO-BREAK SPACE}%"
 
 
@@ -54,7 +56,7 @@ def p_statement(p: float, relation: str = "=") -> str:
     return "p < 0.0001" if p < 1e-4 else f"p {relation} {p:.2g}"
 
 
-def seconds(value: Any) -> str:
+def duration(value: Any) -> str:
     """Return a duration."""
     if not np.isfinite(value):
         return NOTHING
@@ -88,24 +90,26 @@ def loss(value: Any) -> str:
     return f"{value:.{4 if small else 3}f}".replace("-", "−") if abs(value) >= 5e-5 else "0.000"
 
 
-def signed(value: Any) -> str:
+def difference(value: Any) -> str:
     """Return a difference, one digit after the point, with its sign."""
     if not np.isfinite(value):
         return NOTHING
     return f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
 
 
-def points(difference: Any) -> str:
+def difference_in_points(shares: Any) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    value = 100 * difference  # an interval that excludes zero does not end in 0.0
-    return f"{value:+.2f}".replace("-", "−") if 0.005 <= abs(value) < 0.05 else signed(value)
+    value = 100 * shares  # an interval that excludes zero does not end in 0.0
+    return f"{value:+.2f}".replace("-", "−") if 0.005 <= abs(value) < 0.05 else difference(value)
 
 
 STYLES: Mapping[str, Callable[[Any], str]] = {
-    **{each.__name__: each for each in (count, number, short, loss, percent, signed, points)},
+    **{each.__name__: each for each in (count, number, short, loss, percent)},
     "text": str,
     "p": p_value,
-    "seconds": seconds,
+    "points": difference_in_points,
+    "seconds": duration,
+    "signed": difference,
 }
 
 

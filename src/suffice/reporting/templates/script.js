@@ -142,7 +142,7 @@
     var count = function (v) { return v.toLocaleString("en", { maximumFractionDigits: 2 }); };
     var share = function (a, b) {  // as suffice.text.numbers.percent writes it
       var p = 100 * a / b, few = p === 0 || p === 100 ? p : p < 1e-3 ? "< 0.001" : p < .05 ? +p.toPrecision(2)
-        : p < 99.95 ? p.toFixed(1) : +p.toPrecision(4);
+        : p < 99.95 ? p.toFixed(1) : p < 99.995 ? +p.toPrecision(4) : "> 99.99";
       return b ? few + "\u00a0%" : "–";
     };
     var cost = function (i) {
