@@ -18,6 +18,7 @@ from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.curves.feature_separation import separation
 from suffice.diagnostics import Calibration, calibration
 from suffice.diagnostics.data import DataChecks, data_checks
+from suffice.errors import InvalidParameterError
 from suffice.estimation.settings import is_open
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
@@ -157,6 +158,7 @@ def judge(
     # other rows, if any, test the choice: three folds suffice to make it
     cv = 3 if (settings.fast or others) and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, sample.groups, settings.seed)
+    _refuse_repeats(folds)
     size = size_of(folds)
     members, left_out = settings.members(len(folds.splits), size)
     comparison = compared(
@@ -182,6 +184,16 @@ def judge(
     told: Any = (comparison, chosen, explained, held_out, asked, checks, calibrated)
     more: Any = (verdict, importance, curve, settings.fast, rows, of_folds)
     return Findings(data, sample, *told, *more)
+
+
+def _refuse_repeats(folds: Folds) -> None:
+    """Raise unless every row is held out once, as what the page says of rows supposes."""
+    tests = np.concatenate([test for _, test in folds.splits])
+    times = np.bincount(tests, minlength=len(folds.codes))
+    for row in np.flatnonzero(times != 1)[:1]:
+        how = f"row {row} is held out {times[row]} times by cv"
+        msg = f"a report judges every row once, and {how}: use folds, such as StratifiedKFold"
+        raise InvalidParameterError(msg)
 
 
 def _checked(data: DocumentedTable) -> DataChecks:
