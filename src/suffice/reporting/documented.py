@@ -56,6 +56,9 @@ class DocumentedTable:
         target: str | None = None, groups: Any = None, dates: Sequence[str] = (),
     ) -> Self:  # fmt: skip
         """Return users' rows: all of them, and all columns that say something."""
+        if type(X).__module__.startswith("pyarrow"):
+            X = pl.DataFrame(X)
+        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
         read = Table.of(X, y, sample_weight)
         twins = [name for name, n in Counter(read.names or ()).items() if n > 1]
         if twins:
