@@ -67,7 +67,8 @@ class DocumentedTable:
             ids = X.index if hasattr(X, "iloc") else np.arange(read.n_rows)
         word = target or str(getattr(y, "name", None) or "class")
         if read.weight is not None and not read.weight.all():
-            kept, told = np.flatnonzero(read.weight), {"name": name, "target": word, "dates": dates}
+            kept = np.flatnonzero(read.weight)
+            told: dict[str, Any] = {"name": name, "target": word, "dates": dates}
             told |= {"ids": np.asarray(ids)[kept], "sample_weight": read.weight[kept]}
             told["groups"] = None if groups is None else taken(groups, kept)
             made = cls.of(taken(X, kept), read.labels[kept], **told)
