@@ -30,6 +30,14 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
+def read_only(*arrays: Any) -> tuple[Any, ...]:
+    """Return views that cannot be written to: code for them serves every array that is read."""
+    views = tuple(array.view() for array in arrays)
+    for view in views:
+        view.flags.writeable = False
+    return views
+
+
 def _elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     place, known = private_folder(), numba.config.CACHE_DIR
     if place is not None:

@@ -1,16 +1,35 @@
 """The few dense kernels the library needs; every tolerance is relative to feature scale."""
 
+import sys
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.linalg import eigh, lapack
 
 from suffice.typing import Codes, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))
+_LAPACK = "scipy.linalg._flapack"
 _RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of a unit diagonal
+
+
+def _lapack_alone() -> Any:
+    """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
+    package = None if "scipy.linalg" in sys.modules else find_spec("scipy.linalg")
+    found = package and PathFinder.find_spec(_LAPACK, package.submodule_search_locations)
+    if not found or found.loader is None:
+        from scipy.linalg import lapack
+
+        return lapack
+    sys.modules[_LAPACK] = module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+lapack = _lapack_alone()
 
 
 def rank_tolerance(d: int) -> float:
@@ -52,6 +71,14 @@ def inverse_lower(factor: Floats) -> Floats:
     return np.tril(inverse)
 
 
+def solve_lower(factor: Floats, b: Floats) -> Floats:
+    """Return L⁻¹ b of a lower triangular L."""
+    found, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
+    return np.asarray(found)
+
+
 def dependent_columns(sigma: Floats) -> Codes:
     """Return the columns that are combinations of the others, by pivoted Cholesky."""
     if not len(sigma):
@@ -63,6 +90,8 @@ def dependent_columns(sigma: Floats) -> Codes:
 
 def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     """Return eigenvalues in ascending order and eigenvectors as columns."""
+    from scipy.linalg import eigh  # slow to import, and seldom needed
+
     values, vectors = eigh((matrix + matrix.T) / 2, check_finite=False)
     return values, vectors
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.table import Table
-from suffice.table.matrix import refuse_unusable
+from suffice.table.matrix import as_matrix, as_weights, column_name, refuse_unusable
 from suffice.threads import in_order
 from suffice.typing import Codes, Flags, Floats
 
@@ -275,22 +275,24 @@ def summed_log_slopes(power: PowerTransform, table: Table) -> dict[str, Any]:
 
 def _fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Floats:
     """Return λ, c, s, low and high, (5, d), that make each feature most nearly Gaussian."""
-    x = np.asarray(X)
-    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    x, names = as_matrix(X)
+    given = as_weights(sample_weight, len(x))
+    w = np.ones(len(x)) if given is None else given
     rows = np.flatnonzero(w > 0)
     if len(rows) > n_rows:  # a seeded sample, in order
         rng = np.random.default_rng(seed)
         rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False, shuffle=False))]
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
     if np.isinf(sample).any():
-        refuse_unusable(np.where(np.isnan(x), 0.0, x), None, w)
+        refuse_unusable(np.where(np.isnan(x), 0.0, x), names, w)
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
-    found = list(in_order(lambda column: _fitted_column(column, weight), list(columns), n_jobs))
+    named = [(column, column_name(names, j)) for j, column in enumerate(columns)]
+    found = list(in_order(lambda each: _fitted_column(*each, weight), named, n_jobs))
     return np.array(found).reshape(-1, 5).T
 
 
-def _fitted_column(x: Floats, w: Floats) -> Column:
+def _fitted_column(x: Floats, name: str, w: Floats) -> Column:
     """Return exponent, centre, scale and range of the values that one feature has."""
     seen = ~np.isnan(x)
     x, w = x[seen], w[seen]
@@ -298,19 +300,20 @@ def _fitted_column(x: Floats, w: Floats) -> Column:
     if np.all((x == low) | (x == high)):
         return 1.0, 0.0, 1.0, low, high
     w = w / w.sum()
-    centre = _centre(x, w)
+    centre = _centre(x, w, name)
     scale = float(np.sqrt(_mean(np.square(x - centre), w)))
     return best_exponent((x - centre) / scale, w), centre, scale, low, high
 
 
-def _centre(x: Floats, w: Floats) -> float:
+def _centre(x: Floats, w: Floats, name: str) -> float:
     """Return the mean, on a grid so coarse that it is as exact far from zero as near it."""
-    z = x - x[0]
-    mean = _mean(z, w)
-    scale = np.sqrt(_mean(np.square(z - mean), w))
-    if not scale > SMALLEST:
-        msg = f"the squares of a column that spreads over {np.ptp(x):.1g} vanish: rescale it"
-        raise InvalidInputError(msg)
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = x - x[0]
+        mean = _mean(z, w)
+        scale = np.sqrt(_mean(np.square(z - mean), w))
+    if not SMALLEST < scale < np.inf:
+        fate = "vanish" if scale <= SMALLEST else "overflow"
+        raise InvalidInputError(f"the squares of column {name} {fate}: rescale it")
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
     # on the grid, whichever row comes first, without a rounding at a large mean
     near = np.round(x[0] / step) * step

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss, roc_auc_score
@@ -407,3 +408,23 @@ def test_parameters_of_every_member_of_an_average_are_counted():
         expected += 1
     assert n_parameters(auto) == expected
     assert any(isinstance(m.candidate.view, KernelFeatures) for m in auto.members_)
+
+
+def test_columns_of_numbers_that_are_levels_are_read_as_levels():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 6, 240)
+    y = np.isin(level, [1, 4]) ^ (rng.random(240) < 0.1)
+    X = np.column_stack([level.astype(float), rng.normal(size=240)])
+    folds = list(StratifiedKFold(4).split(X, y))
+    model = sf.LDA(categorical=[0])
+    wrong = [
+        error for a, b in folds for error in clone(model).fit(X[a], y[a]).predict(X[b]) != y[b]
+    ]
+    assert np.mean(wrong) < 0.15
+    assert sf.compare(X, y, {"by level": model}, folds)["by level"].error == np.mean(wrong)
+
+
+def test_default_models_that_draw_have_the_seed_asked_for():
+    models = parse_models(None, 7) + parse_models("perceptron", 7)
+    seeds = {m.name: m.estimator.get_params().get("random_state", 7) for m in models}
+    assert set(seeds.values()) == {7}

@@ -1,5 +1,7 @@
 """One rule compares models, by rows, with one correction; and one rule recommends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -296,3 +298,19 @@ def test_a_support_vector_machine_does_not_mind_rows_in_order():
     y = ((b > 0) == (a == 0)) ^ (rng.random(300) < 0.1)
     X = np.c_[a, b]
     assert np.mean(CalibratedSvm().fit(X, y).predict(X) != y) < 0.15
+
+
+def test_rows_of_hardly_any_weight_do_not_make_a_loss_better_known():
+    few = random_losses(np.random.default_rng(0), 40, 6)
+    more = random_losses(np.random.default_rng(1), 4000, 6)
+    joined = replace(
+        few,
+        losses=np.concatenate([few.losses, more.losses], axis=2),
+        weights=np.concatenate([few.weights, 1e-12 * more.weights]),
+        folds=np.concatenate([few.folds, more.folds]),
+    )
+    for m in range(6):
+        expected = few.losses[1, m].std() * np.sqrt(2.25 / 40)
+        assert few._standard_error(1, m) == pytest.approx(expected)
+        assert joined._standard_error(1, m) == pytest.approx(expected)
+    assert joined.recommended() == few.recommended()

@@ -306,3 +306,19 @@ def test_a_first_look_leaves_simulations_out(iris):
     assert found.growth is None
     assert found.importance == ()
     assert len(found.comparison.outcomes) == 5
+
+
+def test_a_verdict_does_not_depend_on_the_unit_of_the_weights():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 2)) + 0.4 * y[:, None]
+
+    def balanced(weight):
+        folds = folds_for(X, y, 5, weight, None, 0)
+        result = compared(parse_models(["LDA"], 0), folds, 0, keep=True)
+        return verdict_on(result, chosen=True).gains[-1]
+
+    plain = balanced(None)
+    for unit in (1e-3, 1.0, 1e3):
+        found = balanced(np.full(60, unit))
+        assert (found.model, found.p_value) == pytest.approx((plain.model, plain.p_value))

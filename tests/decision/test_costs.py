@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from suffice.decision import Decision, parse_costs
+from suffice.decision.classifier import softmax_temperature
 from suffice.errors import InvalidParameterError, UnknownLabelError
 
 K = 3
@@ -175,3 +176,11 @@ def test_a_cost_matrix_cannot_be_changed():
     costs = parse_costs(None, labels)
     labels[0] = "z"
     assert costs.actions.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("temperature", [None, [1.0], "warm", 0, -1.0, np.nan, np.inf, 1e-310])
+def test_a_temperature_is_a_positive_number_and_so_is_its_reciprocal(temperature):
+    with pytest.raises(InvalidParameterError, match="temperature must be a positive number"):
+        softmax_temperature(temperature)
+    with pytest.raises(InvalidParameterError, match="base must be a number above 1"):
+        softmax_temperature(1.0, temperature if temperature is not None else [])

@@ -100,3 +100,12 @@ def test_bad_input_is_refused_by_name():
         calibration(y, p, simulations=3)
     with pytest.raises(InvalidParameterError, match="bins=0"):
         calibration(y, p, bins=0)
+
+
+def test_probabilities_that_are_wrong_both_ways_are_not_said_to_be_wrong_one_way():
+    rng = np.random.default_rng(0)
+    p = np.where(rng.random(2000) < 0.5, 0.95, 0.55)
+    y = (rng.random(2000) < 0.75).astype(int)
+    found = calibration(y, np.stack([1 - p, p], axis=1))
+    assert found.p_value < 0.01
+    assert "too large for some rows and too small for others" in repr(found)

@@ -150,3 +150,10 @@ def test_empty_cells_and_few_rows_are_no_obstacle():
     found = data_checks(X, y)
     assert found.suspects == ()
     assert found.n_rows == 12
+
+
+def test_minus_zero_repeats_zero():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X = np.vstack([X, X[:5]])
+    X[0, 1], X[30, 1] = 0.0, -0.0
+    assert data_checks(X, np.arange(35) % 2).n_duplicates == 5

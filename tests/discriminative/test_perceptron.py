@@ -7,16 +7,16 @@ from suffice.discriminative.design import CompiledDesign, Design, Scaling
 from suffice.discriminative.perceptron import (
     State,
     at_once,
-    averaged,
+    best_weights,
     criterion,
     direct,
-    last,
+    last_weights,
     learn,
     margin,
+    mean_weights,
     n_errors,
     one_against_rest,
     one_by_one,
-    pocket,
 )
 from suffice.table.table import Table
 
@@ -124,7 +124,7 @@ def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     one_pass = partial(one_by_one, design, rule, rate=1.0, rng=rng())
     states, converged = learn(one_pass, start, 30)
     assert not converged
-    ends = (variant(design, states)[-1] for variant in (last, averaged, pocket))
+    ends = (variant(design, states)[-1] for variant in (last_weights, mean_weights, best_weights))
     newest, mean, best = (n_errors(design, weights) for weights in ends)
     assert best <= newest
     assert mean <= newest

@@ -278,3 +278,11 @@ def test_priors_without_a_mode_are_refused():
         parse_priors(None, 1, at_mode=True).of(np.arange(2), np.zeros(2))
     with pytest.raises(InvalidParameterError, match="positive"):
         parse_priors(None, 0.0)
+
+
+@pytest.mark.parametrize("prior", [None, "flat"])
+def test_a_class_without_rows_leaves_the_covariance_that_others_share(prior):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.repeat([0, 1], 15)
+    known = LDA(estimate="map", prior=prior).fit(X, y)
+    more = LDA(estimate="map", prior=prior).fit_moments(Moments.of(X, y, classes=[0, 1, 2, 3]))
+    np.testing.assert_allclose(more.covariance_, known.covariance_, rtol=1e-14)

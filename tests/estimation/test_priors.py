@@ -3,7 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
 
+from suffice import LDA, QDA, GaussianNB, MixtureClassifier, Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.estimation.settings import parse_priors
 
@@ -88,3 +90,36 @@ def test_without_any_weight_priors_must_be_given():
 def test_of_many_classes_a_message_names_a_few():
     with pytest.raises(UnknownLabelError, match=r"11 and 488 more"):
         parse_priors({-1: 1.0}).of(np.arange(500), np.ones(500))
+
+
+ABSENT = [LDA(), QDA(), GaussianNB(), LDA(estimate="map"), QDA(estimate="debiased")]
+
+
+@pytest.mark.parametrize("estimator", ABSENT, ids=str)
+def test_what_priors_give_to_a_class_without_rows_the_others_share(estimator):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat(["a", "b"], 20)
+    known = clone(estimator).set_params(priors=[0.25, 0.75]).fit(X, y)
+    sums, priors = Moments.of(X, y, classes=["a", "b", "z"]), [0.1, 0.3, 0.6]
+    stated = clone(estimator).set_params(priors=priors).fit_moments(sums)
+    changed = clone(estimator).fit_moments(sums).with_priors(priors)
+    for found in (stated, changed):
+        np.testing.assert_allclose(found.priors_, [0.25, 0.75, 0])
+        np.testing.assert_allclose(found.predict_proba(X)[:, :2], known.predict_proba(X))
+        if estimator.estimate != "debiased":
+            np.testing.assert_allclose(found.log_density(X), known.log_density(X))
+            error = known.bayes_error(n_samples=100, random_state=0)
+            assert found.bayes_error(n_samples=100, random_state=0) == pytest.approx(error)
+
+
+def test_priors_of_classes_without_rows_alone_are_refused():
+    sums = Moments.of([[0.0], [1.0], [3.0], [5.0]], ["a", "a", "b", "b"], classes=["a", "b", "z"])
+    with pytest.raises(InvalidParameterError, match=r"no class with rows.*above 0"):
+        LDA(priors=[0, 0, 1]).fit_moments(sums)
+
+
+def test_a_mixture_gives_a_class_without_rows_nothing():
+    X, y = np.random.default_rng(0).normal(size=(30, 1)), np.repeat(["a", "b", "z"], 10)
+    mixture = MixtureClassifier(n_components=1, priors=[0.1, 0.3, 0.6])
+    mixture.fit(X, y, np.repeat([1.0, 1.0, 0.0], 10))
+    assert mixture.predict_proba(X)[:, 2].max() == 0
+    np.testing.assert_allclose(mixture.model_.priors, [0.25, 0.75, 0])

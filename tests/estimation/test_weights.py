@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from suffice import LDA, QDA, GaussianNB
+from suffice import LDA, QDA, GaussianNB, MixtureClassifier
 from suffice.errors import SufficeWarning
 
 COUNTING = [
@@ -35,3 +35,21 @@ def test_elsewhere_only_ratios_of_weights_matter(iris, estimator):
     X, y = iris
     small = estimator.fit(X, y, np.full(150, 1 / 150)).predict_proba(X)
     np.testing.assert_allclose(small, estimator.fit(X, y).predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1 / 150, 1e-6, 1e-20, 1e-100, 1e10])
+@pytest.mark.parametrize("estimator", [LDA(), QDA(), GaussianNB()], ids=str)
+def test_the_unit_of_weights_is_of_no_account_with_and_without_empty_cells(iris, estimator, unit):
+    X, y = iris
+    holes = X.copy()
+    holes[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    for rows in (X, holes):
+        found = estimator.fit(rows, y, np.full(150, unit)).predict_proba(X)
+        np.testing.assert_allclose(found, estimator.fit(rows, y).predict_proba(X), atol=1e-6)
+
+
+def test_a_mixture_says_that_it_reads_weights_as_numbers_of_rows():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], 20)
+    mixture = MixtureClassifier(n_components=2, n_init=1, max_iter=5, tol=1.0)
+    with pytest.warns(SufficeWarning, match="40 rows sum to 1:.*numbers of rows.*multiply.* 40"):
+        mixture.fit(X, y, np.full(40, 1 / 40))

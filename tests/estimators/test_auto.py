@@ -206,3 +206,9 @@ def test_samples_keep_rare_classes_and_splits_spread_them():
     assert (codes[rows] == 1).sum() >= 10
     splits = stratified_folds(codes[rows], 5, seed=0)
     assert all((codes[rows][test] == 1).sum() >= 2 for _, test in splits)
+
+
+@pytest.mark.parametrize("n_kept", [0, -1, 1.5, "2"])
+def test_a_number_of_settings_that_is_none_is_refused(n_kept, iris):
+    with pytest.raises(InvalidParameterError, match="n_kept must be a whole number of at least 1"):
+        AutoGaussian(n_kept=n_kept).fit(*iris)

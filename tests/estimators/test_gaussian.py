@@ -594,3 +594,15 @@ def test_the_decision_function_is_the_linear_score(iris, estimator, k):
 def test_an_unknown_setting_is_refused_in_the_name_of_the_class(preset):
     with pytest.raises(TypeError, match=rf"{preset.__name__}\(\).*unexpected keyword.*'foo'"):
         preset(foo=1)
+
+
+def test_what_was_found_for_other_rows_is_forgotten_with_them(iris):
+    X, y = iris
+    some = np.where(np.arange(150) % 5 == 0, None, y.astype(object))
+    fitted = GaussianClassifier(unlabelled="auto").fit(X, some)
+    assert "unlabelled_" in vars(fitted)
+    assert "unlabelled_" not in vars(fitted.fit(X, y))
+    adapted = fitted.adapt_priors(X[:75])
+    assert not hasattr(adapted.with_priors("uniform"), "prior_shift_")
+    assert hasattr(adapted.with_costs(reject_cost=0.3), "prior_shift_")
+    assert not hasattr(adapted.fit(X, y), "prior_shift_")

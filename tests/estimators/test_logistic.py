@@ -515,3 +515,28 @@ def test_without_an_intercept_scores_vanish_at_zero(n_classes, n):
     assert np.isnan(shown.standard_errors[:, 0]).all()
     assert np.isfinite(shown.standard_errors[:, 1:]).all()
     assert shown.null_log_likelihood == pytest.approx(-n * np.log(n_classes))
+
+
+def test_a_seed_is_a_seed_whatever_integer_it_is(iris):
+    settings = {"solver": "sgd", "shuffle": True, "max_iter": 2, "epsilon": 1e3}
+    found = [
+        LogisticRegression(**settings, random_state=seed).fit(*iris).coef_
+        for seed in (3, np.int64(3), np.uint8(3))
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("setting", [{"max_iter": 0.5}, {"max_iter": np.inf}, {"batch_size": 0.5}])
+def test_numbers_of_steps_and_rows_are_whole(iris, setting):
+    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
+        LogisticRegression(solver="sgd", **setting).fit(*iris)
+
+
+def test_a_batch_after_a_separable_fit_is_learnt_at_the_penalty_asked_for():
+    X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    with pytest.warns(SeparationWarning):
+        fit = LogisticRegression(l2=0).fit(X, y)
+    assert (fit.l2_, fit.separation_.complete) == (1.0, True)
+    fit.partial_fit(X[::-1] + 0.5, y)
+    assert (fit.l2_, fit.separation_) == (0.0, None)

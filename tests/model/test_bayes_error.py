@@ -3,6 +3,8 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
+from suffice import QDA
+from suffice.errors import InvalidParameterError
 from suffice.model import DiagonalCovariance, FullCovariance, GaussianModel
 from suffice.model.bayes_error import bhattacharyya_bounds
 
@@ -103,3 +105,13 @@ def test_a_simulation_without_compiled_loops_is_the_one_with_them(monkeypatch):
     assert float(plain) == pytest.approx(float(compiled), rel=1e-13)
     assert plain.standard_error == pytest.approx(compiled.standard_error, rel=1e-12)
     np.testing.assert_allclose(plain.pair_bounds, compiled.pair_bounds, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, None, "3"])
+def test_rows_are_drawn_by_whole_numbers(n):
+    model = QDA().fit([[0.0], [1.0], [4.0], [7.0]], [0, 0, 1, 1])
+    with pytest.raises(InvalidParameterError, match=r"whole number from 0|without any rows"):
+        model.bayes_error(n_samples=n)
+    if n != 0:
+        with pytest.raises(InvalidParameterError, match=r"whole number from 0 on, got"):
+            model.sample(n)

@@ -248,3 +248,16 @@ def test_wrong_shapes_are_refused():
         Quadric([[np.nan]], [0.0], 0.0)
     with pytest.raises(FeatureMismatchError, match="at has shape"):
         Quadric(np.eye(2), np.zeros(2), 0.0).section(at=[0.0])
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_double_plane_is_as_far_as_the_plane(d):
+    rng = np.random.default_rng(d)
+    for scale in (1e-6, 1.0, 1e6) * 20:
+        w, point = rng.normal(size=d), rng.normal(size=d)
+        A, x = np.outer(w, w), scale * rng.normal(size=(5, d))
+        square = Quadric(A / scale**2, -2 * A @ point / scale, point @ A @ point)
+        plane = Hyperplane(w / scale, -w @ point)
+        if square.kind.startswith("double"):  # not empty, or two planes, by rounding
+            far = np.abs(plane.signed_distance(x))
+            np.testing.assert_allclose(square.signed_distance(x), far, atol=1e-6 * scale)

@@ -90,3 +90,62 @@ def test_a_window_that_slides_for_long_is_the_model_of_its_rows():
     scale = np.sqrt(never.diagonals)
     unit = scale[:, :, None] * scale[:, None, :]
     np.testing.assert_allclose(window.scatters / unit, never.scatters / unit, atol=1e-11)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+def test_sums_with_empty_cells_are_as_careful(iris, storage, tmp_path):
+    X, y = iris[0].copy(), iris[1]
+    X[::3, 1] = np.nan
+    sums = Moments.of(X, y, storage=storage)
+    never, far = (Moments.of(X[1:2] + by, y[1:2], storage=storage) for by in (1000, 1e9))
+    with pytest.raises(ForgetError, match=r"in column 0.*never added"):
+        sums - never
+    with pytest.raises(ForgetError, match=r"exactly.*in column 0.* digits .*fit again without"):
+        (sums + far) - far
+    near, farther = (Moments.of(X[1:2] + by, y[1:2], storage=storage) for by in (3e3, 3e5))
+    less = sums + near + farther - farther
+    less.save(tmp_path / "less.moments")
+    for each in (less, sf.load(tmp_path / "less.moments")):
+        with pytest.raises(ForgetError, match="digits"):
+            each - near
+
+
+@pytest.mark.parametrize("storage", ["per-class", "diagonal"])
+def test_a_column_with_empty_cells_that_becomes_constant_is_exactly_constant(storage):
+    rng = np.random.default_rng(0)
+    X, y = np.c_[rng.normal(size=60), np.arange(60) == 7], np.repeat([0, 1], 30)
+    X[::4, 0] = np.nan
+    parts = [Moments.of(X[at], y[at], storage=storage) for at in (slice(None), slice(7, 8))]
+    rest = parts[0] - parts[1]
+    assert rest.scatter.pooled_diagonal()[1] == 0
+    again = Moments.of(np.delete(X, 7, 0), np.delete(y, 7), storage=storage)
+    np.testing.assert_allclose(rest.scatter.values, again.scatter.values, atol=1e-12)
+
+
+def test_weights_beside_which_the_others_vanish_are_not_forgotten():
+    x, y, w = np.array([[0.0], [1.0], [5.0], [1.0], [7.0]]), list("aaaab"), [1, 1, 1, 1e20, 1]
+    sums, heavy = Moments.of(x, y, w), Moments.of(x[3:4], y[3:4], w[3:4])
+    with pytest.raises(ForgetError, match=r"weight of class 'a' was 1e\+20.*digits left"):
+        sums - heavy
+    assert (sums - Moments.of(x[:3], y[:3])).weights.tolist() == [1e20, 1]
+
+
+def test_classes_forgotten_from_pooled_sums_with_empty_cells_leave_the_scatter_of_the_others():
+    rng = np.random.default_rng(0)
+    X, H, y = rng.normal(size=(50, 2)), rng.normal(size=(20, 2)), np.repeat(["a", "b"], [30, 20])
+    H[::2, 0], labels = np.nan, np.repeat(["a", "b"], 10)
+
+    def sums(x, y):
+        return Moments.of(x, y, storage="pooled", classes=["a", "b"])
+
+    whole = sums(X, y) + sums(H, labels)
+    at_once = sums(np.concatenate([X, H]), np.concatenate([y, labels]))
+    np.testing.assert_allclose(whole.pooled_scatter, at_once.pooled_scatter, rtol=1e-12)
+    never = sums(X[30:], y[30:]) + sums(H, labels)
+    rest = whole - sums(X[:30], y[:30])
+    np.testing.assert_allclose(rest.pooled_scatter, never.pooled_scatter, rtol=1e-12)
+    np.testing.assert_allclose(
+        (whole - sums(X[10:40], y[10:40])).pooled_scatter,
+        (sums(X[:10], y[:10]) + sums(X[40:], y[40:]) + sums(H, labels)).pooled_scatter,
+        rtol=1e-12,
+    )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.errors import FeatureMismatchError
+from suffice.errors import FeatureMismatchError, SufficeWarning
 from suffice.files import load
 from suffice.moments import Moments
 from suffice.moments.collect import all_numbers
@@ -179,3 +179,43 @@ def test_fourth_moments_are_those_of_indicator_columns():
     )
     np.testing.assert_allclose(found.fourth.fourths, dense.fourth.fourths)
     same(found, dense)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_levels_that_are_counted_together_have_the_sums_of_one_level(storage, holes):
+    levels = np.array([f"{at:02d}" for at in range(58)])
+    frames = [
+        frame(200, seed, levels[some]) for seed, some in enumerate([slice(30), slice(25, 58)])
+    ]
+    for x, _ in frames:
+        x.loc[::7, "z"] = np.nan if holes else 0.0
+    fourth = storage == "per-class" and not holes
+    parts = [Moments.of(x, y, storage=storage, fourth=fourth) for x, y in frames]
+    total, whole = parts[0] + parts[1], pd.concat([x for x, _ in frames])
+    kept = total.schema.categories[0].levels
+    whole["c"] = whole["c"].where(whole["c"].isin(kept), "(other)")
+    again = Moments.of(whole, np.concatenate([y for _, y in frames]), storage=storage)
+    order = [again.feature_names.index(name) for name in total.feature_names]
+    same(total.select(np.arange(total.n_features)), again.select(order))
+    assert total.fourth is None  # fourth powers of a sum are not known
+
+
+def test_features_are_told_apart_by_more_than_their_names():
+    a = pd.DataFrame({"a": ["b=c", "x", None, "(missing)"] * 5, "a=b": ["c", "y", "y", "y"] * 5})
+    b = pd.DataFrame({"a": ["b=c", "q", None, "(missing)"] * 5, "a=b": ["c", "y", "z", "z"] * 5})
+    y = np.repeat([0, 1], 10)
+    whole = Moments.of(pd.concat([a, b]), np.concatenate([y, y]))
+    same(Moments.of(a, y) + Moments.of(b, y), whole)
+
+
+def test_numbers_on_one_side_and_free_text_on_the_other_are_refused():
+    y = np.arange(60) % 2
+    numbers = pd.DataFrame({"n": np.where(y, np.nan, 1.0), "c": ["p", "q", "q"] * 20})
+    texts = numbers.assign(n=[f"text {at}" for at in range(60)])
+    a = Moments.of(numbers, y, missing="indicator")
+    with pytest.warns(SufficeWarning, match="left out"):
+        b = Moments.of(texts, y)
+    for pair in ((a, b), (b, a)):
+        with pytest.raises(FeatureMismatchError, match=r"column 'n' is a .*text.* convert it"):
+            pair[0] + pair[1]

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import suffice as sf
 from suffice import Moments
 from suffice.errors import (
     FeatureMismatchError,
@@ -138,3 +139,33 @@ def test_unknown_storage_is_refused():
 def test_adding_something_else_is_a_type_error():
     with pytest.raises(TypeError):
         Moments.of(X, Y) + 3
+
+
+def test_features_are_selected_by_place_by_name_or_by_mask():
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), columns=["u", "v", "w"])
+    sums = Moments.of(x, np.arange(10) % 2)
+    for columns in ([0, 2], [0, -1], ["u", "w"], [True, False, True], np.array([0, 2], np.uint8)):
+        found = sums.select(columns)
+        assert found.feature_names == ("u", "w")
+        np.testing.assert_array_equal(found.scatters, sums.scatters[:, [0, 2]][:, :, [0, 2]])
+    assert sums.select([]).n_features == 0
+    for columns in ([0.9], ["x"], [3], [True, False]):
+        with pytest.raises(
+            InvalidParameterError, match=r"no feature .*: there are 3, 'u', 'v', 'w'"
+        ):
+            sums.select(columns)
+
+
+@pytest.mark.parametrize("settings", [{"missing": "drop"}, {"max_patterns": 0}])
+def test_settings_that_say_nothing_are_refused(settings):
+    with pytest.raises(InvalidParameterError, match="must be"):
+        Moments.of(np.ones((4, 1)), [0, 0, 1, 1], **settings)
+
+
+def test_one_weight_is_that_of_every_row():
+    assert Moments.of([[0.0], [1.0], [2.0]], [0, 0, 1], 2.0).weights.tolist() == [4, 2]
+
+
+def test_a_model_of_no_feature_is_refused():
+    with pytest.raises(InvalidInputError, match="no column to learn from"):
+        sf.LDA().fit_moments(Moments.of(np.zeros((4, 0)), [0, 0, 1, 1]))

@@ -94,3 +94,17 @@ def test_a_large_mean_takes_no_digits_from_the_transform():
     np.testing.assert_allclose(far.apply(x + 1e8) - 1e8, near.apply(x), atol=3e-8)
     slopes = far.log_jacobian(x + 1e8), near.log_jacobian(x)
     np.testing.assert_allclose(*slopes, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "fate"), [(1e-200, "vanish"), (1e160, "overflow")])
+def test_a_column_whose_squares_are_no_numbers_is_named(scale, fate):
+    x = np.random.default_rng(0).normal(size=(20, 2)) * [1.0, scale]
+    with pytest.raises(InvalidInputError, match=f"squares of column 1 {fate}: rescale"):
+        PowerTransform.of(x)
+
+
+def test_rows_and_weights_that_do_not_fit_together_are_refused():
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    for rows, weight in ((x[:, 0], None), (x, np.ones(3)), (x, -np.ones(20)), (x, np.zeros(20))):
+        with pytest.raises(InvalidInputError):
+            PowerTransform.of(rows, weight)

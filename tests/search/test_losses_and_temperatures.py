@@ -8,7 +8,7 @@ from suffice.estimation.recipe import Recipe
 from suffice.model.views import KernelFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power_transform import PowerTransform
 from suffice.search.losses_and_temperatures import TEMPERATURES, judged_grid
-from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, survivors
+from suffice.search.plan import ARITHMETIC, Effort, Grid, judged_views, survivors
 from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
@@ -91,7 +91,7 @@ def test_random_labels_show_no_gain_over_the_prior(view, seed):
     recipe = Recipe.parse(tied=seen.lifted)
     points = tuple((p, np.array([0.01, 0.3, 1.0])) for p in ((1.0,) if seen.lifted else (0.0, 1.0)))
     cells = Cells.of(table, stratified_folds(table.codes, 10, seed))
-    found = judged(cells, [Grid(seen, recipe, points)], 6, {})
+    found = judged_views(cells, [Grid(seen, recipe, points)], 6, {})
     losses = -found.true_log
     se = losses.std(1) / np.sqrt(losses.shape[1])
     assert (losses.mean(1) > np.log(3) - 2 * se - 1e-3).all()

@@ -28,6 +28,7 @@ from suffice.search.candidates import (
     held_out_posteriors,
     judged_member,
     judging_folds,
+    mixing_weights,
 )
 from suffice.search.training import Cells
 from suffice.table import Table
@@ -263,3 +264,8 @@ def test_a_mixed_table_of_random_labels_teaches_nothing(kind):
     found = auto.predict_log_proba(X)[np.arange(3000), y]
     # none knows more than the frequencies, and the average hardly believes that it does
     assert entropy - 2 * found.std() / np.sqrt(3000) < -found.mean() < entropy + 0.05
+
+
+def test_shares_of_very_many_equals_are_shares():
+    shares = mixing_weights(np.full((80, 50), -0.3), np.ones(50))
+    np.testing.assert_allclose(shares, 1 / 80)

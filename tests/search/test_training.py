@@ -10,7 +10,7 @@ from suffice.estimation.recipe import Recipe
 from suffice.model.views import Plain, Softened
 from suffice.moments import Moments
 from suffice.search.candidates import softened
-from suffice.search.plan import Grid, judged
+from suffice.search.plan import Grid, judged_views
 from suffice.search.training import Cells
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
@@ -35,7 +35,7 @@ def test_noise_on_indicators_is_judged_as_it_is_learnt():
     table, cells = rows(0, 0.5)
     view = Softened.of(Plain(), table.x, 0.5)
     np.testing.assert_allclose(view.noise, [0, 0, *[0.125] * (L - 1)])
-    found = judged(cells, [Grid(view, Recipe.parse(), POINTS)], 9, {})
+    found = judged_views(cells, [Grid(view, Recipe.parse(), POINTS)], 9, {})
     plain = Moments.of_table(table)
     expected = plain.scatters + plain.weights[:, None, None] * np.diag(view.noise)
     np.testing.assert_allclose(found.moments[id(view)].scatters, expected, atol=1e-9)

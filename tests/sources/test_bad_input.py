@@ -177,3 +177,22 @@ def test_labels_with_fractions_in_a_later_file_are_not_cut_off(file):
 def test_weights_that_are_all_zero_are_named(file):
     path = file("a,w,t\n1,0,x\n2,0,y\n")
     refused(path, "has no row that can be used: each lacks .* a weight", target="t", weight="w")
+
+
+def test_a_label_that_ends_in_nothing_is_no_second_class_of_that_name():
+    frame = pl.DataFrame({"x": range(6), "y": ["a", "a\0", "b"] * 2})
+    with pytest.raises(InvalidInputError, match=r"label 'a\\x00' ends in a character"):
+        summarize(frame, "y")
+
+
+def test_a_word_among_truth_values_far_down_is_named(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,t,y\n" + "1,true,a\n2,false,b\n" * 6000 + "1,yes,a\n")
+    with pytest.raises(InvalidInputError, match="column 't' holds 'yes' where its first rows"):
+        summarize(path, "y")
+
+
+def test_digits_of_other_scripts_are_text(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "١٢,a\n٣,b\n" * 20)
+    assert summarize(path, "y").feature_names == ("x=١٢", "x=٣")

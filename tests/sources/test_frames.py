@@ -79,3 +79,11 @@ def test_pandas_frames_are_summed_without_pyarrow(tmp_path):
     assert done.stdout.splitlines() == ["[50, 50, 50]", str(sorted(set(iris["species"])))], (
         done.stderr
     )
+
+
+@pytest.mark.parametrize("source", [lambda x, y: (x, y), lambda x, y: ([(x, y)],)])
+def test_labels_beyond_the_signed_whole_numbers_stay_as_they_are(source):
+    x, y = np.arange(6.0)[:, None], np.array([2**63 + 1, 2**63 + 3, 5] * 2, np.uint64)
+    m = sf.summarize(*source(x, y))
+    assert m.classes.tolist() == sf.Moments.of(x, y).classes.tolist() == sorted(set(y.tolist()))
+    assert m.counts.tolist() == [2, 2, 2]

@@ -1,5 +1,7 @@
 """Answers of a model for rows of any number: one for each row, in order, whole or not at all."""
 
+import gzip
+
 import numpy as np
 import polars as pl
 import pytest
@@ -255,3 +257,15 @@ def test_levels_that_the_model_has_never_seen_are_told(tmp_path):
     with pytest.warns(SufficeWarning) as caught:
         predict_stream(model, new, tmp_path / "out.csv")
     assert told in [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("number", ["7", "NA"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_marks_of_missing_values_in_kept_columns_are_copied(number, ending, tmp_path):
+    model = sf.GaussianNB().fit(pl.DataFrame({"x": [0.0, 1, 5, 6]}), ["a", "a", "b", "b"])
+    text = f"country,x\nNA,1\nDE,{number}\n ?,6\n,5\n".encode()
+    path = tmp_path / f"new.{ending}"
+    path.write_bytes(text if ending == "csv" else gzip.compress(text))
+    predict_stream(model, path, tmp_path / "out.parquet", keep=["country", "x"])
+    kept = pl.read_parquet(tmp_path / "out.parquet", columns=["country", "x"])
+    assert kept.rows() == [("NA", "1"), ("DE", number), (" ?", "6"), (None, "5")]

@@ -1,5 +1,7 @@
 """Targets and ids are found where they are obvious, and only there."""
 
+import gzip
+
 import polars as pl
 import pytest
 
@@ -12,6 +14,7 @@ from suffice.sources.columns import (
     roles_for_predicting,
 )
 from suffice.sources.opening import open_source
+from suffice.sources.summarize import summarize
 
 N = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
 
@@ -124,3 +127,28 @@ def test_columns_are_looked_at_once_to_find_the_target(monkeypatch):
     wide = pl.DataFrame({"id": [1, 2, 3], "x": [0.5, 1.5, 2.5], "class": ["a", "b", "a"]})
     assert guess_target(wide, "data") == ("class", "by its name")
     assert seen == ["id", "x", "class"]
+
+
+LONG = "".join(f"k,{'z' * 1000}{i % 7},{i * i % 11},{'ab'[i % 2]}\n" for i in range(1500))
+ROWS = "c,long,x,y\n" + LONG + LONG.replace("k,", "m,")
+
+
+@pytest.mark.filterwarnings("ignore:.*differ only")
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl"])
+def test_what_the_first_rows_have_in_common_is_no_constant_of_the_rest(
+    form, standard_input, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("suffice.sources.file_bytes.BLOCK", 1 << 20)
+    path = tmp_path / f"rows.{form}"
+    text = ROWS.encode()
+    if form == "jsonl":
+        text = pl.read_csv(text).write_ndjson().encode()
+    path.write_bytes(gzip.compress(text) if form == "csv.gz" else text)
+    sources = [path]
+    if form != "csv.gz":
+        standard_input(text)
+        sources.append("-")
+    for source in sources:
+        m = summarize(source, target="y")
+        assert m.schema.names == ("c", "long", "x")
+        assert m.counts.tolist() == [1500, 1500]

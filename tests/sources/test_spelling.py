@@ -176,3 +176,19 @@ def test_a_year_of_two_digits_is_no_date(table, day):
     cells = "".join(f"{day.format(1 + i % 9)},{i % 7},{'uv'[i % 2]}\n" for i in range(60))
     source = open_source(table(f"d,x,t\n{cells}"))
     assert source.sample["d"].dtype == pl.String
+
+
+@pytest.mark.parametrize("last", ["$1,234.75", "$1,234"])
+def test_fractions_far_down_a_column_of_whole_amounts_are_counted(table, last):
+    path = table("x;t\n" + "$1,000;u\n$2,000;v\n" * 6000 + f"{last};u\n")
+    m = summarize(path, target="t", decimal=".")
+    total = m.weights @ m.means
+    assert total.tolist() == pytest.approx(
+        [18_000_000 + float(last[1:].replace(",", ""))], rel=1e-15
+    )
+
+
+def test_a_label_with_a_fraction_far_down_is_no_other_label(table):
+    path = table("x;t\n" + "1.5;1 €\n2.5;2 €\n" * 6000 + "1.5;1,5 €\n")
+    with pytest.warns(SufficeWarning, match=r"1 of 12,001 rows left out: .*'t' \(1\)"):
+        assert summarize(path, target="t").counts.tolist() == [6000, 6000]

@@ -193,10 +193,18 @@ def test_booleans_are_categories(write):
         assert m.means[:, 1].tolist() == [0.5, 1.0]
 
 
-def test_whole_numbers_may_become_fractions_later_in_a_file(tmp_path):
-    path = tmp_path / "late.csv"
-    path.write_text("x,t\n" + "1,a\n2,b\n" * 6000 + "1.5,a\n")
-    assert summarize(path, target="t").counts.tolist() == [6001, 6000]
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_whole_numbers_may_become_fractions_later_in_a_file(tmp_path, ending):
+    path, text = tmp_path / f"late.{ending}", "x,t\n" + "1,a\n2,b\n" * 6000 + "1.5,a\n"
+    if ending == "jsonl":
+        text = "".join(
+            f'{{"x": {x}, "t": "{t}"}}\n'
+            for x, t in map(str.split, text.replace(",", " ").splitlines()[1:])
+        )
+    path.write_text(text)
+    m = summarize(path, target="t")
+    assert m.counts.tolist() == [6001, 6000]
+    assert m.means[0, 0] == pytest.approx(6001.5 / 6001, rel=1e-12)
 
 
 def test_a_mark_of_missing_may_turn_up_late_in_a_file(tmp_path):

@@ -368,3 +368,29 @@ def test_text_among_the_numbers_of_a_later_file_is_told(tmp_path):
 def test_a_partition_is_called_by_its_folders_or_its_file():
     assert partition_of("in/day=2026-11-01/part-0.parquet") == "day=2026-11-01"
     assert partition_of("in/2026-11-01.csv.gz") == "2026-11-01"
+
+
+ROTATIONS = {  # contents of files 0, 1, … before and after
+    "one on": ("b", "ab"),
+    "each on": ("bc", "ab"),
+    "swapped": ("ab", "ba"),
+    "one for another": ("ab", "bb"),
+    "one new": ("ab", "cb"),
+}
+
+
+@pytest.mark.parametrize("case", ROTATIONS)
+def test_rows_that_move_on_to_another_file_are_counted_once_and_those_gone_not(case, tmp_path):
+    contents = {letter: frame_of(at) for at, letter in enumerate("abc")}
+    store, folder = sf.MomentStore(tmp_path / "store"), tmp_path / "day=1"
+    folder.mkdir()
+    for letters in ROTATIONS[case]:
+        for at, letter in enumerate(letters):
+            contents[letter].write_csv(folder / f"part-{at}.csv")
+        store.add(str(folder), "day", target="y")
+        parts = (sf.summarize(contents[letter], "y") for letter in sorted({*letters}))
+        whole = sum(parts, start=sf.Moments.empty())
+        assert store.total().counts.tolist() == whole.counts.tolist()
+        np.testing.assert_allclose(store.total().means, whole.means, rtol=1e-12)
+    assert store.add(str(folder), "day") == {"day": 0}
+    assert len(store.log) == (1 if case == "swapped" else 2)

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+import suffice as sf
 from suffice.errors import InvalidInputError, UnknownLabelError
 from suffice.table import Table
-from suffice.table.labels import code_of, codes_of, label_written
+from suffice.table.labels import code_of, codes_of, encode, has_label, label_written
 from suffice.table.matrix import is_complete, taken
 
 
@@ -84,3 +85,36 @@ def test_rows_of_a_sparse_matrix_are_taken():
 def test_a_table_needs_a_label_for_every_row():
     with pytest.raises(InvalidInputError, match="X has 2 rows but y has 3 labels"):
         Table.of(np.zeros((2, 1)), [0, 1, 0])
+
+
+def test_whole_numbers_of_pandas_keep_their_digits():
+    large = 2**60
+    y = pd.Series([large + 1, large] * 4, dtype="Int64")
+    x = np.random.default_rng(0).normal(size=(8, 2))
+    assert Table.of(x, y).classes.tolist() == [large, large + 1]
+    model = sf.LDA().fit(x, y)
+    assert model.classes_.dtype.kind == "i"
+    assert model.classes_.tolist() == [large, large + 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [2**63 + 1, 2**63 + 3, -1],  # NumPy makes floats of these, of which two are one
+        [2**53, 2**53 + 1, 1.0],
+        np.array([2**53, 2**53 + 1, 1.0], object),
+    ],
+)
+def test_labels_that_floats_cannot_tell_apart_are_refused(labels):
+    with pytest.raises(InvalidInputError, match="not all labels beyond 2⁵³ differ; convert"):
+        encode(labels)
+
+
+@pytest.mark.parametrize("dtype", ["string", "boolean", object])
+def test_a_label_that_pandas_calls_missing_is_named_by_its_row(dtype):
+    labels = pd.Series(
+        [True, False, pd.NA] if dtype == "boolean" else ["a", "b", pd.NA], dtype=dtype
+    )
+    assert has_label(labels).tolist() == [True, True, False]
+    with pytest.raises(InvalidInputError, match="row 2 has no label"):
+        encode(labels)

@@ -1,12 +1,15 @@
 """Mixed tables: what each column is, levels and their codes, whatever library holds the frame."""
 
+import datetime
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
+import suffice as sf
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError, SufficeWarning
 from suffice.table import Table
 from suffice.table.matrix import is_mixed
@@ -172,3 +175,94 @@ def test_kinds_that_differ_between_sides_are_refused_by_column():
         a.merged(b)
     with pytest.raises(FeatureMismatchError, match="only one side has the column 'c', 'd'"):
         a.merged(Schema((Number("d"),)))
+
+
+def moments(x):
+    return sf.Moments.of(x, np.arange(len(x)) % 2)
+
+
+DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=i * i) for i in range(8)]
+SPANS = [datetime.timedelta(hours=6 * i) for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("values", "first"),
+    [
+        (DAYS, 18262),
+        ([datetime.datetime.combine(day, datetime.time(12)) for day in DAYS], 18262.5),
+        (SPANS, 0.0),
+        ([datetime.time(3 * i) for i in range(8)], 0.0),
+    ],
+)
+def test_dates_and_times_in_boxes_are_those_of_polars(values, first):
+    with pytest.warns(SufficeWarning, match="'c' holds"):
+        theirs = moments(pl.DataFrame({"c": values}))
+    for gap in (values, [*values[:-1], None]):
+        boxed = pd.DataFrame({"c": pd.Series(gap, dtype=object)})
+        with pytest.warns(SufficeWarning, match="'c' holds"):
+            ours = moments(boxed)
+        assert ours.schema == theirs.schema
+        np.testing.assert_allclose(ours.means[0], theirs.means[0], rtol=1e-12)
+    assert theirs.means[0] >= first
+
+
+def test_a_date_that_is_called_a_category_is_one():
+    frame = pl.DataFrame({"c": DAYS[:2] * 4, "x": np.arange(8.0)})
+    for table in (frame, frame.to_pandas(), frame.to_pandas(use_pyarrow_extension_array=True)):
+        (category,) = sf.Moments.of(table, [0, 1] * 4, categorical=["c"]).schema.categories
+        assert category.levels == ("2020-01-01", "2020-01-02")
+
+
+def test_numbers_of_any_type_make_the_same_levels():
+    values = [Decimal("0.50"), Decimal("2.00")] * 4
+    frames = [pl.DataFrame({"c": values}), pl.DataFrame({"c": list(map(float, values))})]
+    named = [sf.Moments.of(f, [0, 1] * 4, categorical=["c"]).feature_names for f in frames]
+    assert named == [("c=0.5", "c=2")] * 2
+
+
+def test_a_category_that_was_named_is_not_left_out_for_its_many_levels():
+    with pytest.warns(SufficeWarning, match="the 39 most frequent are kept"):
+        m = sf.Moments.of(pl.DataFrame({"c": range(60)}), [0, 1] * 30, categorical=["c"])
+    assert m.schema.categories[0].other
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64[pyarrow]"])
+def test_numbers_of_pandas_that_lack_some_are_numbers_with_gaps(dtype):
+    x = pd.DataFrame({"a": pd.Series([1, 2, None, 4], dtype=dtype), "b": [1.0, 3.0, 5.0, 8.0]})
+    theirs = moments(np.array([[1, 1], [2, 3], [np.nan, 5], [4, 8]]))
+    assert moments(x).counts.tolist() == [2, 2]
+    np.testing.assert_array_equal(moments(x).means, theirs.means)
+
+
+def test_a_dictionary_of_numbers_is_a_category_in_arrow_too():
+    x = pa.table({"c": pa.array([3, 1, 3, 1]).dictionary_encode(), "x": [1.0, 2.0, 4.0, 8.0]})
+    labelled = x.append_column("y", pa.array([0, 1] * 2))
+    for table in (x, x.to_pandas(), x.to_pandas(types_mapper=pd.ArrowDtype)):
+        assert moments(table).feature_names == ("x", "c=1", "c=3")
+    for table in (labelled, labelled.to_pandas(), labelled.to_pandas(types_mapper=pd.ArrowDtype)):
+        assert sf.summarize(table, "y").feature_names == ("x", "c=1", "c=3")
+
+
+def test_a_category_of_dates_or_intervals_is_one_in_streams_too():
+    days = pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"] * 4)).astype("category")
+    cuts = pd.cut(pd.Series(np.arange(8.0)), [-1, 3, 9])
+    x = pd.DataFrame({"day": days, "cut": cuts, "x": np.arange(8.0) ** 2})
+    ours = sf.summarize(x.assign(y=["u", "u", "v", "v"] * 2), "y")
+    assert ours.schema == sf.Moments.of(x, ["u", "u", "v", "v"] * 2).schema
+    assert ours.feature_names[1:3] == ("day=2020-01-01", "day=2020-01-02")
+
+
+@pytest.mark.parametrize("empty", [None, np.nan, pd.NA])
+def test_any_empty_cell_of_an_array_of_objects_is_one(empty):
+    x = np.array([[1, "a"], [2.5, empty], [empty, "c"], [4, "a"]], dtype=object)
+    for m in (moments(x), sf.summarize(x, [0, 1, 0, 1])):
+        assert m.schema.names == ("x0", "x1")
+        assert m.feature_names == ("x0", "x1=a", "x1=c", "x1=(missing)")
+
+
+@pytest.mark.parametrize("column", [[[1], [2]], [{"a": 1}, {"a": 2}]])
+def test_a_column_of_neither_numbers_nor_levels_is_named(column):
+    x = pa.table({"c": pa.array(column), "x": [1.0, 2.0]})
+    for table in (x, x.to_pandas(types_mapper=pd.ArrowDtype)):
+        with pytest.raises(InvalidInputError, match="column 'c' holds"):
+            moments(table)

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice import LDA, QDA, GaussianClassifier, GaussianNB, PowerTransform
@@ -254,3 +264,90 @@ def test_the_best_has_the_least_loss_and_one_se_the_most_shrinkage_near_it():
     wider = losses_by_hand([[0.32] * 4, [0.24, 0.36, 0.24, 0.36], [0.6] * 4, [0.31] * 4])
     assert wider.best_params == {"shrinkage": 0.0}
     assert wider.one_se_params == {"shrinkage": 0.5}
+
+
+def test_a_candidate_without_posteriors_is_never_the_best_by_log_loss(iris):
+    X, y = iris
+    either = Pipeline([("model", LinearSVC())])
+    models = [LinearSVC(), LogisticRegression(max_iter=500)]
+    result = sf.cross_validate(either, X, y, {"model": models}, cv=3)
+    assert result.best_params == {"model": models[1]}
+    assert np.isnan(result.means[0, 1])
+    with pytest.raises(InvalidParameterError, match="use criterion='error'"):
+        sf.cross_validate(LinearSVC(), X, y, cv=3)
+    assert sf.cross_validate(LinearSVC(), X, y, cv=3, criterion="error").best_params == {}
+
+
+def test_errors_are_those_of_predict_whatever_decides(iris):
+    X, y = iris[0][50:], iris[1][50:]
+    decided = FixedThresholdClassifier(LogisticRegression(max_iter=500))
+    found = sf.cross_validate(
+        decided, X, y, {"threshold": [0.01, 0.5, 0.99]}, cv=3, criterion="error"
+    )
+    dear = LDA(costs=[[0, 50], [1, 0]])
+    costly = sf.cross_validate(dear, X, y, cv=3)
+    folds = StratifiedKFold(3)
+    for estimator, errors in zip(
+        [*(clone(decided).set_params(threshold=t) for t in (0.01, 0.5, 0.99)), dear],
+        [*found.fold_losses[:, :, 0], costly.fold_losses[0, :, 0]],
+        strict=True,
+    ):
+        assert errors == pytest.approx(1 - cross_val_score(estimator, X, y, cv=folds))
+    assert found.best_params == {"threshold": 0.5}
+    np.testing.assert_allclose(
+        costly.fold_losses[0, :, 1:], sf.cross_validate(LDA(), X, y, cv=3).fold_losses[0, :, 1:]
+    )
+
+
+def test_priors_of_all_rows_are_used_where_cells_are_empty_too(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[3, 1] = np.nan
+    folds = [(np.r_[0:60, 100:150], np.r_[60:100])]  # few rows of class 1 to learn from
+    found = sf.cross_validate(QDA(), X, y, cv=folds, refit_priors=False)
+    by_hand = QDA(priors="uniform").fit(X[folds[0][0]], y[folds[0][0]])
+    logs = by_hand.predict_log_proba(X[60:100])
+    assert found.means[0, 1] == pytest.approx(-logs[:, 1].mean())
+    with pytest.raises(InvalidParameterError, match="refit_priors=False is for Gaussian"):
+        sf.cross_validate(LogisticRegression(), iris[0], y, cv=folds, refit_priors=False)
+
+
+def test_folds_are_masks_or_row_numbers_that_there_are(iris):
+    X, y = iris
+    even = np.arange(150) % 2 == 0
+    masks = sf.cross_validate(LDA(), X, y, cv=[(even, ~even)])
+    numbers = sf.cross_validate(
+        LDA(), X, y, cv=[(np.flatnonzero(even).tolist(), np.flatnonzero(~even).tolist())]
+    )
+    np.testing.assert_array_equal(masks.fold_losses, numbers.fold_losses)
+    assert masks.one_se_params == {}
+    assert np.isnan(masks.standard_errors).all()
+    for wrong, said in (
+        ([], "no row"),
+        ([([0, 60, 120], [])], "no row"),
+        ([([0, 60, 120], [150])], "names row 150, and rows are numbered 0 to 149"),
+        ([([0, 60, 120], [-1])], "names row -1"),
+        ([([0.0, 60.0], [1.0])], "got an array of float64"),
+        ([(even[:-1], ~even)], r"of bool of shape \(149,\)"),
+    ):
+        with pytest.raises(InvalidParameterError, match=said):
+            sf.cross_validate(LDA(), X, y, cv=wrong)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, float])
+def test_one_se_reads_numbers_of_any_kind(kind):
+    losses = np.array([[[0.3, 0.4]] * 2] * 3)[..., [0, 0, 0]] + [[[0.0]], [[0.01]], [[0.02]]]
+    losses[:, 1] += 0.2
+    for name in ("shrinkage", "l2"):
+        params = tuple({name: kind(value)} for value in (0.0, 0.25, 0.5))
+        result = CrossValidation(params, losses, "log_loss", True, (), None)
+        assert (result.best_params, result.one_se_params) == (params[0], params[2])
+    others = tuple({"C": kind(value)} for value in (1.0, 0.1, 0.01))
+    result = CrossValidation(others, losses[::-1], "log_loss", True, (), None)
+    assert result.best_params == result.one_se_params == others[2]  # nobody knows what C is
+
+
+def test_weights_that_any_candidate_would_ignore_are_refused(iris):
+    either = Pipeline([("model", LinearSVC())])
+    models = [LogisticRegression(), KNeighborsClassifier()]
+    with pytest.raises(InvalidParameterError, match=r"KNeighborsClassifier.* without weights"):
+        sf.cross_validate(either, *iris, {"model": models}, cv=3, sample_weight=np.ones(150))

@@ -76,6 +76,12 @@ def test_a_hash_of_the_row_decides_its_fold_whatever_the_order():
     assert np.ptp(hashed(signed, 97)) == 0
 
 
+@pytest.mark.parametrize("n_folds", [2, 4, 5, 8, 10, 16])
+def test_whole_numbers_of_one_column_are_spread_over_all_folds(n_folds):
+    folds = hashed(np.arange(1.0, 1001.0)[:, None], n_folds)
+    assert np.bincount(folds, minlength=n_folds).min() > 0.7 * 1000 / n_folds
+
+
 def test_a_class_of_one_fold_only_is_said_so():
     frame, *_ = table()
     frame = frame.filter((pl.col("kind") != "w") | (pl.col("day") == 1))

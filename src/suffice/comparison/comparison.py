@@ -11,7 +11,7 @@ import numpy as np
 from suffice.comparison.judging import Case, Failure, Outcome, judged
 from suffice.comparison.models import CONSTANT, ComparedModel, FitSize, affordable, parse_models
 from suffice.comparison.paired import LOSSES, Difference, RowLosses
-from suffice.comparison.verdict import in_words
+from suffice.comparison.verdict import verdict_in_words
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
@@ -79,7 +79,7 @@ class Comparison(Tabled):
     @property
     def verdict(self) -> str:
         """The outcome in words, by adjusted p-values at the 5 % level."""
-        return in_words(self)
+        return verdict_in_words(self)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -17,10 +17,15 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from suffice.comparison.models import ComparedModel, FitSize, is_readable, n_parameters, seconds
+from suffice.comparison.models import (
+    ComparedModel,
+    FitSize,
+    is_readable,
+    n_parameters,
+    seconds_to_fit,
+)
 from suffice.curves.reliability import BINS, reliability
 from suffice.curves.thresholds import mean_area
-from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.moments import Moments
 from suffice.processes import ahead, helped
@@ -28,13 +33,13 @@ from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.threads import usable_cores
 from suffice.typing import Codes, Floats
+from suffice.validation.cross_validation import is_read_from_moments
 from suffice.validation.folds import Folds, fitted, weight_name
-from suffice.validation.predictions import Predictions, effective_rows, placed, wilson
+from suffice.validation.predictions import Predictions, among_classes, effective_rows, wilson
 
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _MANY = 5_000  # rows from which a forest gains by threads
 _LONG = 2.0  # seconds of all fits from which another process is worth its start
-_CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
 
 
@@ -188,12 +193,10 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
         return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
-    settings = estimator.get_params(deep=False)
-    open_settings = [settings.get(name) for name in _CHOSEN_FROM_ROWS]
-    if settings.get("power") is not None or any(map(is_open, open_settings)):
-        return ByFitting(estimator)
     if not hasattr(estimator, "recipe"):
         return FromMoments(estimator, "auto", fourth=False)
+    if estimator.power is not None or not is_read_from_moments(estimator):
+        return ByFitting(estimator)
     recipe = estimator.recipe()
     storage = "auto" if recipe.storage == "pooled" else recipe.storage
     return FromMoments(estimator, storage, fourth=recipe.needs_fourth)
@@ -232,7 +235,7 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
     folds = cases[0].folds
     n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
     size = FitSize(n, d, len(folds.classes))
-    long = sum(len(c.folds.splits) * seconds(c.model.name, size) for c in cases) > _LONG
+    long = sum(len(c.folds.splits) * seconds_to_fit(c.model.name, size) for c in cases) > _LONG
     small, many = n * d < _SMALL, n >= _MANY
     cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
     with threadpool_limits(1 if small else None), cores, helped(when=small and not many and long):
@@ -336,4 +339,4 @@ def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
         return None
     else:  # only differences of a row's scores count: log softmax makes rows comparable
         scores = log_softmax(scores, axis=1)
-    return placed(scores, learnt, folds.classes)
+    return among_classes(scores, learnt, folds.classes)

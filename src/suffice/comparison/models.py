@@ -97,11 +97,6 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     return lambda seed: getattr(import_module(f"sklearn.{home}"), kind)(random_state=seed)
 
 
-def _seeded(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
-    """Return what makes one of ours that draws at random."""
-    return lambda seed: kind(**settings, random_state=seed)
-
-
 def _scaled(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
     """Return what makes a competitor that sees standard units."""
     return lambda _: make_pipeline(StandardScaler(), kind(**settings))
@@ -113,10 +108,11 @@ KNOWN_MODELS = (
     KnownModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
     KnownModel("GaussianNB", lambda _: GaussianNB(), ("naive bayes", "nb")),
     KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
-    KnownModel("AutoGaussian", lambda _: AutoGaussian(), ("auto",)),
-    KnownModel("logistic regression", _seeded(LogisticRegression, l2="auto"),
+    KnownModel("AutoGaussian", lambda seed: AutoGaussian(random_state=seed), ("auto",)),
+    KnownModel("logistic regression", lambda seed: LogisticRegression("auto", random_state=seed),
         ("logistic", "softmax")),
-    KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
+    KnownModel("perceptron", lambda seed: Perceptron(variant="averaged", random_state=seed),
+        is_standard=False),
     KnownModel("least squares", lambda _: LeastSquaresClassifier()),
     KnownModel("nearest neighbours", _scaled(ChosenNeighbours),
         ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors")),
@@ -167,7 +163,7 @@ SECONDS: Mapping[str, Callable[[int, int, int, int], float]] = {
 }
 
 
-def seconds(name: str, size: FitSize) -> float:
+def seconds_to_fit(name: str, size: FitSize) -> float:
     """Return what one fit takes, about; 0 where it is not known."""
     return SECONDS[name](*size) if name in SECONDS else 0.0
 
@@ -263,7 +259,7 @@ def affordable(
     models: tuple[ComparedModel, ...], n_fits: int, size: FitSize
 ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
     """Return the known models that there is time to fit, and who takes too long, with the time."""
-    times = {m.name: n_fits * seconds(m.name, size) for m in models}
+    times = {m.name: n_fits * seconds_to_fit(m.name, size) for m in models}
     slow = {name: t for name, t in times.items() if t > ALLOWED.get(name, MOST_SECONDS)}
     said = {name: "hours" if t > 3600 else f"about {t:,.0f} s" for name, t in slow.items()}
     left_out = tuple(f"{name} would take {time}" for name, time in said.items())

@@ -147,8 +147,11 @@ class RowLosses:
         return bool(fewer and as_good and self.readable[model] >= self.readable[other])
 
     def _standard_error(self, loss: int, model: int) -> float:
-        each = np.square(self.losses[loss, model] - self.means[loss, model])
-        return float(np.sqrt(np.nanmean(each) * (1 + self.overlap) / np.isfinite(each).sum()))
+        known = np.isfinite(self.losses[loss, model])
+        squares, w = np.square(self.losses[loss, model] - self.means[loss, model]), self.weights
+        # σ² (1 + n/n_train) Σ w² / (Σ w)²
+        variance = w[known] @ squares[known] / w[known].sum() * (1 + self.overlap)
+        return float(np.sqrt(variance * (w[known] @ w[known])) / w[known].sum())
 
 
 @dataclass(frozen=True, slots=True)

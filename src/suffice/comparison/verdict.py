@@ -29,7 +29,7 @@ WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
 
 
-def in_words(comparison: Comparison) -> str:
+def verdict_in_words(comparison: Comparison) -> str:
     """Return which model is recommended, its price, and who is significantly different."""
     own, constant = comparison[comparison.reference], comparison.baseline
     low, high = own.interval
@@ -246,8 +246,8 @@ def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
 def _balanced(own: Outcome) -> Gain:
     """Return the mean share of each class that is found, against 1/K of any constant answer."""
     rows = own.held_out
-    hits = np.bincount(rows.truth, rows.weights * (rows.predicted == rows.truth))
-    n = np.bincount(rows.truth, rows.weights, len(hits))
+    w = rows.weights / rows.weights.mean()  # numbers of rows
+    hits, n = np.bincount(rows.truth, w * ~rows.wrong), np.bincount(rows.truth, w)
     hits, n = hits[n > 0], n[n > 0]
     k = len(n)
     share = (hits + 1) / (n + 2)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from suffice.table.mixed import read
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats, Labels
 
+_COLDEST = 1e-300  # a temperature whose reciprocal is a number
 _ONLY_SCORES = "this model has linear scores and no {}: fit one that has, such as LDA"
 FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
 
@@ -191,14 +193,14 @@ def classifier_of(fitted: Any) -> Classifier:
 def softmax_temperature(temperature: Any, base: Any = None) -> float:
     """Return T of softmax(a / T), given as such or by the base of the powers: T = 1 / ln b."""
     if base is None:
-        if isinstance(temperature, str) or not 0 < temperature < math.inf:
+        if not isinstance(temperature, Real) or not _COLDEST < float(temperature) < math.inf:
             msg = f"temperature must be a positive number or 'auto' with rows, got {temperature!r}"
             raise InvalidParameterError(msg)
         return float(temperature)
     if temperature != 1.0:
         msg = f"base={base!r} and temperature={temperature!r} say the same thing: give one of them"
         raise InvalidParameterError(msg)
-    if isinstance(base, str) or not 1 < base < math.inf:
+    if not isinstance(base, Real) or not 1 < float(base) < math.inf:
         raise InvalidParameterError(f"base must be a number above 1, got {base!r}")
     # bᵃ = exp(a ln b)
     return 1 / math.log(base)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
@@ -24,6 +23,8 @@ class PriorShift:
     @property
     def p_value(self) -> float:
         """How probable a change this large is under the old priors, densities known: χ²."""
+        from scipy.special import chdtrc  # slow to import, and seldom needed
+
         return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df else np.nan
 
 

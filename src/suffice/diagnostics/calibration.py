@@ -57,7 +57,12 @@ class Calibration(Diagnostic):
         stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
         right = f"and is right in {percent(stated - self.excess)}"
         said = f"it states {percent(stated)} on average for the predicted class {right}"
-        return f"Its probabilities are {'too large' if self.excess > 0 else 'too small'}: {said}"
+        # of a calibrated model, Var of what is right = Σ_b n_b p_b (1 − p_b)
+        chance = np.sqrt(self.bins.counts @ (self.bins.stated * (1 - self.bins.stated)))
+        how = "too large" if self.excess > 0 else "too small"
+        if abs(self.excess) * self.n_rows < 2 * chance:
+            how = "too large for some rows and too small for others"
+        return f"Its probabilities are {how}: {said}"
 
 
 def calibration(

@@ -101,7 +101,7 @@ def _copies(table: Table) -> tuple[int, int]:
     # Σ_j a_j b_j mod 2⁶⁴ tells rows apart but for one pair in 10¹⁹
     told = np.zeros(table.n_rows, np.uint64)
     for factor, column in zip(odd, columns, strict=True):
-        told += factor * np.ascontiguousarray(column, np.float64).view(np.uint64)
+        told += factor * (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # −0 is 0
     order = np.argsort(told)
     told, codes = told[order], table.codes[order]
     first = np.flatnonzero(np.append(True, told[1:] != told[:-1]))  # of equal rows

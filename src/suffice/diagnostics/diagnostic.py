@@ -38,7 +38,7 @@ def simulated_p(statistic: Any, replicates: Floats) -> Any:
     return (1 + larger.sum(0)) / (1 + len(replicates))
 
 
-def checked_table(X: Any, y: Any) -> Table:
+def finite_table(X: Any, y: Any) -> Table:
     """Return rows with their classes, refused where there are none or some are not finite."""
     table = Table.of(X, y)
     if not table.n_rows:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.special import ndtr
 
-from suffice.diagnostics.diagnostic import Diagnostic, checked_table, sampled
+from suffice.diagnostics.diagnostic import Diagnostic, finite_table, sampled
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.linalg import EPS, rank_tolerance
 from suffice.text.lists import quoted
@@ -162,7 +162,7 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     >>> normality(X, y)
     Gaussian classes: no evidence against them (p = 0.15)
     """
-    table = checked_table(X, y)
+    table = finite_table(X, y)
     seen, classes = sampled(table, max_rows, np.random.default_rng(random_state)), table.classes
     white = [whitened(np.asarray(seen.x[seen.codes == k], np.float64)) for k in range(len(classes))]
     rows = [z for z in white if z is not None]

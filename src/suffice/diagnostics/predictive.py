@@ -220,7 +220,7 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise errors.InvalidParameterError(msg)
-    table = diagnostic.checked_table(X, y)
+    table = diagnostic.finite_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"

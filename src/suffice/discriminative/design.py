@@ -92,7 +92,7 @@ class Design:
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         t = self.table
-        loss, gradient, blocks = softmax.sums_of(np, phi, t.x, t.codes, t.weights, curved=curved)
+        loss, gradient, blocks = softmax.loss_sums(np, phi, t.x, t.codes, t.weights, curved=curved)
         return float(loss), gradient, softmax.joined(blocks, *phi.shape) if curved else None
 
     def sample(self, n: int) -> Self:
@@ -155,9 +155,12 @@ class CompiledDesign(Design):
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
+        from suffice.compiled import read_only
+
         table, scaling = self.table, self.scaling
         weight = np.zeros(0) if table.weight is None else table.weight
-        return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
+        rows = read_only(table.x, table.codes, weight)
+        return *rows, lo, hi, scaling.centre, scaling.inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +197,7 @@ class DeviceDesign(CompiledDesign):
         z = (xp.astype(t.x[lo:hi, :], xp.float64) - centre) * inverse
         z = xp.concat([here(np.ones((z.shape[0], 1))), z], axis=1)
         w = here(np.ones(1)) if t.weight is None else xp.astype(t.weight[lo:hi], xp.float64)
-        sums = softmax.sums_of(xp, here(phi), z, t.codes[lo:hi], w, curved=curved)
+        sums = softmax.loss_sums(xp, here(phi), z, t.codes[lo:hi], w, curved=curved)
         loss, gradient, blocks = sums[0], sums[1], [to_numpy(block) for block in sums[2]]
         return to_numpy(loss), to_numpy(gradient), np.stack(blocks) if blocks else np.zeros(0)
 

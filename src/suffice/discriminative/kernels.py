@@ -14,7 +14,7 @@ _FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite nu
 
 
 @njit(nogil=True)
-def load(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
+def load_tile(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
     """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
     lanes = (n + 7) // 8 * 8
     d = x.shape[1]
@@ -129,7 +129,7 @@ def chunk_sums(
     loss = 0.0
     for first in range(lo, hi, LANES):
         n = min(LANES, hi - first)
-        lanes = load(x, first, n, centre, inverse, z)
+        lanes = load_tile(x, first, n, centre, inverse, z)
         if len(weight):
             w[:n] = weight[first : first + n]
         add_scores(phi, z, lanes, a)

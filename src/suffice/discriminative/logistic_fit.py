@@ -98,7 +98,7 @@ class LogisticFit:
             objective = sample
         loss, back = partial(_loss_at, objective, scaling, factor), scaling.to_original
         trace = self.solution.trace
-        return DescentPath.along(trace, lambda phi: softmax.symmetric(back(phi)), names, loss)
+        return DescentPath.along(trace, lambda phi: softmax.sum_to_zero(back(phi)), names, loss)
 
 
 def fit_logistic(

@@ -32,13 +32,13 @@ def all_scores(scores: Floats) -> Floats:
     return np.concatenate([np.zeros_like(scores[:1]), scores])
 
 
-def symmetric(phi: Floats) -> Floats:
+def sum_to_zero(phi: Floats) -> Floats:
     """Return rows that sum to zero, (K, D), or the one row of two classes, (1, D)."""
     return phi if len(phi) == 1 else np.asarray(all_scores(phi) - all_scores(phi).mean(0))
 
 
 def against_first(rows: Floats) -> Floats:
-    """Undo ``symmetric``: return the rows relative to the first class, (C, D)."""
+    """Undo ``sum_to_zero``: return the rows relative to the first class, (C, D)."""
     return rows if len(rows) == 1 else rows[1:] - rows[0]
 
 
@@ -53,7 +53,7 @@ def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
     return a, xp.log(total) + top, e / total
 
 
-def sums_of(
+def loss_sums(
     xp: Any, phi: Any, z: Any, codes: Any, w: Any, *, curved: bool
 ) -> tuple[Any, Any, list[Any]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""

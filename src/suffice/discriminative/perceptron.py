@@ -75,10 +75,17 @@ def one_by_one(
     order = np.arange(n) if rng is None else rng.permutation(n)
     weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
     if isinstance(design, CompiledDesign):
+        from suffice.compiled import read_only
         from suffice.discriminative.kernels import show_rows
 
         table, scaling = design.table, design.scaling
-        rows = (table.x, table.codes, scaling.centre, scaling.inverse, scaling.lead, order)
+        rows = (
+            *read_only(table.x, table.codes),
+            scaling.centre,
+            scaling.inverse,
+            scaling.lead,
+            order,
+        )
         wrong = int(show_rows(*rows, rate, seen, rule is direct, weights, drift))
     else:
         for first in range(0, n, _BLOCK):
@@ -112,18 +119,18 @@ def _corrected(
 
 
 # variants: of the states after each pass, the start first, the weights to answer with after each
-def last(_design: Design, states: Sequence[State]) -> list[Floats]:
+def last_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the newest weights."""
     return [state.weights for state in states]
 
 
-def averaged(_design: Design, states: Sequence[State]) -> list[Floats]:
+def mean_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the mean of the weights over all rows shown."""
     # Freund & Schapire (1999), *Machine Learning* 37, 277–296
     return [state.average for state in states]
 
 
-def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
+def best_weights(design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the weights, after any pass so far, that make the fewest errors."""
     # Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191
     errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]

@@ -116,7 +116,7 @@ def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
     """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it."""
     # w, or w − K with Bessel's correction: one for each mean
     w = weights - (n_means if unbiased else 0.0)
-    return np.where(w > EPS * np.maximum(weights, 1.0), w, 0.0)
+    return np.where(w > EPS * weights, w, 0.0)
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:

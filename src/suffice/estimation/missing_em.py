@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
-from suffice.linalg import EPS, resolved, unit_scale
+from suffice.linalg import resolved, unit_scale
 from suffice.model.gaussian import GaussianModel
 from suffice.moments import Moments
-from suffice.moments.collect import two_sum
+from suffice.moments.collect import ratio, two_sum
 from suffice.moments.missing_e_step import e_step
 from suffice.moments.patterns import with_patterns
 from suffice.moments.scatter import Scatter
@@ -104,13 +104,12 @@ class _Problem:
         # group of each covariance that is kept  (B,)
         self.of_part = np.zeros(1, np.intp) if pooled else group_of
         self.expected = e_step(moments, group_of, pooled=pooled)
-        within = moments.scatter.pooled_diagonal() / moments.total_weight
-        within = resolved(within, self.centre, totals)
-        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(within)))
+        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(totals)))
         np.add.at(squares, group_of, columns.scatter.values)
         np.add.at(seen, group_of, columns.weights)
+        within = resolved(ratio(squares.sum(0), seen.sum(0)), self.centre, totals)
         # 1 where a group of classes varies in a column, else 0  (G, d)
-        variances = resolved(squares / np.maximum(seen, EPS), self.centre, totals)
+        variances = resolved(ratio(squares, seen), self.centre, totals)
         self.varies: Floats = (variances > 0).astype(np.float64)
         # 1 where a class has values of a column, which vary, else 0  (K, d)
         self.moves = (columns.weights > 0) * self.varies[group_of]
@@ -123,7 +122,9 @@ class _Problem:
         # 1 where the prior of a group has variance, that of all classes  (G, d)
         self.prior = self.varies * (within > 0)
         self.weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)  # (G,)
-        self.prior_rows = 0.0 if diagonal else prior_rows  # κ; 0 where no products are kept
+        # κ: imagined rows weigh as much as others do; 0 where no products are kept
+        mean_weight = moments.total_weight / max(int(moments.counts.sum()), 1)
+        self.prior_rows = 0.0 if diagonal else prior_rows * mean_weight
 
     def start(self) -> Floats:
         """Return the sums of available cases, correlations reduced where they are impossible."""
@@ -193,7 +194,7 @@ class _Problem:
         """Return the state without the directions in which only the prior has any variance."""
         if not self.prior_rows:
             return state
-        state, floors = state.copy(), 2 * self.prior_rows / np.maximum(self.weights, EPS)
+        state, floors = state.copy(), 2 * ratio(np.full(1, self.prior_rows), self.weights)
         C = self._covariances(state)
         for g, (e, v) in enumerate(zip(*np.linalg.eigh(self._grouped(C)), strict=True)):
             kept = v[:, e > max(10 * TOLERANCE, floors[g])]
@@ -219,7 +220,7 @@ class _Problem:
         w = self.moments.weights if len(C) > 1 else self.weights
         groups = np.zeros((len(self.weights), *C.shape[1:]))
         np.add.at(groups, self.of_part, w[:, None, None] * C)
-        groups /= np.maximum(self.weights, EPS)[:, None, None]
+        groups = ratio(groups, self.weights[:, None, None])
         # columns and groups without variance are none of our business
         blank = np.where(self.weights[:, None] > 0, 1.0 - self.varies, 1.0)
         return np.asarray(groups + blank[:, :, None] * np.eye(len(self.unit)))

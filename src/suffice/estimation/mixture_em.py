@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
-from suffice.estimation.recipe import Recipe
+from suffice.estimation.recipe import Recipe, warn_of_relative_weights
 from suffice.linalg import EPS
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.model.device import device_score
@@ -34,6 +34,7 @@ from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
+from suffice.moments.collect import ratio
 from suffice.moments.device import shared_sums
 from suffice.moments.missing_e_step import e_step
 from suffice.table import Table
@@ -79,6 +80,8 @@ class MixtureRecipe:
         rng, every = np.random.default_rng(seed), range(table.n_classes)
         data = MixtureRows.of(table, self, quiet=quiet)
         counts = [data.at_most(int(counts[k]), k, quiet=quiet) for k in every]
+        if not quiet and self.prior_rows and max(counts) > 1:
+            warn_of_relative_weights(sum(map(len, data.rows)), float(table.weights.sum()))
         sets = [list(every)] if self.tied is True else [[k] for k in every]
         runs = [MixtureProblem(self, data, ks, [counts[k] for k in ks]).best(rng) for ks in sets]
         if not quiet and not all(run.arrived for run in runs):
@@ -149,8 +152,8 @@ class MixtureRows:
             own = whole.scatter.pooled_diagonal() if diagonal else whole.pooled_scatter
         else:
             own = whole.diagonals if diagonal else whole.scatters
-        w: Any = whole.total_weight if how.tied is True else np.maximum(whole.weights, EPS)
-        own = (own[..., None] * np.eye(x.shape[1]) if diagonal else own).T / w
+        w: Any = np.array(whole.total_weight) if how.tied is True else whole.weights
+        own = ratio((own[..., None] * np.eye(x.shape[1]) if diagonal else own).T, w)
         lent = sigmas - own.T
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
@@ -390,7 +393,7 @@ def _some(rows: Codes, rng: np.random.Generator) -> Codes:
 
 def k_means(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Return k centres (k, d) by Lloyd from k-means++, their shares, and the scatter within."""
-    centres = z[rng.choice(len(z), 1, p=w / w.sum())]
+    centres, none = z[rng.choice(len(z), 1, p=w / w.sum())], EPS * w.sum()
     for _ in range(k - 1):
         # the next centre is the best of some rows drawn with probability ∝ w D²
         near = _distances(z, centres).min(1)
@@ -400,9 +403,9 @@ def k_means(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> tuple[Flo
         centres = np.vstack([centres, tried[left.argmin()]])
     for _ in range(_LLOYD):
         nearest = _distances(z, centres).argmin(1)
-        weights = np.maximum(np.bincount(nearest, w, k), EPS)
+        weights = np.maximum(np.bincount(nearest, w, k), none)
         sums = np.stack([np.bincount(nearest, w * column, k) for column in z.T], axis=1)
-        centres = np.where(weights[:, None] > EPS, sums / weights[:, None], centres)
+        centres = np.where(weights[:, None] > none, sums / weights[:, None], centres)
     far = z - centres[nearest]
     return centres, weights / weights.sum(), (w * far.T) @ far
 

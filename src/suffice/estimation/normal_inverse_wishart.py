@@ -11,6 +11,7 @@ import numpy as np
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError, warn
 from suffice.estimation.covariance_estimates import factored, full_groups, resolved_variances
 from suffice.estimation.plug_in_and_debiased import Evidence, gaussian_model
+from suffice.estimation.priors import among
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel
@@ -111,9 +112,9 @@ class NormalInverseWishart:
         centres = means - pulls[:, None] * shifts
         # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
         scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
-        degrees = self.degrees + sum(w)
+        degrees, n_means = self.degrees + sum(w), max(int(np.count_nonzero(w)), 1)
         return tuple(
-            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, len(w))
+            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, n_means)
             for m, w_k in zip(centres, w, strict=True)
         )
 
@@ -231,7 +232,7 @@ def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
     for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
         raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
     with np.errstate(divide="ignore"):
-        log_priors = np.log(np.where(known, evidence.priors, 0.0))
+        log_priors = np.log(among(known, evidence.priors))
     centre, means = evidence.moments.grand_mean, np.stack([p.mean for p in learned])
     shares = np.where(known, [p.predictive_share for p in learned], 0.5)
     about = (evidence.group_of, degrees, shares)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.labels import in_order
-from suffice.typing import Floats, Labels
+from suffice.typing import Flags, Floats, Labels
 
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
 
@@ -34,6 +34,16 @@ class PriorRule:
         by_label = isinstance(self.given, Mapping)
         given = in_order(self.given, classes, where="priors") if by_label else self.given
         return _checked(given, classes)
+
+
+def among(present: Flags, priors: Floats) -> Floats:
+    """Return the priors of the classes that are present, of sum one again, (K,)."""
+    if present.all():
+        return priors
+    left = np.where(present, priors, 0.0)
+    if not left.any():
+        raise InvalidParameterError("no class with rows has a prior: give one of them one above 0")
+    return _shares(left)
 
 
 def _shares(weights: Floats) -> Floats:

@@ -18,7 +18,7 @@ from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing_em import completed
-from suffice.estimation.priors import PriorRule
+from suffice.estimation.priors import PriorRule, among
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
@@ -129,21 +129,16 @@ class Recipe:
 
     def with_priors_of(self, weights: Floats, rest: Moments) -> Recipe:
         """Return the recipe under the priors of all rows, for sums that may lack some classes."""
-        priors = np.where(rest.weights > 0, self.priors.of(rest.classes, weights), 0.0)
-        rule = PriorRule(None, priors / priors.sum())
+        rule = PriorRule(None, among(rest.weights > 0, self.priors.of(rest.classes, weights)))
         candidates = tuple(replace(each, priors=rule) for each in self.candidates)
         return replace(self, priors=rule, candidates=candidates)
 
-    def _warn_of_relative_weights(self, moments: Moments) -> None:
-        n, total, how = int(moments.counts.sum()), moments.total_weight, self.regularisation
-        # whether not only the ratios of weights matter
+    @property
+    def counts_rows(self) -> bool:
+        """Whether weights are numbers of rows, and not only their ratios matter."""
+        how = self.regularisation
         bessel = how.unbiased or self.averaged
-        counts_rows = bessel or how.shrinkage.fixed is None or not self.learning.plugs_in
-        if counts_rows and 2 * total < n:
-            warn(
-                f"the weights of {n} rows sum to {total:.3g}: this model reads weights as numbers "
-                f"of rows; if they only compare rows, multiply them by {n / total:.3g}"
-            )
+        return bessel or how.shrinkage.fixed is None or not self.learning.plugs_in
 
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
@@ -164,11 +159,13 @@ class Recipe:
         """Return the model of these sums, in the coordinates they were taken in."""
         if self.open_settings:
             raise InvalidParameterError(settings.UNRESOLVED)
-        if not quiet:
-            self._warn_of_relative_weights(moments)
+        if not quiet and self.counts_rows:
+            warn_of_relative_weights(int(moments.counts.sum()), moments.total_weight)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         models.require_two_classes(moments.classes, moments.weights)
+        if not moments.n_features:
+            raise InvalidInputError("there is no column to learn from: the moments have no feature")
         if moments.schema is None:
             return self.learnt(moments, quiet=quiet)
         if self.averaged:
@@ -244,6 +241,15 @@ class Recipe:
         if deficient:
             return np.inf
         return bic(model._log_likelihood(moments), model.n_parameters, moments.total_weight)
+
+
+def warn_of_relative_weights(n_rows: int, total: float) -> None:
+    """Warn where weights, which a model reads as numbers of rows, can hardly be meant so."""
+    if 2 * total < n_rows:
+        warn(
+            f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as numbers "
+            f"of rows; if they only compare rows, multiply them by {n_rows / total:.3g}"
+        )
 
 
 def _left_open(**words: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.recipe import recipe_of
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
+from suffice.estimators.linear import whole_number
 from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, shares_of
 from suffice.model.views import PiecewiseLinear, Plain, PowerTransformed
@@ -87,6 +88,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""
+        n_kept = whole_number("n_kept", self.n_kept)
         if y is not None:
             X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
@@ -99,13 +101,12 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             self.varying_ = varying_features(table, self.encoding_)
         if len(self.varying_) < table.n_features:
             table = table.with_rows(table.x[:, self.varying_])
-        options: Any = {"n_kept": self.n_kept, "kernel_features": self.kernel_features}
+        options: Any = {"n_kept": n_kept, "kernel_features": self.kernel_features}
         options |= {"seed": self.random_state, "members": self._invited(table)}
         with one_blas_thread():
             self.choices_, self.members_, self.effort_ = chosen(table, **options)
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
-        # the next row is as likely as one in n + 1 to be like none before
-        self.doubt_ = 1 / (table.n_rows + 1)
+        self.doubt_ = search.doubt_of(table.n_rows)
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 

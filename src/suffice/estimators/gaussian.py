@@ -42,7 +42,7 @@ from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.typing import Floats
 from suffice.validation.conformal import Conformity, PredictionSets
-from suffice.validation.drift import Drift, drift, rows_like
+from suffice.validation.drift import Drift, RowSums, drift
 from suffice.validation.leave_one_out import leave_one_out
 from suffice.validation.predictions import Predictions
 
@@ -333,7 +333,7 @@ class GaussianClassifier(
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
-        for name in saved.CHOSEN:
+        for name in (*saved.CHOSEN, "unlabelled"):
             self.__dict__.pop(f"{name}_", None)
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
@@ -367,7 +367,7 @@ class GaussianClassifier(
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
         self.moments_ = moments
         self.classes_ = moments.classes
-        for name in ("_classifier", "_conformity"):
+        for name in ("_classifier", "_conformity", "prior_shift_"):
             self.__dict__.pop(name, None)
         if recipe is not None:
             self._classifier = self._estimate(recipe)
@@ -451,9 +451,11 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
         changed._classifier = self.classifier_.with_priors(known)
-        if self.recipe().n_components is not None:  # of coordinates, which depend on the priors
+        # coordinates depend on the priors, and not all classes need have a density
+        if self.recipe().n_components is not None or not self.moments_.weights.all():
             changed._classifier = changed._estimate(changed.recipe())
-        changed.__dict__.pop("_conformity", None)  # of other posteriors
+        for name in ("_conformity", "prior_shift_"):  # of other posteriors
+            changed.__dict__.pop(name, None)
         return changed
 
     def with_costs(
@@ -497,8 +499,8 @@ class GaussianClassifier(
         >>> LDA().fit(X, y).drift(X + [0, 1, 0, 0]).moved
         ('x1',)
         """
-        x = predictor.checked_rows(self, X)
-        return drift(self.moments_, rows_like(self.moments_, x, sample_weight))
+        new = RowSums.like(self.moments_, predictor.checked_rows(self, X), sample_weight)
+        return drift(RowSums(self.moments_), new)
 
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.

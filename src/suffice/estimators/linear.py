@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -146,6 +147,14 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
         kind = "not negative" if zero else "positive"
         raise InvalidParameterError(f"{name} must be a finite number, {kind}; got {value!r}")
     return number
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return a setting that must be a whole number of at least one."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or value < 1 or value != np.rint(value) or np.isinf(value):
+        raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
 
 
 class LeastSquaresClassifier(LinearDecisions, BaseEstimator):

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +17,9 @@ from suffice.discriminative import gradient_descent as gradient
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
-from suffice.discriminative.logistic_loss import against_first, symmetric
+from suffice.discriminative.logistic_loss import against_first, sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
 from suffice.estimation.plug_in_and_debiased import require_two_classes
 from suffice.estimation.settings import is_open, parse_word
@@ -150,6 +152,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     """
 
     _takes = ("categorical",)
+    separation_: Separation | None
     _stream: gradient.Stream
     _inference: LogisticSummary | None  # without names
 
@@ -199,12 +202,13 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         if first:
             labels = table.classes if classes is None else encode(classes)[0]
             require_two_classes(labels, np.ones(len(labels)))
-            self.classes_, self.l2_ = labels, self._penalty()
+            self.classes_ = labels
             self._stream = gradient.Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
-        how: Any = {"l2": self._penalty(), "fit_intercept": self.fit_intercept}
+        self.l2_, self.separation_ = self._penalty(), None
+        how: Any = {"l2": self.l2_, "fit_intercept": self.fit_intercept}
         self._stream = self._stream.fed(table, self._solvers()["averaged-sgd"], **how)
-        rows = symmetric(self._stream.average)
+        rows = sum_to_zero(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
         for name in _OF_A_FIT:
@@ -230,8 +234,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
         self.classes_ = table.classes
-        at_centre = symmetric(fit.solution.point.phi)[:, 0]
-        self._set_scores(symmetric(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
+        at_centre = sum_to_zero(fit.solution.point.phi)[:, 0]
+        self._set_scores(sum_to_zero(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
         solution, self.l2_, self.separation_ = fit.solution, fit.l2, fit.separation
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         self.gradient_norm_ = fit.problem.objective.gradient_norm(solution.point)
@@ -285,25 +289,28 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     def _solvers(self) -> dict[str, Any]:
         open_rate, seed = is_open(self.learning_rate), self._seed()
         rate = None if open_rate else linear.positive("learning_rate", self.learning_rate)
-        size = None if self.batch_size is None else linear.positive("batch_size", self.batch_size)
+        size = (
+            None if self.batch_size is None else linear.whole_number("batch_size", self.batch_size)
+        )
         return {
             "auto": None,
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
             "gd": gradient.GradientDescent(rate),
-            "sgd": gradient.StochasticDescent(rate, int(size or 1), seed if self.shuffle else None),
-            "averaged-sgd": gradient.AveragedDescent(rate, int(size or 32), seed),
+            "sgd": gradient.StochasticDescent(rate, size or 1, seed if self.shuffle else None),
+            "averaged-sgd": gradient.AveragedDescent(rate, size or 32, seed),
         }
 
     def _seed(self) -> int:
-        if isinstance(self.random_state, int):
-            return self.random_state
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
         given = {name: value for name, value in asked.items() if value is not None}
-        return {k: linear.positive(k, v, zero=k == "tol") for k, v in given.items()}
+        checks: Any = {"tol": partial(linear.positive, zero=True), "max_iter": linear.whole_number}
+        return {k: checks.get(k, linear.positive)(k, v) for k, v in given.items()}
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""

@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import InvalidParameterError
 from suffice.estimation.mixture_em import MixtureRecipe
+from suffice.estimation.priors import among
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimators import predictor
-from suffice.estimators.linear import positive
+from suffice.estimators.linear import positive, whole_number
 from suffice.saved.gaussians import COSTS, mixture_from, mixture_state
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_on_device
@@ -100,7 +100,8 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         with at_most(self.n_jobs):
             model, runs = how.fit(table, _counts(settings, how, table), settings["random_state"])
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
-        pi = priors.of(table.classes, table.class_weights)
+        weights = table.class_weights
+        pi = among(weights > 0, priors.of(table.classes, weights))
         return self._set(table.classes, model.with_priors(pi))
 
     def _set(self, classes: Labels, model: Any) -> Self:
@@ -135,7 +136,7 @@ def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
     covariance = parse_word(given["covariance"], words, "covariance")
     tied = parse_word(str(given["tied"]), {"False": False, "True": True, "class": "class"}, "tied")
     kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
-    n_init, max_iter = (_whole(name, given[name]) for name in ("n_init", "max_iter"))
+    n_init, max_iter = (whole_number(name, given[name]) for name in ("n_init", "max_iter"))
     kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])
     return MixtureRecipe(covariance, tied, kappa, n_init, max_iter, tol)
 
@@ -145,13 +146,6 @@ def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[
     if is_open(wanted):
         return how.counts(table, given["random_state"])
     if not isinstance(wanted, Mapping):
-        return [_whole("n_components", wanted)] * table.n_classes
+        return [whole_number("n_components", wanted)] * table.n_classes
     found = in_order(wanted, table.classes, where="n_components")
-    return [_whole("n_components", n) for n in found]
-
-
-def _whole(name: str, value: Any) -> int:
-    """Return a setting that must be a whole number of at least one."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
+    return [whole_number("n_components", n) for n in found]

@@ -27,7 +27,11 @@ _UNFINISHED = (
 _WORDS: dict[str, Any] = {
     "learning": {"stochastic": passes.one_by_one, "batch": passes.at_once},
     "multiclass": {"one-against-rest": passes.one_against_rest, "direct": passes.direct},
-    "variant": {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket},
+    "variant": {
+        "plain": passes.last_weights,
+        "averaged": passes.mean_weights,
+        "pocket": passes.best_weights,
+    },
 }
 
 
@@ -116,7 +120,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         rate = linear.positive("learning_rate", self.learning_rate)
-        max_iter = int(linear.positive("max_iter", self.max_iter))
+        max_iter = linear.whole_number("max_iter", self.max_iter)
         asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
         table = linear.labelled(self, X, y)
         require_two_classes(table.classes, table.class_weights)

@@ -51,7 +51,8 @@ def checked_table(
     y, sample_weight = map(to_numpy, (y, sample_weight))
     X, y, sample_weight = labelled_rows(X if there else to_numpy(X), y, sample_weight)
     x = _validated(estimator, X, reset=reset)
-    labels = validation._check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
+    known = np.asarray(y)  # scikit-learn makes floats of pandas' own integers
+    labels = validation._check_y(known, multi_output=False, y_numeric=False, estimator=estimator)
     validation.check_consistent_length(x, labels)
     return x, labels, sample_weight
 

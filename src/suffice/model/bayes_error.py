@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.model.covariance import FullCovariance
 from suffice.model.scoring import SMALL
 from suffice.typing import Codes, Floats
@@ -103,6 +103,8 @@ def simulated_error(
     model: ClassModel, n_samples: int, rng: np.random.Generator, bounds: Bounds | None = None
 ) -> BayesError:
     """Return E[1 − max_k p(k | x)] by simulation, and so the pairs' bounds if not given."""
+    if n_samples == 0:
+        raise InvalidParameterError("n_samples=0: an error cannot be simulated without any rows")
     x, _ = model.sample(n_samples, rng)
     calm = model.with_temperature(1.0)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -104,6 +105,9 @@ class ClassModel(ScoredModel):
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
+        if not isinstance(n, Integral) or n < 0:
+            msg = f"the number of rows to draw must be a whole number from 0 on, got {n!r}"
+            raise InvalidParameterError(msg)
         k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
         return self.sample_of(k, rng), k
 

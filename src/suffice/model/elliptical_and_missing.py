@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
+from suffice.linalg import solve_lower
 from suffice.model.class_model import ClassModel
 from suffice.model.covariance import Covariance
 from suffice.model.posterior import Readout, read_scores
@@ -177,5 +177,4 @@ def _solved(lower: Floats, y: Floats) -> Floats:
     """Return L⁻¹ y for each row."""
     if not y.size:
         return y
-    z: Floats = solve_triangular(lower, y.T, lower=True, check_finite=False)
-    return z.T
+    return solve_lower(lower, y.T).T

@@ -56,30 +56,6 @@ def load_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
 
 
 @compiled
-def packed(w: Floats) -> Floats:
-    """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
-    rows, columns = w.shape
-    out = np.zeros((-(-rows // SIDE), -(-columns // SIDE), SIDE * SIDE))
-    for i in range(rows):
-        for j in range(columns):
-            out[i // SIDE, j // SIDE, i % SIDE * SIDE + j % SIDE] = w[i, j]
-    return out
-
-
-@compiled
-def packed_lower(w: Floats) -> Floats:
-    """Return the blocks on and under the diagonals of (g, d, d), row by row, (g, …, SIDE²)."""
-    n = -(-w.shape[1] // SIDE)
-    out = np.zeros((w.shape[0], n * (n + 1) // 2, SIDE * SIDE))
-    for g in range(w.shape[0]):
-        for i in range(w.shape[1]):
-            first = (i // SIDE) * (i // SIDE + 1) // 2
-            for j in range(i + 1):
-                out[g, first + j // SIDE, i % SIDE * SIDE + j % SIDE] = w[g, i, j]
-    return out
-
-
-@compiled
 def full_scores(tile: Floats, scores: Floats, at: Codes, c: Floats, mu: Floats, w: Floats) -> None:
     """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
     blocks = _in_blocks(tile)

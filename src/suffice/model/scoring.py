@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Readout
-from suffice.model.tiles import LANES, empty_tile, padded
+from suffice.model.tiles import LANES, empty_tile, packed, packed_lower, padded
 from suffice.power_transform import PowerTransform
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import n_threads_of, one_blas_thread, together
@@ -62,17 +62,17 @@ class Whitened(Group):
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        from suffice.model.kernels import full_scores, packed_lower, tied_scores
+        from suffice.model.kernels import full_scores, tied_scores
 
         single = [part for part in parts if len(part.classes) == 1]
         if single:
             codes, constants, means = _stacked(single)
-            factors = packed_lower(np.stack([part.whitening for part in single]))
+            factors = np.stack([packed_lower(part.whitening) for part in single])
             yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
         for part in parts:
             if len(part.classes) > 1:
-                shared = packed_lower(part.whitening[None].copy())[0]
-                tied = *_stacked([part]), padded(part.whitened_means), shared
+                shared = padded(part.whitened_means), packed_lower(part.whitening)
+                tied = *_stacked([part]), *shared
                 yield lambda t, s, tied=tied: tied_scores(t, s, *tied)  # type: ignore[misc]
 
 
@@ -117,13 +117,13 @@ class LinearScores:
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        from suffice.model.kernels import linear_scores, packed
+        from suffice.model.kernels import linear_scores
 
         (part,) = parts
         if part.is_large:
             yield part._product
             return
-        intercepts, weights = padded(part.constants), packed(part.weights.copy())
+        intercepts, weights = padded(part.constants), packed(part.weights)
         yield lambda t, s: linear_scores(t, s, intercepts, weights)
 
     def _product(self, tile: Floats, scores: Floats) -> None:
@@ -264,10 +264,14 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
 
 def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
+    from suffice.compiled import read_only
     from suffice.model.kernels import load_columns, load_rows
 
+    (x,) = read_only(x)
+
     def load_converted(start: int, t: Floats) -> None:
-        load_rows(x[start : start + len(t) * LANES].astype(np.float64, "C"), 0, origin, t)
+        (part,) = read_only(x[start : start + len(t) * LANES].astype(np.float64, "C"))
+        load_rows(part, 0, origin, t)
 
     if x.dtype not in (np.float64, np.float32):
         return load_converted

@@ -21,6 +21,20 @@ def padded(a: Floats) -> Floats:
     return out
 
 
+def packed(w: Floats) -> Floats:
+    """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
+    whole = np.zeros(tuple(map(_multiple, w.shape)))
+    whole[: w.shape[0], : w.shape[1]] = w
+    r, c = (n // SIDE for n in whole.shape)
+    return whole.reshape(r, SIDE, c, SIDE).swapaxes(1, 2).reshape(r, c, SIDE * SIDE)
+
+
+def packed_lower(w: Floats) -> Floats:
+    """Return the blocks on and under the diagonal of a lower triangle, row by row, (…, SIDE²)."""
+    blocks = packed(np.tril(w))
+    return blocks[np.tril_indices(len(blocks))]
+
+
 def empty_tile(n_chunks: int, width: int) -> Floats:
     """Return a tile for so many features or classes, (chunks, width and more, LANES)."""
     return np.zeros((n_chunks, _multiple(width), LANES))

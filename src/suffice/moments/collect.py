@@ -167,12 +167,14 @@ def _chunk(
     rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool, block: int | None = None
 ) -> ChunkSums:
     """Sum by compiled loops, about a shift near the mean of each class."""
+    from suffice.compiled import read_only
     from suffice.moments import kernels
 
     (k, d), x = (rows.n_classes, rows.x.shape[1]), rows.x
     padded, full = -(-d // 4) * 4, storage == "per-class"
     by_column = not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
-    read = x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight, lo, hi
+    given = x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight
+    read: Any = *read_only(*given), lo, hi
     totals = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares, quartic = np.zeros((0 if full else k, d)), None
     if storage == "pooled":
@@ -182,12 +184,12 @@ def _chunk(
     if storage == "diagonal" and not by_column:
         kernels.diagonal_chunk(*read, *totals, squares)
         return recentred(*totals, DiagonalScatter(squares), None)
-    grams, thirds, fourths = (
-        np.zeros((k if wanted else 0, padded, padded)) for wanted in (full, fourth, fourth)
-    )
-    block = block or max(_BLOCK_ROWS, 128 * k)
-    kernels.class_chunk(*read, block, by_column, *totals, squares, grams, thirds, fourths)
+    grams = np.zeros((k if full else 0, padded, padded))
+    read = *read, block or max(_BLOCK_ROWS, 128 * k), by_column
+    kernels.class_chunk(*read, *totals, squares, grams)
     if fourth:
+        thirds, fourths = np.zeros_like(grams), np.zeros_like(grams)
+        kernels.fourth_chunk(*read, totals[1], thirds, fourths)
         quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
     whole = PerClassScatter(_symmetric(grams[:, :d, :d])) if full else DiagonalScatter(squares)
     return recentred(*totals, whole, quartic)
@@ -285,7 +287,12 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """Return a + b rounded, and what rounding lost (Knuth 1969)."""
     high = a + b
     part = high - a
-    return high, (a - (high - part)) + (b - part)
+    # (a − (high − part)) + (b − part), in as few arrays as can be
+    low = part - high
+    low += a
+    part -= b
+    low -= part
+    return high, low
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:

@@ -152,18 +152,14 @@ def weigh(tile, w, rows, lanes, out):
 
 
 @njit(nogil=True)
-def class_chunk(
-    x, codes, w, lo, hi, block, by_column, weights, shifts, sums, squares, grams, thirds, fourths
-):
+def class_chunk(x, codes, w, lo, hi, block, by_column, weights, shifts, sums, squares, grams):
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
-    # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams``, ``thirds`` and
-    # ``fourths`` (K, D, D; D a multiple of 4), the empty ones are not collected.
+    # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
+    # multiple of 4), the empty one is not collected.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))
     weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
-    tile2 = np.zeros((padded if len(fourths) else 0, STRIDE))
-    weighted2 = np.zeros((padded if len(fourths) else 0, STRIDE))
     order = np.empty(block, np.intp)
     starts = np.empty(n_classes + 1, np.intp)
     seen = np.zeros(n_classes, np.bool_)
@@ -176,7 +172,7 @@ def class_chunk(
                 rows = order[s : min(s + LANES, starts[k + 1])]
                 if not seen[k]:
                     seen[k] = True
-                    _start(x, rows, by_column, tile, shifts[k])
+                    start(x, rows, shifts[k])
                 lanes = gather(x, rows, shifts[k], by_column, tile)
                 if len(w):
                     weights[k] += weigh(tile, w, rows, lanes, weighted)
@@ -187,27 +183,41 @@ def class_chunk(
                     add_squares(weighted, tile, lanes, squares[k])
                 if len(grams):
                     add_gram(weighted, tile, lanes, False, grams[k])
-                if len(fourths):
-                    for j in range(padded):
-                        for r in range(lanes):
-                            tile2[j, r] = tile[j, r] * tile[j, r]
-                            weighted2[j, r] = weighted[j, r] * tile[j, r]
-                    add_gram(weighted2, tile, lanes, True, thirds[k])
-                    add_gram(weighted2, tile2, lanes, False, fourths[k])
     return touched
 
 
 @njit(nogil=True)
-def _start(x, rows, by_column, tile, shift):
+def start(x, rows, shift):
     """Set the shift of a class to the mean of its first rows."""
-    d = len(shift)
-    for j in range(d):
-        shift[j] = x[rows[0], j]
-    lanes = gather(x, rows, shift, by_column, tile)
-    means = np.zeros(d)
-    add_sums(tile, lanes, means)
-    for j in range(d):
-        shift[j] += means[j] / len(rows)
+    for j in range(len(shift)):
+        first, total = float(x[rows[0], j]), 0.0
+        for r in rows:
+            total += x[r, j] - first
+        shift[j] = first + total / len(rows)
+
+
+@njit(nogil=True)
+def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths):
+    """Add Σ w z² zᵀ and Σ w z² (z²)ᵀ about the shift of each class to ``thirds``, ``fourths``."""
+    n_classes, padded = len(shifts), thirds.shape[1]
+    tile, weighted = np.zeros((padded, STRIDE)), np.zeros((padded, STRIDE))
+    order, starts = np.empty(block, np.intp), np.empty(n_classes + 1, np.intp)
+    for b in range(lo, hi, block):
+        sort_block(codes, b, min(b + block, hi), order, starts)
+        for k in range(n_classes):
+            for s in range(starts[k], starts[k + 1], LANES):
+                rows = order[s : min(s + LANES, starts[k + 1])]
+                lanes = gather(x, rows, shifts[k], by_column, tile)
+                if len(w):
+                    weigh(tile, w, rows, lanes, weighted)
+                for j in range(padded):
+                    for r in range(lanes):
+                        weighted[j, r] = (weighted[j, r] if len(w) else tile[j, r]) * tile[j, r]
+                add_gram(weighted, tile, lanes, True, thirds[k])
+                for j in range(padded):
+                    for r in range(lanes):
+                        tile[j, r] *= tile[j, r]
+                add_gram(weighted, tile, lanes, False, fourths[k])
 
 
 @njit(nogil=True)
@@ -273,8 +283,6 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
     for r in range(lo, hi):
         k = codes[r]
         u = w[r] if len(w) else 1.0
-        if u == 0.0:
-            continue
         if left[k]:
             for j in range(d):
                 if unseen[k, j] and not np.isnan(x[r, j]):

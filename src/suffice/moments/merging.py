@@ -152,7 +152,6 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         schema=schema,
         power=power,
         scatter=scatter,
-        fourth=None if moved.any() else found.fourth,
         patterns=m.patterns and m.patterns.mapped(change),
     )
 
@@ -185,11 +184,12 @@ def mean_filled(*parts: Moments, sign: float = 1.0) -> Sequence[Moments]:
 
 def mapped(m: Moments, change: Floats) -> Moments:
     """Return the sums of T x, where T moves features and adds levels to each other."""
+    fourth = None if np.count_nonzero(change, axis=1).max(initial=0) > 1 else m.fourth
     return replace(
         m,
         **_changed(m, BY_COLUMN[:3], lambda values: values @ change.T),
         scatter=m.scatter.mapped(change),
-        fourth=m.fourth and FourthMoments(*(change @ sums @ change.T for sums in m.fourth)),
+        fourth=fourth and FourthMoments(*(change @ sums @ change.T for sums in fourth)),
         peaks=None if m.peaks is None else m.peaks @ np.square(change).T,
     )
 
@@ -288,21 +288,39 @@ def without_gone(m: Moments) -> Moments:
 
 
 def check_held(total: Moments, part: Moments) -> None:
-    """Refuse to take out more than was ever put in."""
+    """Refuse to take out more than was ever put in, or weights that the others vanish beside."""
     more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
     for k in np.flatnonzero(more)[:1]:
         found = f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}"
         weight = f"weight {part.weights[k]:g} of {total.weights[k]:g}"
         raise ForgetError(f"{found}: only {total.counts[k]} were ever added ({weight})")
+    left, exact = total.weights - part.weights, total.weights == np.rint(total.weights)
+    exact &= total.weights < 1 / EPS  # numbers of rows, say
+    few = left < 10.0**FEWEST_DIGITS * EPS * total.weights
+    for k in np.flatnonzero(few & ~exact & (part.counts < total.counts))[:1]:
+        weight = f"the weight of class {total.classes[k].item()!r} was {total.weights[k]:.2g}"
+        found = f"{weight} and would be {left[k]:.2g}, with few correct digits left"
+        raise ForgetError(f"cannot forget these rows exactly: {found}: fit again without them")
 
 
 def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``, or say that the rows were never added, or what would be lost."""
-    rest, peaks = merged(total, part, -1.0), _squares(total)
+    rest = merged(total, part, -1.0)
+    constant, peaks = spread_left(total, rest)
+    # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
+    share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
+    scatter = replace(rest.scatter, values=rest.scatter.values * _kept(rest, constant))
+    fourth = None if ((_squares(rest) < share * peaks) & ~constant).any() else rest.fourth
+    return without_gone(replace(rest, scatter=scatter, fourth=fourth, peaks=peaks))
+
+
+def spread_left(total: Moments, rest: Moments) -> tuple[Flags, Floats]:
+    """Return which columns are constant in what is left of the rows, and the peaks, (K, d) each."""
+    left, peaks = _squares(rest), _squares(total)
     if total.peaks is not None:
         peaks = np.maximum(total.peaks, peaks)
-    left, few = _squares(rest), rest.counts <= 1
-    single = few[:, None] if rest.storage != "pooled" else np.full((1, 1), few.all())
+    few = by_column(rest.counts <= 1)
+    single = few if rest.storage != "pooled" else few.all(0, keepdims=True)
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
     for k, j in np.argwhere(never)[:1]:
         found = f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise"
@@ -316,12 +334,7 @@ def without(total: Moments, part: Moments) -> Moments:
         found = f"{_where(rest, k, j)} {squares}, with {digits:.1f} correct digits left"
         msg = f"cannot forget these rows exactly: {found}: fit again without these rows"
         raise ForgetError(msg)
-    # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
-    share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
-    scatter = replace(rest.scatter, values=rest.scatter.values * _kept(rest, constant))
-    fourth = None if ((left < share * peaks) & ~constant).any() else rest.fourth
-    peaks = np.where(single, 0.0, peaks)
-    return without_gone(replace(rest, scatter=scatter, fourth=fourth, peaks=peaks))
+    return np.broadcast_to(constant, left.shape), np.where(single, 0.0, peaks)
 
 
 def _squares(m: Moments) -> Floats:
@@ -333,20 +346,19 @@ def _squares(m: Moments) -> Floats:
 
 def _explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
     """Return where no spread is left because rows agree, not because an outlier took its digits."""
+    w = np.broadcast_to(by_column(rest.weights), left.shape)
+    between = w * np.square(rest.means - ratio((w * rest.means).sum(0), w.sum(0)))
     if rest.storage == "pooled":
-        total = left + (rest.weights[:, None] * rest.centred_means**2).sum(0)
-        return np.asarray(peaks <= GROSS * total)
-    share = rest.weights[:, None] / max(rest.total_weight, np.finfo(float).tiny)
-    between = rest.weights[:, None] * rest.centred_means**2
-    total = share * (np.maximum(left, 0.0) + between).sum(0)
+        return np.asarray(peaks <= GROSS * (left + between.sum(0)))
+    total = ratio(w, w.sum(0)) * (np.maximum(left, 0.0) + between).sum(0)
     # no class varies beyond its own rounding: a column that is constant now
-    nowhere = (left <= ROUNDING * peaks).all(0) & (np.count_nonzero(rest.weights) > 1)
+    nowhere = (left <= ROUNDING * peaks).all(0) & (np.count_nonzero(w, axis=0) > 1)
     return np.asarray((peaks <= GROSS * total) | nowhere)
 
 
 def _kept(rest: Moments, constant: Flags) -> Floats:
     """Return 0 for the entries of the scatter that belong to constant columns, else 1."""
-    kept = np.broadcast_to(~constant, rest.means.shape).astype(np.float64)
+    kept = (~constant).astype(np.float64)
     if rest.storage == "diagonal":
         return kept
     if rest.storage == "pooled":

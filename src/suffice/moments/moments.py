@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suffice import archive
-from suffice.errors import MissingStatisticsError
+from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
 from suffice.linalg import resolved
 from suffice.moments import device, merging
 from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
@@ -22,11 +23,11 @@ from suffice.power_transform import PowerTransform, parse_power, summed_log_slop
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels
-from suffice.table.matrix import has_missing, refuse_nonfinite, refuse_unusable
+from suffice.table.matrix import column_position, has_missing, refuse_nonfinite, refuse_unusable
 from suffice.table.schema import Encoding, Schema
 from suffice.text import tables as notebook
 from suffice.threads import at_most
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels
 
 _FIRST_ROWS = 4096  # looked at for empty cells before the pass
 
@@ -119,6 +120,12 @@ class Moments:
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
+        require_word(missing, ("marginal", "indicator", "refuse"), "missing")
+        if max_patterns is not None and not (
+            isinstance(max_patterns, Integral) and max_patterns > 0
+        ):
+            msg = f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
+            raise InvalidParameterError(msg)
         if is_foreign(X):
             plain = power is None and categorical is None and not fourth
             if plain and is_on_device(X) and X.shape[0]:
@@ -206,9 +213,10 @@ class Moments:
     def _incomplete(
         cls, table: Table, storage: str, power: PowerTransform | None, limit: int | None
     ) -> Moments:
-        blank = cls.of_table(table.take(slice(0)), storage=storage, fourth=False)
-        weights, w = table.class_weights, table.weight
-        seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
+        blank, given = cls.of_table(table.take(slice(0)), storage=storage, fourth=False), table
+        if table.weight is not None and not table.weight.all():
+            table = table.take(table.weight > 0)
+        weights, seen = table.class_weights, np.bincount(table.codes, minlength=table.n_classes)
         if power is not None:
             blank = replace(blank, **summed_log_slopes(power, table))
             table = table.with_rows(power.apply(table.x), table.names)
@@ -217,7 +225,7 @@ class Moments:
         with np.errstate(invalid="ignore", over="ignore"):
             total = with_patterns(total, kind.of_table(table, blank, limit), storage)
         if not all(np.isfinite(each).all() for each in (total.means, total.scatter.values)):
-            refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
+            refuse_unusable(np.where(np.isnan(given.x), 0.0, given.x), given.names, given.weight)
         return total
 
     @classmethod
@@ -319,9 +327,15 @@ class Moments:
             raise MissingStatisticsError(msg)
         return self.fourth
 
-    def select(self, columns: Sequence[int] | Codes) -> Moments:
-        """Return the sums of some features only, by position; they are plain numbers then."""
-        return merging.columns_of(self, np.asarray(columns, np.intp))
+    def select(self, columns: Sequence[int | str] | Codes | Flags) -> Moments:
+        """Return the sums of some features, by place, name or mask; they are plain numbers then."""
+        wanted, names, d = np.asarray(columns), self.feature_names, self.n_features
+        if wanted.dtype == bool and wanted.shape == (d,):
+            wanted = np.flatnonzero(wanted)
+        if wanted.dtype != np.intp or wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= d:
+            places = [column_position(column, names, d, "feature") for column in wanted.tolist()]
+            wanted = np.array(places, np.intp)
+        return merging.columns_of(self, wanted)
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):

@@ -13,11 +13,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.errors import ForgetError
+from suffice.errors import ForgetError, InvalidInputError
 from suffice.moments import collect
 from suffice.moments.collect import all_numbers, in_threads, ratio, recentred, two_sum
-from suffice.moments.merging import aligned, by_class, mapped, merged, placed, taken, without_gone
-from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter
+from suffice.moments.merging import (
+    ROUNDING,
+    aligned,
+    by_class,
+    mapped,
+    merged,
+    placed,
+    spread_left,
+    taken,
+    without_gone,
+)
+from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter, PooledScatter
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.table.sampling import places_within
@@ -27,6 +37,10 @@ if TYPE_CHECKING:
     from suffice.moments.moments import Moments
 
 _DIGITS = 6  # of the class, in front of the columns in the key of a cell
+_NEVER_ADDED = (
+    "cannot forget these rows: some have a pattern of missing values, or numbers, that were never "
+    "added"
+)
 _MOST_NUMBERS = 1 << 25  # in the matrices of all cells, where patterns are bounded
 
 
@@ -55,10 +69,8 @@ class PatternSums:
 
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> PatternSums:
-        """Return the sums of rows with holes; ``blank`` are moments without rows."""
-        counted = table.weight is None or bool(table.weight.all())
-        rows = table if counted else table.take(table.weights > 0)
-        return _settled(_no_cells(blank), rows, np.zeros(table.n_features, np.intp), limit)
+        """Return the sums of rows with holes, each of some weight; ``blank`` are without rows."""
+        return _settled(_no_cells(blank), table, np.zeros(table.n_features, np.intp), limit)
 
     @classmethod
     def of_complete(cls, m: Moments) -> PatternSums:
@@ -66,7 +78,7 @@ class PatternSums:
         k, d = m.means.shape
         if isinstance(m.scatter, PerClassScatter):
             values = m.scatter.values
-        else:  # only the sum over classes is ever read: any class may hold it
+        else:  # only the sum over classes is ever read, and known: any class may hold it
             values = np.zeros((k, d, d))
             values[np.argmax(m.weights)] = m.pooled_scatter
         keys = _keys(np.arange(k), np.ones((k, d), bool))
@@ -102,19 +114,33 @@ class PatternSums:
         cells, rows = aligned(self.cells, other.cells), _stacked(self.rows, other.rows)
         return _settled(merged(*cells), rows, self.lost + other.lost, min(limits, default=None))
 
-    def minus(self, other: Incomplete) -> Incomplete:
+    def minus(self, other: Incomplete, *, pooled: bool) -> Incomplete:
         """Return the sums without rows that were added before."""
         if isinstance(other, ColumnSums):
-            return self.by_column().minus(other)
+            return self.by_column().minus(other, pooled=pooled)
         rows, unfound = _difference(self.rows, other.rows)
         gone = _settled(other.cells, unfound, other.lost, None, at_least=1).cells
         total, part = aligned(self.cells, gone)
-        if np.any(part.counts > total.counts):
-            odd = "some have a pattern of missing values, or numbers, that were never added"
-            raise ForgetError(f"cannot forget these rows: {odd}")
+        if np.any((part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))):
+            raise ForgetError(_NEVER_ADDED)
         rest = merged(total, part, -1.0)
+        rest = taken(_inherited(rest) if pooled else rest, np.flatnonzero(rest.counts))
         lost = np.maximum(self.lost - other.lost, 0)
-        return replace(self, cells=taken(rest, np.flatnonzero(rest.counts)), rows=rows, lost=lost)
+        return replace(self, cells=rest, rows=rows, lost=lost)
+
+    def settled(self, constant: Flags, peaks: Floats, *, pooled: bool) -> PatternSums:
+        """Return the sums with exact zeros for what is constant in its class, (K, d)."""
+        squares, single = self.cells.diagonals, (self.cells.counts <= 1)[:, None] & (not pooled)
+        slack, kept = (
+            np.where(single, 1e-8, ROUNDING) * peaks[self.class_of],
+            ~constant[self.class_of],
+        )
+        odd = kept & (np.where(single, np.abs(squares), -squares) > slack)
+        if odd.any() and not pooled:
+            raise ForgetError(_NEVER_ADDED)
+        kept &= ~single
+        scatter = PerClassScatter(self.cells.scatters * (kept[:, :, None] & kept[:, None, :]))
+        return replace(self, cells=replace(self.cells, scatter=scatter))
 
     def by_class(self, change: Callable[[Any], Any], classes: Labels) -> PatternSums:
         """Return the sums of other classes, by a change of the first axis."""
@@ -166,14 +192,14 @@ class ColumnSums:
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> ColumnSums:
         if table.x.size <= collect.SMALL:
-            rows = table.take(table.weights > 0)
-            return PatternSums(_no_cells(blank), _numbers(rows), cls.lost, limit).by_column()
+            return PatternSums(_no_cells(blank), _numbers(table), cls.lost, limit).by_column()
         none, p = cls.of_complete(blank).cells, table.x.shape[1]
         parts = in_threads(partial(_observed, table, none), table.n_rows, table.n_classes)
         cells = reduce(merged, parts)
         if table.indicators is not None:
             every = cls.of_complete(_sums(table, _plain(blank), "diagonal")).cells
-            every.weights[:, :p], every.counts[:, :p] = 0.0, 0
+            for sums in (every.counts, every.weights, every.scatter.values):
+                sums[:, :p] = 0  # numbers are known already
             cells = merged(cells, every)
         return cls(cells)
 
@@ -190,12 +216,16 @@ class ColumnSums:
     def plus(self, other: Incomplete) -> ColumnSums:
         return ColumnSums(merged(self.cells, other.by_column().cells))
 
-    def minus(self, other: Incomplete) -> ColumnSums:
+    def minus(self, other: Incomplete, *, pooled: bool) -> ColumnSums:  # noqa: ARG002
         part, held = other.by_column().cells, self.cells.counts
         for k, j in np.argwhere(part.counts > held)[:1]:
             found = f"cannot forget {part.counts[k, j]} numbers of column {j}"
             raise ForgetError(f"{found}: only {held[k, j]} were ever added")
         return ColumnSums(without_gone(merged(self.cells, part, -1.0)))
+
+    def settled(self, constant: Flags, _: Floats, *, pooled: bool) -> ColumnSums:  # noqa: ARG002
+        scatter = DiagonalScatter(np.where(constant, 0.0, self.cells.diagonals))
+        return ColumnSums(replace(self.cells, scatter=scatter))
 
     def by_class(self, change: Callable[[Any], Any], classes: Labels) -> ColumnSums:
         return ColumnSums(by_class(self.cells, classes, change))
@@ -210,7 +240,12 @@ class ColumnSums:
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
             for each in (self.cells.counts, self.cells.weights)
         )
-        return ColumnSums(replace(mapped(self.cells, change), counts=counts, weights=weights))
+        found = replace(mapped(self.cells, change), counts=counts, weights=weights)
+        # levels that were added to each other are one level:  Σ w (m − p)² = w p (1 − p)
+        joined = weights * found.means * (1 - found.means)
+        several = np.count_nonzero(change, axis=1) > 1
+        scatter = DiagonalScatter(np.where(several, joined, found.diagonals))
+        return ColumnSums(replace(found, scatter=scatter))
 
     @property
     def flat(self) -> Moments:
@@ -243,13 +278,24 @@ def combined(a: Moments, b: Moments, sign: float) -> Moments:
     coarser = a.scatter.plus(b.scatter, 1.0).storage
     x, y = incomplete(a), incomplete(b)
     plain = merged(replace(a, fourth=None), b, sign)  # weights, counts and powers add as ever
-    return with_patterns(plain, x.plus(y) if sign > 0 else x.minus(y), coarser)
+    if sign > 0:
+        return with_patterns(plain, x.plus(y), coarser)
+    pooled = coarser == "pooled"
+    known: Any = {"feature_names": a.feature_names, "peaks": a.peaks}
+    rest = x.minus(y, pooled=pooled)
+    both = [replace(each.by_column().cells, **known) for each in (x, rest)]
+    if pooled:  # what a class varies by is not known
+        sums = [PooledScatter(np.diag(each.scatter.pooled_diagonal())) for each in both]
+        both = [replace(each, scatter=scatter) for each, scatter in zip(both, sums, strict=True)]
+    constant, peaks = spread_left(*both)
+    rest = rest.settled(constant, peaks, pooled=pooled)
+    return with_patterns(replace(plain, peaks=peaks), rest, coarser)
 
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
     """Return moments of rows with holes: weights of all rows, other sums read out of patterns."""
-    means, low, sums = _filled(m.weights, *patterns.sums())
-    scatter = SCATTERS[storage](sums.sum(0) if storage == "pooled" else sums)
+    means, low, sums = _filled(m.weights, *patterns.sums(), pooled=storage == "pooled")
+    scatter = SCATTERS[storage](sums)
     return replace(m, patterns=patterns, fourth=None, means=means, means_low=low, scatter=scatter)
 
 
@@ -331,6 +377,9 @@ def hole_words(x: Any, dtype: str) -> Any:
 
 def _keys(class_of: Codes, observed: Flags) -> Labels:
     """Return the label of each cell: digits of its class, then 1 or 0 for each column."""
+    if class_of.max(initial=0) >= 10**_DIGITS:
+        msg = f"empty cells in more than {10**_DIGITS:,} classes: use missing='indicator'"
+        raise InvalidInputError(msg)
     digits = class_of[:, None] // 10 ** np.arange(_DIGITS - 1, -1, -1) % 10
     chars = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")
     keys: Labels = np.ascontiguousarray(chars).view(f"U{chars.shape[1]}").reshape(len(chars))
@@ -358,6 +407,17 @@ def _regrouped(cells: Moments, keys: Labels) -> Moments:
         part = replace(taken(cells, turn == r), classes=keys[turn == r])
         total = merged(total, placed(part, labels))
     return total
+
+
+def _inherited(cells: Moments) -> Moments:
+    """Return cells whose scatter, where no row is left, another of the same columns holds."""
+    observed, values = _decoded(cells)[1], cells.scatters.copy()
+    group = np.unique(observed, axis=0, return_inverse=True)[1]
+    heir = np.full(len(group), -1)
+    heir[group[cells.counts > 0]] = np.flatnonzero(cells.counts)
+    for gone in np.flatnonzero((cells.counts == 0) & (heir[group] >= 0)):
+        values[heir[group[gone]]] += values[gone]
+    return replace(cells, scatter=PerClassScatter(values))
 
 
 def _coarsened(found: PatternSums, limit: int) -> PatternSums:
@@ -427,19 +487,30 @@ def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
 
 
 def _filled(
-    total: Floats, weights: Floats, means: Floats, low: Floats, sums: Floats, shared: Floats
+    total: Floats,
+    weights: Floats,
+    means: Floats,
+    low: Floats,
+    sums: Floats,
+    shared: Floats,
+    *,
+    pooled: bool,
 ) -> tuple[Floats, Floats, Floats]:
     """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
     # S_ij w_k / w_ij: the available cases
-    scaled = ratio(sums, shared) * total.reshape(-1, *[1] * (sums.ndim - 1))
+    if pooled:
+        scaled = ratio(sums.sum(0), shared.sum(0)) * total.sum()
+    else:
+        scaled = ratio(sums, shared) * total.reshape(-1, *[1] * (sums.ndim - 1))
     gone = (weights == 0) & (total > 0)[:, None]
     if not gone.any():
         return means, low, scaled
-    squares = scaled if sums.ndim == 2 else np.einsum("kjj->kj", scaled)
     pivot = means[weights.argmax(0), np.arange(means.shape[1])]
     mean = pivot + ratio((weights * (means - pivot)).sum(0), weights.sum(0))
-    variance = ratio(squares.sum(0), (total[:, None] * ~gone).sum(0))
-    squares += np.where(gone, total[:, None] * variance, 0.0)
+    if not pooled:
+        squares = scaled if sums.ndim == 2 else np.einsum("kjj->kj", scaled)
+        variance = ratio(squares.sum(0), (total[:, None] * ~gone).sum(0))
+        squares += np.where(gone, total[:, None] * variance, 0.0)
     return np.where(gone, mean, means), np.where(gone, 0.0, low), scaled
 
 

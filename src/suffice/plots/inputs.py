@@ -73,7 +73,7 @@ class Fitted:
             raise InvalidInputError(msg)
         rows, columns = (None, None) if X is None else rows_to_draw(X)
         known = getattr(estimator, "feature_names_in_", None)
-        d: Any = getattr(estimator, "n_features_in_", None if rows is None else rows.shape[1])
+        d: Any = getattr(estimator, "n_features_in_", 0 if rows is None else rows.shape[1])
         if rows is None:
             rows = np.empty((0, d))
         if rows.shape[1] != d:

@@ -217,7 +217,7 @@ def _explored(
         return (), None
     own, seed = comparison[member.name], settings.seed
     # as many repeats as a few seconds have time for
-    one = max(line_up.seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
+    one = max(line_up.seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
     unclear = one > 1 or sample.groups is not None  # more rows of known groups, or new ones?
     curve = None if unclear else growth(member, folds, own, n_repeats=n_repeats, seed=seed)

@@ -22,7 +22,7 @@ from suffice.table.table import require_as_many
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import count, p_statement, percent
 from suffice.typing import Floats
-from suffice.validation.drift import drift, rows_like
+from suffice.validation.drift import RowSums, drift
 from suffice.validation.predictions import LEVEL, Predictions, wilson
 
 ROWS_OF_A_CLASS = 500  # that tests look at
@@ -157,9 +157,9 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
         return None
     if f.data.source is None and not hasattr(new.rows, "columns"):
         new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
-    before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
-    after = DocumentedTable.of(new.rows, np.zeros(len(new.rows)))
-    found = drift(before, rows_like(before, new.rows), _kurtosis(f.data, after))
+    weight = f.data.table.weight
+    before = Moments.of(f.data.asked, f.data.table.labels, weight)
+    found = drift(RowSums.like(before, f.data.asked, weight), RowSums.like(before, new.rows))
     moved = listed(found.moved) if found.moved else "no column"
     told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""
@@ -181,15 +181,6 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     )
     scores = () if new.labels is None else _scored(f, new)
     return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
-
-
-def _kurtosis(*tables: DocumentedTable) -> dict[str, float]:
-    """Return E(x − μ)⁴ / σ⁴ of the numbers, each table about its own means, no less than 2."""
-    parts: dict[str, list[Floats]] = {}
-    for p in (p for t in tables for p in t.profiles if p.kind == "number" and not p.empty.all()):
-        parts.setdefault(p.name, []).append(p.values[~p.empty] - p.values[~p.empty].mean())
-    found = {name: np.concatenate(z) for name, z in parts.items()}
-    return {n: max(2.0, (z**4).mean() / max(z.var() ** 2, 1e-300)) for n, z in found.items()}
 
 
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:

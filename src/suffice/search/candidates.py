@@ -12,7 +12,7 @@ import numpy as np
 from suffice.discriminative.descent import Stopping
 from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_fit import lda_start
-from suffice.discriminative.logistic_loss import symmetric
+from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.model import ClassModel, averaged
@@ -95,7 +95,7 @@ class LogisticPath:
             penalty = self.penalties[i] * whole.objective.penalty
             problem = replace(whole, objective=replace(whole.objective, penalty=penalty))
             phi = solver.solve(problem, phi, stopping).point.phi
-            rows = symmetric(phi)
+            rows = sum_to_zero(phi)
             slopes = rows[:, 1:] * whole.scaling.inverse
             found.append(LinearModel.of(slopes, rows[:, 0], centre=whole.scaling.centre))
         return found
@@ -204,7 +204,7 @@ def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     for _ in range(_STEPS):
         # s_m ← (n s_m E[p_m / Σ_j s_j p_j] + 1/M) / (n + 1)
         shares = (n * shares * (p @ (w / (shares @ p))) + 1 / m) / (n + 1)
-    shares = np.where(shares < _NEGLIGIBLE, 0.0, shares)
+    shares = np.where(shares < min(_NEGLIGIBLE, shares.max()), 0.0, shares)
     return np.asarray(shares / shares.sum())
 
 

@@ -45,7 +45,7 @@ def judged_grid(
     """Return the verdicts on points (λ, several γ) of full rank in all folds, if there are any."""
     found = []
     for pooling, gammas in points:
-        path = tied_scores if pooling == 1 else class_scores
+        path = tied_path if pooling == 1 else class_path
         usable, scores = path(training, log_priors, pooling, gammas)
         if len(usable):
             figures = judged_scores(scores, training.held_out, TEMPERATURES)
@@ -53,7 +53,7 @@ def judged_grid(
     return Verdicts(*map(np.concatenate, zip(*found, strict=True))) if found else None
 
 
-def tied_scores(
+def tied_path(
     training: Training, log_priors: Floats, _pooling: float, gammas: Floats
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
@@ -82,7 +82,7 @@ def tied_scores(
     return gammas[usable], scores[:, usable]
 
 
-def class_scores(
+def class_path(
     training: Training, log_priors: Floats, pooling: float, gammas: Floats
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of a covariance for each class, and scores (K, Γ, F, m)."""

@@ -95,7 +95,7 @@ def chosen(
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=kernel_features)
     cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
-    found = judged(cells, grids, n_kept, members)
+    found = judged_views(cells, grids, n_kept, members)
     said = effort.describe(rows.n_rows)
     if found is None:
         view = grids[0].view
@@ -135,7 +135,7 @@ def lifted_views(below: View, x: Any, seed: int) -> list[View]:
     return [round_, along_axes, *broken]
 
 
-def judged(
+def judged_views(
     cells: Cells, grids: Sequence[Grid], n_kept: int, members: Mapping[str, Learner]
 ) -> search.Judged | None:
     """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
@@ -193,7 +193,7 @@ def survivors(first: Verdicts, least: int, most: int) -> list[tuple[float, Float
 
 def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     """Return the lifted views that make the average better by more than chance, if any do."""
-    found = judged(trial, grids, 3, {})
+    found = judged_views(trial, grids, 3, {})
     if found is None:
         return []
     every = range(len(found.candidates))

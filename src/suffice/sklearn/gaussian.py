@@ -18,7 +18,15 @@ from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
 from suffice.moments.collect import ratio
-from suffice.sklearn.rows import FLOATS, Decided, Linear, Scored, labelled_rows, log, pooled_rows
+from suffice.sklearn.rows import (
+    FLOATS,
+    Decided,
+    Linear,
+    Scored,
+    labelled_table,
+    log_of,
+    pooled_rows,
+)
 from suffice.table import Table
 from suffice.table.labels import codes_of
 from suffice.typing import Floats
@@ -80,7 +88,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_rows(self, X, y, ensure_min_samples=2, dtype=FLOATS)
+        table = labelled_table(self, X, y, ensure_min_samples=2, dtype=FLOATS)
         per_class = table.n_classes if self._storage() == "per-class" else 1
         priors = table.class_weights / table.n_rows if self.priors is None else self.priors
         self.priors_ = np.asarray(priors, np.float64)
@@ -135,7 +143,9 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
         z = offsets @ self.scalings_
         self.coef_ = z @ self.scalings_.T
         # −½ |z_k|² + log π_k − w_kᵀ μ
-        self.intercept_ = -0.5 * np.square(z).sum(1) + log(self.priors_) - self.coef_ @ self.xbar_
+        self.intercept_ = (
+            -0.5 * np.square(z).sum(1) + log_of(self.priors_) - self.coef_ @ self.xbar_
+        )
 
     def _by_inverse(self, moments: Moments, _table: Table) -> None:
         """Solve Σ w_k = μ_k."""
@@ -162,7 +172,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def _score_by(self, weights: Floats) -> None:
         # w_k0 = −½ μ_kᵀ w_k + log π_k
         half = 0.5 * np.einsum("kj,kj->k", self.means_, weights)
-        self.coef_, self.intercept_ = weights, log(self.priors_) - half
+        self.coef_, self.intercept_ = weights, log_of(self.priors_) - half
 
 
 def _to_single(estimator: Any) -> None:
@@ -192,7 +202,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_rows(self, X, y)
+        table = labelled_table(self, X, y)
         counts = table.class_weights
         if _is_theirs(self, table, table.n_classes) or (counts == 1).any():
             return super().fit(X, y)  # type: ignore[no-any-return]
@@ -230,7 +240,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         covariances = known if same else self._covariances()
         # log π_k − ½ log|Σ_k| − ½ |W_k (x − μ_k)|²
         log_dets = np.array([np.log(s, dtype=np.float64).sum() for s in self.scalings_])
-        constants = log(self.priors_) - 0.5 * log_dets
+        constants = log_of(self.priors_) - 0.5 * log_dets
         return Scorer.of(constants, np.asarray(self.means_, np.float64), covariances)
 
 
@@ -259,7 +269,7 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_rows(self, X, y)
+        table = labelled_table(self, X, y)
         self.classes_ = table.classes
         return self._learn(table, sample_weight, None)
 
@@ -267,7 +277,7 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
         """Add rows to what was learnt; the first call lists all ``classes``."""
         self._validate_params()
         first = _check_partial_fit_first_call(self, classes)
-        batch = labelled_rows(self, X, y, reset=first)
+        batch = labelled_table(self, X, y, reset=first)
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
             new = f"The target label(s) {batch.classes[codes < 0]} in y"
@@ -313,5 +323,5 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
         sigmas = [DiagonalCovariance(np.sqrt(v, dtype=np.float64)) for v in self.var_]
         log_dets = np.array([sigma.log_det for sigma in sigmas])
         # log π_k − ½ Σ_j (log 2π σ² + (x − θ)² / σ²)
-        constants = log(self.class_prior_) - 0.5 * (self.theta_.shape[1] * LOG_2PI + log_dets)
+        constants = log_of(self.class_prior_) - 0.5 * (self.theta_.shape[1] * LOG_2PI + log_dets)
         return Scorer.of(constants, np.asarray(self.theta_, np.float64), sigmas)

@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.design import moments_to_fit
 from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
-from suffice.discriminative.logistic_loss import against_first, all_scores, symmetric
+from suffice.discriminative.logistic_loss import against_first, all_scores, sum_to_zero
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
-from suffice.sklearn.rows import FLOATS, Linear, labelled_rows
+from suffice.sklearn.rows import FLOATS, Linear, labelled_table
 from suffice.table import Table
 from suffice.typing import Floats
 
@@ -44,7 +44,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         self._validate_params()
         l2 = self._l2()
         _refuse_sparse(X)
-        table = labelled_rows(self, X, y, dtype=FLOATS)
+        table = labelled_table(self, X, y, dtype=FLOATS)
         if table.n_classes < 2:  # it refuses
             return super().fit(X, y)  # type: ignore[no-any-return]
         table = self._weighted(table, sample_weight)
@@ -52,7 +52,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         self.classes_ = table.classes
         if counted.n_classes == table.n_classes:
             beta, n_iter = self._solved(counted, l2, start)
-            rows = symmetric(beta)
+            rows = sum_to_zero(beta)
         else:
             rows, n_iter = self._of_some_classes(table, counted, l2)
         rows = rows.astype(table.x.dtype)

@@ -18,7 +18,7 @@ from suffice.typing import Floats, Labels
 FLOATS = (np.float64, np.float32)
 
 
-def labelled_rows(estimator: Any, X: Any, y: Any, **checks: Any) -> Table:
+def labelled_table(estimator: Any, X: Any, y: Any, **checks: Any) -> Table:
     """Return users' rows and labels, checked by scikit-learn."""
     x, y = validate_data(estimator, X, y, **checks)
     x, _ = as_matrix(x)
@@ -35,7 +35,7 @@ def pooled_rows(table: Table) -> Table:
     return Table(table.x, table.classes[:1], np.zeros(table.n_rows, np.intp))
 
 
-def log(probabilities: Any) -> Floats:
+def log_of(probabilities: Any) -> Floats:
     """Return log p in double precision, −∞ of zero."""
     with np.errstate(divide="ignore"):
         return np.log(np.asarray(probabilities, np.float64))

@@ -77,10 +77,13 @@ class Chunk:
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
-def _encoded(labels: pl.Series) -> tuple[Labels, Codes]:
+def encoded(labels: pl.Series) -> tuple[Labels, Codes]:
+    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
     if labels.dtype != pl.String:
         return encode(labels.to_numpy())
     known = labels.unique().sort()
+    for label in known.filter(known.str.ends_with("\0")).head(1):
+        raise InvalidInputError(f"label {label!r} ends in a character that none may end in: cut it")
     codes = labels.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.intp)
     return np.array(known.to_list(), dtype=np.str_), codes
 
@@ -125,7 +128,7 @@ class Loader:
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles
-        classes, codes = _encoded(values_of(frame, roles.target or ""))
+        classes, codes = encoded(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
         kept = frame.select(map(exactly, roles.kept))
         if self._schema is None:

@@ -136,7 +136,7 @@ class Roles:
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
             labels: Any = types[self.target]
-            labels = pl.Float64() if labels.is_decimal() else labels
+            labels = pl.Float64() if _is_wide(labels) else labels
             columns[self.target] = labels if kind_of(labels) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
@@ -145,10 +145,17 @@ class Roles:
         return columns | read | dict.fromkeys(self.words, pl.String)
 
 
+def _is_wide(dtype: Any) -> bool:
+    """Return whether numbers of this type are labels only as floats."""
+    return dtype.is_decimal() or str(dtype) in ("Int128", "UInt128")
+
+
 def _type_of(column: Column, dtype: Any) -> Any:
+    if is_date(dtype):
+        return DAYS
     if isinstance(column, Category):
-        return pl.String if kind_of(dtype) in (TEXT, EMPTY) or is_date(dtype) else dtype
-    return DAYS if is_date(dtype) else pl.Float64
+        return pl.String if kind_of(dtype) in (TEXT, EMPTY) else dtype
+    return pl.Float64
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
@@ -215,10 +222,13 @@ def _words(source: Source, schema: Schema | None) -> frozenset[str]:
 
 def _is_text(levels: Sequence[str], dtype: Any) -> bool:
     """Return whether levels are not those that values of a type are known by."""
+    texts = pl.Series(levels, dtype=pl.String)
+    if is_date(dtype):
+        return texts.str.head(10).str.to_date("%F", strict=False).null_count() > 0
     if kind_of(dtype) != NUMBER:
         return False
-    numbers = pl.Series(levels, dtype=pl.String).cast(pl.Float64, strict=False)
-    called = {"True", "False"} if dtype == pl.Boolean else {*levels_of(numbers).levels}
+    numbers = levels_of(texts.cast(pl.Float64, strict=False)).levels
+    called = {"True", "False"} if dtype == pl.Boolean else {*numbers}
     return not called.issuperset(levels)
 
 
@@ -342,7 +352,7 @@ def _check_target(column: pl.Series, label: str) -> None:
     kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
     values = values.filter(values.is_finite()) if values.dtype.is_float() else values
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
-    written = values.dtype.is_float() or values.dtype.is_decimal()
+    written = values.dtype.is_float() or _is_wide(values.dtype)
     parts = written and (values != values.round()).any()
     large = written and (values.abs() >= 2**53).any()
     found = ""
@@ -370,7 +380,7 @@ def _learnt_from(
 ) -> Sequence[Column]:
     sample, columns, left_out = source.sample, list[Column](), dict[str, list[str]]()
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-    whole = small and len(source.files) <= 1  # all rows that there are
+    whole = small and len(source.files) <= 1 and not source.cut  # all rows that there are
     for name in names:
         values, levels = values_of(sample, name), name in said.categorical
         reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
@@ -381,7 +391,8 @@ def _learnt_from(
         else:
             known = values.alias(name)
             columns.append(_described(known, levels=levels) if said.categories else Number(name))
-    dates = [c.name for c in columns if is_date(sample.get_column(c.name).dtype)]
+    numbers = [c.name for c in columns if isinstance(c, Number)]
+    dates = [name for name in numbers if is_date(sample.get_column(name).dtype)]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
     left_out |= {"ids": list(dict.fromkeys(ids))} if ids else {}

@@ -16,8 +16,16 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
 from suffice.sources.file_bytes import decoder_of, is_packed, pieces_in, text_rows
-from suffice.sources.source import Scan, TextStyle, copy_of, exactly, reading_of, rows_sampled
-from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins
+from suffice.sources.source import (
+    Scan,
+    TextStyle,
+    as_type,
+    copy_of,
+    exactly,
+    reading_of,
+    rows_sampled,
+)
+from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins, typed
 from suffice.text.lists import quoted
 
 _SEPARATORS = ",;\t|"
@@ -200,7 +208,7 @@ class TextTable:
         trimmed = text.select(pl.all().str.strip_chars())
         known = trimmed.select(_without_marks(pl.all(), layout.missing))
         spellings, remarks = spellings_of(known, replace(reading, delimiter=layout.separator))
-        sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
+        sample = typed(known, spellings)
         padded = frozenset(a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b))
         marked = sum(known.null_count().row(0)) > sum(text.null_count().row(0))
         careful = marked or bool(reading.missing)  # numbers, too, parse where they are no marks
@@ -228,9 +236,11 @@ class TextTable:
         self, text: Any, columns: Mapping[str, Any], *, careful: bool = True, skip_lines: int = 0
     ) -> pl.LazyFrame:
         """Return the rows of a file, or of bytes; what is also copied is read as text first."""
-        twice = frozenset(name for name in columns if copy_of(name) in columns)
-        table = replace(self, padded=self.padded | twice)
-        marks = {"null_values": list(self.layout.missing)} if careful else {}
+        # the reader would take marks of missing values out of columns that are copied, too
+        apart = careful and None in columns.values()
+        texts = (name for name in columns if apart or copy_of(name) in columns)
+        table = replace(self, padded=self.padded.union(texts))
+        marks = {"null_values": list(self.layout.missing)} if careful and not apart else {}
         types = {name: table._type(name, columns.get(name)) for name in self.layout.names}
         options = {**self.layout.options, **marks, "schema": types, "skip_lines": skip_lines}
         rows = pl.scan_csv(text, glob=False, **options)
@@ -249,7 +259,7 @@ class TextTable:
         column = _without_marks(column.str.strip_chars(), self.layout.missing)
         spelling = self.spellings[name]
         text = dtype == pl.String or spelling.native
-        return (column if text else spelling.values(column)).cast(dtype).alias(name)
+        return as_type(column if text else spelling.values(column), dtype).alias(name)
 
 
 def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFrame:
@@ -258,8 +268,13 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
     options["n_rows"] = rows_sampled(len(layout.names))
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
-            rows = text_rows(pieces_in(table) if table else [head, b""], layout, label)
-            return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
+            blocks = text_rows(pieces_in(table) if table else [head, b""], layout, label)
+            first = [pl.scan_csv(io.BytesIO(next(blocks, b"")), **options).collect()]
+            for block in blocks if table else ():  # of a head the last row may be cut short
+                if sum(map(len, first)) >= options["n_rows"]:
+                    break
+                first.append(pl.scan_csv(io.BytesIO(block), **options).collect())
+            return pl.concat(first).head(options["n_rows"])
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:

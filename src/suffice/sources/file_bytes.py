@@ -12,10 +12,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import glob, has_magic
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
@@ -93,6 +92,9 @@ def stamp_of(address: str) -> tuple[int, int | str]:
 
 
 def _web_stamp(address: str) -> tuple[int, str]:
+    from urllib.error import URLError  # slow to import, and seldom needed
+    from urllib.request import Request, urlopen
+
     try:
         with urlopen(Request(address, method="HEAD"), timeout=_WAIT) as answer:
             told = answer.headers
@@ -153,6 +155,13 @@ def head_of(path: Path | str) -> bytes:
         if head.count(b"\n") >= _LINES:
             return head[: head.rfind(b"\n") + 1] if next(pieces, b"") else head
     return head
+
+
+def first_lines(path: Path | str, n: int) -> bytes:
+    """Return that many lines of a file, or all it has."""
+    blocks = line_blocks(pieces_in(path))
+    lines = (line for block in blocks for line in block.splitlines(keepends=True))
+    return b"".join(islice(lines, n))
 
 
 def read_fully(stream: Any, size: int) -> bytes:

@@ -1,5 +1,6 @@
 """Kinds of files: how a table of each is sampled, scanned and written."""
 
+import io
 import math
 import os
 import re
@@ -15,7 +16,7 @@ import polars as pl
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.delimited import TextTable, scan_of_blocks
-from suffice.sources.file_bytes import PACKED, head_of, is_url, line_blocks, stamp_of
+from suffice.sources.file_bytes import PACKED, first_lines, head_of, is_url, line_blocks, stamp_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, interruptibly, reading_of
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, Any], object]
@@ -40,10 +41,15 @@ class TypedTable:
             return cls(str(path), _cut(scanner(path), 0, 0 if types_only else SAMPLE_ROWS), scanner)
 
     @classmethod
-    def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> Self:
-        label, n = label or str(path), SAMPLE_ROWS
+    def of_lines(
+        cls, path: Any, _: TextStyle, label: str = "", head: bytes = b"", **__: Any
+    ) -> Self:
+        """Return a table of JSON Lines in a file, or of a stream that begins with some lines."""
+        label = label or str(path)
         with reading_of(label):
-            sample = pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect()
+            # the reader would parse lines beyond those that it is asked for, as if they were alike
+            lines = io.BytesIO(head or first_lines(path, SAMPLE_ROWS))
+            sample = pl.read_ndjson(lines, infer_schema_length=None)
         return cls(label, sample, lambda path, t: pl.scan_ndjson(path, schema=t), counts=False)
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:

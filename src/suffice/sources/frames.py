@@ -14,7 +14,10 @@ from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, roles_for_learning
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, exactly
 from suffice.table import Table
-from suffice.table.matrix import as_matrix, is_mixed
+from suffice.table.labels import is_empty
+from suffice.table.matrix import as_matrix, coded_numbers, is_mixed
+from suffice.table.mixed import are_numbers
+from suffice.typing import Labels
 
 _ROWS = 1 << 16  # of an array in one chunk
 
@@ -104,14 +107,15 @@ def _pandas_values(column: Any) -> pl.Series:
     if "pyarrow" in (getattr(dtype, "storage", ""), type(column.array).__module__.split(".")[0]):
         return pl.Series(column)
     if hasattr(dtype, "categories") and hasattr(column, "cat"):
-        codes = pl.Series(column.cat.codes.to_numpy())
-        values = _pandas_values(column.cat.categories.to_series())
-        return values.gather(codes.replace(-1, None))
+        codes, levels = pl.Series(column.cat.codes.to_numpy()), column.cat.categories
+        levels = levels.astype(str) if levels.dtype.kind == "O" else levels
+        return _pandas_values(levels.to_series()).gather(codes.replace(-1, None))
     if hasattr(dtype, "numpy_dtype"):  # numbers with a mask
         values = pl.Series(column.to_numpy(dtype.numpy_dtype, na_value=dtype.type(0)))
         return values.set(pl.Series(column.isna().to_numpy()), None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufbmM":
-        return pl.Series(column.to_numpy(), nan_to_null=True)
+        wide = {"datetime64[s]": "datetime64[us]", "timedelta64[s]": "timedelta64[us]"}
+        return pl.Series(column.to_numpy(wide.get(str(dtype))), nan_to_null=True)
     return pl.Series(column.astype(object).where(column.notna(), None).tolist())
 
 
@@ -144,11 +148,14 @@ def alike(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
 
 
 def levels_in(frame: Any) -> tuple[str, ...]:
-    """Return the columns of numbers that a pandas or Dask frame calls categories."""
-    dtypes: Any = None if isinstance(frame, pl.LazyFrame) else getattr(frame, "dtypes", None)
+    """Return the columns of numbers or dates that a frame of another library calls categories."""
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        return ()
+    dtypes: Any = getattr(frame, "dtypes", None)
     known = dtypes.items() if hasattr(dtypes, "items") else ()
     values = ((name, getattr(getattr(t, "categories", None), "dtype", None)) for name, t in known)
-    return tuple(name for name, dtype in values if getattr(dtype, "kind", "") in tuple("iuf"))
+    named = (name for name, dtype in values if getattr(dtype, "kind", "") in tuple("iufM"))
+    return (*named, *coded_numbers(frame))
 
 
 def pair_source(chunks: Iterable[Any]) -> Source:
@@ -178,13 +185,20 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
         table = Table.of(*chunk)
     except InvalidInputError as error:
         raise InvalidInputError(f"chunk {at} of the iterable: {error}") from error
-    x, classes, kind = columns_of(chunk[0]), table.classes, table.classes.dtype.kind
-    # labels of a type that every chunk of such labels fits
-    wide = classes if kind in "Ub" else classes.astype(np.float64 if kind == "f" else np.int64)
-    columns = [*x, pl.Series(_unused("label", x.columns), wide).gather(table.codes)]
+    x, classes = columns_of(chunk[0]), _widened(table.classes)
+    columns = [*x, pl.Series(_unused("label", x.columns), classes).gather(table.codes)]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", x.columns), table.weight))
     return pl.DataFrame(columns)
+
+
+def _widened(classes: Labels) -> Labels:
+    """Return labels in a type that every chunk of such labels fits."""
+    kind = classes.dtype.kind
+    if kind in "Ub":
+        return classes
+    beyond = kind == "u" and classes.max(initial=0) > np.iinfo(np.int64).max
+    return classes.astype(np.float64 if kind == "f" else np.uint64 if beyond else np.int64)
 
 
 def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -196,10 +210,15 @@ def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
     if len(names) != x.shape[1]:
         msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"
         raise FeatureMismatchError(msg)
-    columns: Any = x.T
-    if x.dtype.kind not in "iuf":
-        columns = ([None if v != v else v for v in column.tolist()] for column in x.T)
+    columns: Any = x.T if x.dtype.kind in "iuf" else [_boxed_values(column) for column in x.T]
     return pl.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _boxed_values(column: Any) -> list[Any]:
+    values = [None if is_empty(v) else v for v in column.tolist()]
+    if are_numbers(v for v in values if v is not None):  # of which some may be whole
+        return [None if v is None else float(v) for v in values]
+    return values
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:

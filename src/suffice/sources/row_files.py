@@ -1,6 +1,5 @@
 """Files, globs of files, and standard input as sources of rows."""
 
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly, frames_of_scan, reading_of
-from suffice.sources.spelling import spellings_of
+from suffice.sources.spelling import spellings_of, typed
 from suffice.text.lists import quoted, without_passwords
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
@@ -130,8 +129,7 @@ def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame
         return pl.DataFrame()
     text = pl.DataFrame({name: [unquote(c[name]) for c in cells] for name in cells[0]})
     known = text.select(pl.all().replace([_NO_VALUE], [None]))
-    spelt, _ = spellings_of(known, TextStyle())
-    return known.select(s.values(exactly(name)).alias(name) for name, s in spelt.items())
+    return typed(known, spellings_of(known, TextStyle())[0])
 
 
 def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bool = True) -> File:
@@ -149,20 +147,21 @@ def _opened(path: Path | str, how: TextStyle, values: pl.DataFrame, *, first: bo
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
     head = file_bytes.read_fully(stream, _HEAD)
+    table: FileTable
     with reading_of(label):
-        table: FileTable = (
-            TypedTable.of_lines(io.BytesIO(next(file_bytes.line_blocks([head]))), reading, label)
-            if head.lstrip().startswith(b"{")
-            else TextTable.of(head, None, reading, label, None)
-        )
+        if head.lstrip().startswith(b"{"):
+            lines = next(file_bytes.line_blocks([head]))
+            table = TypedTable.of_lines("", reading, label, lines)
+        else:
+            table = TextTable.of(head, None, reading, label, None)
     for remark in table.remarks:
         warn(remark)
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
         return [table.scan_stream(file_bytes.pieces_of(stream, head), columns)]
 
-    written = isinstance(table, TextTable)
-    return Source(label, table.sample, scans, doubts=table.doubts, written=written)
+    told: Any = {"doubts": table.doubts, "written": isinstance(table, TextTable)}
+    return Source(label, table.sample, scans, **told, cut=len(head) == _HEAD)
 
 
 def open_named(name: str, reading: TextStyle) -> Source:

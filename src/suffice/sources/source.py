@@ -100,6 +100,7 @@ class Source:
     doubts: Mapping[str, str] = field(default_factory=dict)  # why columns are not read as numbers
     files: tuple[File, ...] = ()
     written: bool = False  # whether its cells are text, which tells no types
+    cut: bool = False  # whether it has more rows than the sample, however few these are
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the columns have names of their own
     # the sums of every usable row, of roles, whom to tell and options, by a database or a cluster
@@ -139,15 +140,16 @@ def copy_of(name: str) -> str:
 def cast(columns: Mapping[str, Any]) -> list[Any]:
     """Return the expressions that select columns and give them their types."""
     return [
-        exactly(name.lstrip("\0")).alias(name) if dtype is None else _cast(exactly(name), dtype)
+        exactly(name.lstrip("\0")).alias(name) if dtype is None else as_type(exactly(name), dtype)
         for name, dtype in columns.items()
     ]
 
 
-def _cast(column: Any, dtype: Any) -> Any:
+def as_type(column: Any, dtype: Any) -> Any:
+    """Return a column in the type of its first rows; nothing where a whole number would be cut."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    fraction = column.cast(pl.Float64) % 1 != 0  # of another part: no label, rather than another
+    fraction = column.cast(pl.Float64) % 1 != 0  # no label, rather than another
     return pl.when(~fraction).then(column.cast(dtype))
 
 

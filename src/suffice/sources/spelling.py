@@ -2,16 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from suffice.sources.source import ODD, TextStyle
+from suffice.sources.source import ODD, TextStyle, exactly
 
 _BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
+_D = "[0-9]"  # other digits, too, would match \d, but do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
@@ -28,6 +29,7 @@ class Words:
     values: Callable[[Any], Any] = lambda text: text  # of an expression of trimmed text
     native: bool = False  # whether the reader may parse the values by itself
     doubt: str = ""  # why the words are not read as numbers, if they may be
+    whole = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,14 @@ class Numbers:
     currency: str = ""  # pattern
     percent: bool = False
     native: bool = False
-    whole: bool = False
+    whole: bool = False  # whether the sampled ones are; later ones may have fractions
     doubt = ""
 
     @property
     def pattern(self) -> str:
         point, mark = re.escape(self.decimal), _THOUSANDS[self.thousands]
-        whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
-        number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        whole = rf"(?:[1-9]{_D}{{0,2}}(?:{mark}{_D}{{3}})+|{_D}+)" if mark else f"{_D}+"
+        number = rf"(?:{whole}(?:{point}{_D}*)?|{point}{_D}+)(?:[eE][-+]?{_D}+)?"
         money = f"(?:{self.currency})?" if self.currency else ""
         signed = rf"[-+{_MINUS}]?{_BLANKS}*{money}{_BLANKS}*[-+{_MINUS}]?{number}{_BLANKS}*{money}"
         percent = rf"{_BLANKS}*%" if self.percent else ""
@@ -67,8 +69,7 @@ class Numbers:
         bare = text.str.replace_all(drop, "").str.replace(self.decimal, ".", literal=True)
         bare = bare.str.replace(_MINUS, "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
         cleaned = pl.when(text.str.contains(self.pattern)).then(bare).otherwise(text + ODD)
-        numbers = cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
-        return numbers.cast(pl.Int64) if self.whole else numbers
+        return cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
 
 
 Spelling: TypeAlias = Words | Numbers
@@ -121,6 +122,13 @@ def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelli
     return {name: spelling for name, (spelling, _) in settled.items()}, remarks
 
 
+def typed(text: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
+    """Return the values of sampled text, whole numbers as such."""
+    values = {name: spelling.values(exactly(name)) for name, spelling in spellings.items()}
+    whole = {name: v.cast(pl.Int64) for name, v in values.items() if spellings[name].whole}
+    return text.select(v.alias(name) for name, v in {**values, **whole}.items())
+
+
 def _tells(found: list[Any], cells: pl.Series) -> bool:
     """Return whether a column with marks leaves no doubt which of them is the decimal one."""
     one = len(found) == 1 and isinstance(found[0], Numbers) and not found[0].native
@@ -152,10 +160,16 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
 
 
 def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
-    truth = {"true": True, "false": False}
-    if cells.str.to_lowercase().is_in(list(truth)).all():
-        return [Words(lambda text: text.str.to_lowercase().replace_strict(truth))]
+    if cells.str.to_lowercase().is_in(["true", "false"]).all():
+        return [Words(_truth)]
     return _formatted(cells, style) if numbers_in(cells).all() else _dated(cells)
+
+
+def _truth(text: Any) -> Any:
+    """Return truth values; a cell that holds something else fails to parse."""
+    odd = text.str.replace(r"^([-+0-9].*)$", f"$1{ODD}")
+    digits = odd.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
+    return digits.cast(pl.Int8).cast(pl.Boolean)
 
 
 def _formatted(cells: pl.Series, style: TextStyle) -> list[Any]:

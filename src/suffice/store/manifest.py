@@ -78,6 +78,13 @@ class Entry:
         return Moments.of_archive(*archive.read_from(io.BytesIO(content), name))
 
 
+class Changes(NamedTuple):
+    """What some files of a partition hold."""
+
+    new: list[FileStamp]  # those that are not counted
+    now: dict[str, str]  # address of each → its content
+
+
 @dataclass(frozen=True)
 class Manifest:
     """The entries of a store, by their keys, and the record of every change, as JSON."""
@@ -142,15 +149,13 @@ class Manifest:
         for name in {*place.names("objects"), *sums} - needed:
             place.drop(name)
 
-    def new_files(
-        self, groups: Mapping[str, Any], *, tell: bool = False
-    ) -> dict[str, list[FileStamp]]:
-        """Return files that are not counted, or raise; with ``tell``, say which were withdrawn."""
+    def changes(self, groups: Mapping[str, Any], *, tell: bool = False) -> dict[str, Changes]:
+        """Return what is new in files, or raise; with ``tell``, say which were withdrawn."""
         files = [(entry.file, entry.partition) for entry in self.entries if entry.file]
         by_address = {file.address: (file, where) for file, where in files}
         by_content = {file.content: where for file, where in files}
         withdrawn = {content for record in self.log for content in record["withdrawn"]}
-        found = {name: list[FileStamp]() for name in groups}
+        found = {name: Changes([], {}) for name in groups}
         paths = [(name, path) for name in groups for path in _paths(groups[name])]
         stamps = list(in_order(FileStamp.of, [path for _, path in paths], _REQUESTS))
         for (partition, path), now in zip(paths, stamps, strict=True):
@@ -161,11 +166,18 @@ class Manifest:
             for other in {where, holder} - {None, partition}:
                 raise InvalidInputError(f"{path} is counted in {other!r}: name that, or remove it")
             by_content[stamp.content] = partition
+            found[partition].now[now.address] = stamp.content
             if holder is None and stamp.content not in withdrawn:
-                found[partition].append(stamp)
+                found[partition].new.append(stamp)
             elif holder is None and tell:
                 warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
         return found
+
+    def outdated(self, partition: str, changes: Changes) -> list[Entry]:
+        """Return entries whose rows are gone: their file holds others, and no other holds them."""
+        counted = [(entry, entry.file) for entry in self.of(partition) if entry.file]
+        changed = [(entry, file) for entry, file in counted if file.address in changes.now]
+        return [entry for entry, file in changed if file.content not in changes.now.values()]
 
 
 def packed(moments: Moments) -> bytes:

@@ -93,8 +93,8 @@ class MomentStore:
         if files:
             with self._place.writing() as place:
                 known = Manifest.read(place, begin=True)
-            found = known.new_files(groups, tell=True)
-            groups = {name: groups[name] for name, new in found.items() if new}
+            found = known.changes(groups, tell=True)
+            groups = {n: groups[n] for n, c in found.items() if c.new or known.outdated(n, c)}
         refused = []
         for name, given in groups.items():
             try:
@@ -108,10 +108,17 @@ class MomentStore:
         return counted
 
     def _added(self, name: str, data: Any, why: str, options: Mapping[str, Any]) -> int:
-        while parts := self._parts(name, data, options, new=True):
+        while (parts := self._parts(name, data, options, new=True)) or self._outdated(name, data):
             if self._change("add", name, why, parts, partial(_joined, name, data, parts)):
                 return sum(part.entry.rows for part in parts)
         return 0
+
+    def _outdated(self, name: str, data: Any) -> bool:
+        if not are_files(data):
+            return False
+        with self._place.reading() as place:
+            now = Manifest.read(place)
+        return bool(now.outdated(name, now.changes({name: data})[name]))
 
     def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
         """Put other sums in the place of a partition's, as after a person's rows were deleted."""
@@ -181,7 +188,7 @@ class MomentStore:
         if not isinstance(data, Moments) and blank.target is None:
             raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
         if are_files(data):
-            files = known.new_files({name: data})[name]
+            files = known.changes({name: data})[name].new
             return [_counted(replace(blank, file=file), options) for file in files]
         part = _part(blank, data if isinstance(data, Moments) else summarize(data, **options))
         return [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
@@ -241,11 +248,11 @@ def _joined(name: str, data: Any, parts: Sequence[_Part], now: Manifest) -> Sequ
         if there and new[0].digest not in [entry.digest for entry in there]:
             raise errors.InvalidInputError(f"{name!r} is there, with other sums: replace it")
         return None if there else new
-    files = [entry.file for entry in new]
-    if now.new_files({name: data})[name] != files:
+    changes = now.changes({name: data})[name]
+    outdated = now.outdated(name, changes)
+    if changes.new != [entry.file for entry in new] or not (new or outdated):
         return None
-    changed = {file.address for file in files if file}
-    return [e for e in there if not (e.file and e.file.address in changed)] + new
+    return [entry for entry in there if entry not in outdated] + new
 
 
 def _chosen(

@@ -42,9 +42,13 @@ def has_label(y: Any) -> Any:
     """Return which rows have a label, (n,) bool: not None, NaN or another library's "missing"."""
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
-        missing = (v is None or type(v).__name__ == "NAType" or v != v for v in labels.ravel())
-        return ~np.fromiter(missing, bool, labels.size)
+        return ~np.fromiter(map(is_empty, labels.ravel()), bool, labels.size)
     return ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), bool)
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a cell holds nothing: None, NaN, or pandas' NA and NaT."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def union(a: Labels, b: Labels) -> Labels:
@@ -108,8 +112,11 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
         cure = "a classifier needs discrete labels: bin the target first"
         msg = f"Unknown label type: continuous (row {row} of y is {y[row]:g}); {cure}"
         raise InvalidInputError(msg)
-    if not len(y) or np.abs(y).max() >= 2**53:
-        return _encode_by_sorting(y)
+    if len(y) and np.abs(y).max() >= _EXACT:
+        row = int(np.argmax(np.abs(y)))
+        cure = "convert them to integers of one sign, or to text"
+        msg = f"row {row} of y is {y[row]:.0f}: as floats not all labels beyond 2⁵³ differ; {cure}"
+        raise InvalidInputError(msg)
     classes, codes = _encode_integers(y.astype(np.int64))
     return classes.astype(y.dtype), codes
 
@@ -131,11 +138,11 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 def _unboxed(y: Labels) -> Labels:
     values = y.tolist()
-    missing = [row for row, v in enumerate(values) if v is None or v != v]
+    kinds = {str if isinstance(v, str) else type(v) for v in values}
+    missing = [] if kinds == {str} else [row for row, v in enumerate(values) if is_empty(v)]
     if missing:
         msg = f"Input y contains NaN: row {missing[0]} has no label; drop it or label it"
         raise InvalidInputError(msg)
-    kinds = {str if isinstance(v, str) else type(v) for v in values}
     unboxed = np.array(values) if kinds else np.zeros(0, np.int64)
     if unboxed.ndim != 1 or (len(kinds & {str}) != len(kinds) and str in kinds):
         names = sorted(kind.__name__ for kind in kinds)

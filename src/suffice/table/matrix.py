@@ -54,6 +54,15 @@ def pandas_kind(dtype: Any) -> str:
     return {"M": "date", "m": "duration"}.get(kind, "levels")
 
 
+def coded_numbers(X: Any) -> tuple[str, ...]:
+    """Return the columns of an Arrow or pandas table that are dictionaries of numbers."""
+    schema: Any = getattr(X, "schema", None)
+    arrow = zip(schema.names, schema.types, strict=True) if hasattr(schema, "types") else ()
+    known = X.dtypes.items() if hasattr(X, "iloc") else arrow
+    begins = tuple(f"dictionary<values={kind}" for kind in _NUMBERS)
+    return tuple(name for name, dtype in known if str(dtype).startswith(begins))
+
+
 def has_missing(x: Matrix) -> bool:
     """Return whether any number is NaN."""
     with np.errstate(invalid="ignore", over="ignore"):
@@ -73,7 +82,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:
         return None
-    w = np.ascontiguousarray(to_numpy(weight), np.float64)
+    w = np.asarray(to_numpy(weight), np.float64, order="C")
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
@@ -150,7 +159,7 @@ def column_position(column: Any, names: Sequence[str] | None, n: int, what: str 
     if isinstance(column, str):
         if column in (names or ()):
             return list(names or ()).index(column)
-    elif -n <= column < n:
+    elif isinstance(column, (int, np.integer)) and type(column) is not bool and -n <= column < n:
         return int(column) % n
     msg = f"no {what} {column!r}: there are {n}{f', {quoted(names, 12)}' if names else ''}"
     raise InvalidParameterError(msg)
@@ -165,6 +174,9 @@ def _column_names(x: Any) -> tuple[str, ...] | None:
 def _to_numpy(x: Any) -> Matrix:
     if hasattr(x, "column_names") and hasattr(x, "column"):  # a pyarrow table
         return np.stack([np.asarray(column) for column in x.columns], axis=1)
+    own: Any = x.dtypes if hasattr(x, "iloc") and x.ndim == 2 else ()
+    if any(hasattr(dtype, "na_value") for dtype in own) and not is_mixed(x):
+        return x.to_numpy(np.float64, na_value=np.nan)  # pandas' own types have NA
     return np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
 
 

@@ -1,13 +1,15 @@
 """Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
-from suffice.table.matrix import pandas_kind
+from suffice.table.labels import is_empty
+from suffice.table.matrix import coded_numbers, pandas_kind
 from suffice.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
@@ -44,9 +46,10 @@ def read(
     names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
         chosen = _as_names(categorical, names)
-        values = list(map(_values, columns, (name in chosen for name in names)))
-        pairs = zip(names, values, strict=True)
-        schema = Schema(tuple(_described(*pair, missing) for pair in pairs))
+        said = [name in {*chosen, *coded_numbers(X)} for name in names]
+        values = list(map(_values, columns, said))
+        found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
+        schema = Schema(tuple(found))
     else:
         columns = _in_order(names, columns, schema)
         values = list(map(_values, columns, (isinstance(c, Category) for c in schema.columns)))
@@ -72,11 +75,11 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
     return MixedRows(schema, x, np.ascontiguousarray(codes, np.int32))
 
 
-def _described(name: str, value: Any, missing: str) -> Column:
+def _described(name: str, value: Any, said: bool, missing: str) -> Column:  # noqa: FBT001
     if not isinstance(value, Levels):
         known, marked = value[np.isfinite(value)], missing == "indicator" and np.isnan(value).any()
         return Number(name, float(known.mean() if len(known) else 0.0) if marked else None)
-    if is_free_text(len(value.levels), int((value.codes >= 0).sum())):
+    if not said and is_free_text(len(value.levels), int((value.codes >= 0).sum())):
         warn(f"column {name!r} is left out: nearly all of its texts differ")
         return LeftOut(name, "nearly all of its texts differ")
     return category_of(name, value)
@@ -151,11 +154,15 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
     if column.dtype.kind in "fiub" and not levels:
         return column.astype(np.float64)
     values = column.tolist()
-    empty = [v is None or v != v for v in values]
+    empty = [is_empty(v) for v in values]
     texts = levels or any(isinstance(v, (str, bytes, bool)) for v in values)
     pairs, place = zip(values, empty, strict=True), dict[str, int]()
     if not texts:
-        return np.array([np.nan if gap else v for v, gap in pairs], np.float64)
+        try:
+            return np.array([np.nan if gap else v for v, gap in pairs], np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"a column of the array holds neither numbers nor text ({error}): drop it"
+            raise InvalidInputError(msg) from error
     codes = [-1 if gap else place.setdefault(_level(v), len(place)) for v, gap in pairs]
     return Levels(list(place), np.array(codes, np.int32))
 
@@ -163,8 +170,8 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
 def _of_pandas(column: Any, *, levels: bool) -> Any:
     kind = pandas_kind(column.dtype)
     if kind in ("date", "duration"):
-        unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
-        return _days(column.name, column.to_numpy(unit))
+        times = column.to_numpy("datetime64[us]" if kind == "date" else "timedelta64[us]")
+        return _of_objects(times, levels=True) if levels else _days(column.name, times)
     if kind == "number" and not levels:
         plain = isinstance(column.dtype, np.dtype)  # pandas' own types have NA
         return column.to_numpy(np.float64, **({} if plain else {"na_value": np.nan}))
@@ -173,15 +180,24 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
     else:
         try:
             codes, uniques = column.factorize()
-        except TypeError as error:
+        except (TypeError, NotImplementedError) as error:
             msg = f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
             raise InvalidInputError(msg) from error
         distinct = uniques.tolist()
-    boxed = not levels and not hasattr(column, "cat") and len(distinct) > 0
-    numbers = (int, float, np.integer, np.floating, Decimal)
-    if boxed and all(isinstance(v, numbers) and not isinstance(v, bool) for v in distinct):
+    boxed = not hasattr(column, "cat") and len(distinct) > 0
+    if boxed and not levels and are_numbers(distinct):
         return np.array([*map(float, distinct), np.nan])[codes]
+    if boxed and all(isinstance(v, (date, time, timedelta)) for v in distinct):
+        import polars as pl
+
+        return _of_polars(pl.Series(str(column.name), [*distinct, None])[codes], levels=levels)
     return _seen(distinct, codes)
+
+
+def are_numbers(values: Iterable[Any]) -> bool:
+    """Return whether all of these are numbers, whatever type each has; none is a truth value."""
+    numbers = (int, float, np.integer, np.floating, Decimal)
+    return all(isinstance(v, numbers) and not isinstance(v, bool) for v in values)
 
 
 def _of_polars(column: Any, *, levels: bool) -> Any:
@@ -190,7 +206,8 @@ def _of_polars(column: Any, *, levels: bool) -> Any:
     dtype = column.dtype
     if dtype.is_temporal():
         moment = pl.Duration("us") if dtype in (pl.Duration, pl.Time) else pl.Datetime("us")
-        return _days(column.name, column.cast(moment).to_numpy())
+        times = column.cast(moment).to_numpy()
+        return _of_objects(times, levels=True) if levels else _days(column.name, times)
     if (dtype.is_numeric() or dtype == pl.Null) and not levels:
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     if dtype.is_nested():
@@ -220,12 +237,13 @@ def _seen(distinct: Sequence[Any], codes: Any) -> Levels:
 
 
 def _level(value: Any) -> str:
-    """Return a level as text: whole numbers without a fraction, whatever type they came in."""
+    """Return a level as text: the same number or date alike, whatever type it came in."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+    if isinstance(value, (float, np.floating, Decimal)):
+        number = float(value)
+        return str(int(number) if number.is_integer() else number)
+    return str(value).removesuffix(" 00:00:00") if isinstance(value, datetime) else str(value)
 
 
 def _spells_number(text: str) -> bool:

@@ -1,7 +1,7 @@
 """The columns of a mixed table: numbers, categories with their levels, and what is left out."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -165,12 +165,17 @@ class Schema:
 
     def places_in(self, wider: Self) -> Codes:
         """Return where each feature lies in another schema, −1 where it has no place."""
-        place = {name: at for at, name in enumerate(wider.feature_names)}
-        others = {c.name: place.get(f"{c.name}=(other)", -1) for c in wider.categories}
-        plain = [place.get(name, -1) for name in self.feature_names[: self.first_level]]
-        own = ((c.name, level) for c in self.categories for level in c.level_names)
-        levels = [place.get(f"{name}={level}", others.get(name, -1)) for name, level in own]
-        return np.array([*plain, *levels], np.intp)
+        place = {feature: at for at, feature in enumerate(wider._features())}
+        found = (place.get(each, place.get((each[0], "other"), -1)) for each in self._features())
+        return np.array(list(found), np.intp)
+
+    def _features(self) -> Iterator[tuple[str, ...]]:
+        """Yield what each feature stands for: names alone may be the same for several."""
+        yield from ((c.name,) for c in self.numbers)
+        yield from ((self.numbers[j].name, "missing") for j in self.filled)
+        for c in self.categories:
+            yield from ((c.name, "level", level) for level in c.levels)
+            yield from [(c.name, "missing")] * c.missing + [(c.name, "other")] * c.other
 
     @property
     def first_level(self) -> int:
@@ -201,11 +206,13 @@ class Schema:
 
 
 def _both(a: Any, b: Any) -> Any:
-    if isinstance(b, LeftOut) or isinstance(a, LeftOut):
+    kinds = {a.kind, b.kind}
+    if "left out" in kinds and "number" not in kinds:
         return b if isinstance(b, LeftOut) else a
-    if a.kind != b.kind:
+    if len(kinds) > 1:
         cure = f"convert it, or name it in categorical=[{a.name!r}] on both sides"
-        msg = f"column {a.name!r} is a {a.kind} on one side, a {b.kind} on the other: {cure}"
+        found = [c.kind if c.kind != "left out" else "text" for c in (a, b)]
+        msg = f"column {a.name!r} is a {found[0]} on one side, a {found[1]} on the other: {cure}"
         raise FeatureMismatchError(msg)
     return a.merged(b)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import joblib
@@ -15,12 +16,12 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.estimation.settings import is_open
 from suffice.moments import Moments
-from suffice.table.labels import as_labels
+from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import taken
 from suffice.text.tables import Tabled
 from suffice.threads import side_by_side
-from suffice.typing import Floats
-from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_name
+from suffice.typing import Floats, Labels
+from suffice.validation.folds import Fold, Folds, fitted, power_transformed, weight_name
 from suffice.validation.held_out import held_out_losses
 from suffice.validation.predictions import CRITERIA, check_criterion
 
@@ -47,12 +48,19 @@ class CrossValidation(Tabled):
     @property
     def standard_errors(self) -> Floats:
         """Standard errors of the means, shape (C, 3)."""
-        return np.asarray(self.fold_losses.std(1, ddof=1) / np.sqrt(self.fold_losses.shape[1]))
+        n_folds = self.fold_losses.shape[1]
+        return np.asarray(
+            self.fold_losses.std(1) / (np.sqrt(n_folds - 1) if n_folds > 1 else np.nan)
+        )
 
     @cached_property
     def best_index(self) -> int:
         """Number of the candidate with the least criterion."""
-        return int(np.argmin(self.means[:, CRITERIA.index(self.criterion)]))
+        losses = self.means[:, CRITERIA.index(self.criterion)]
+        if np.isnan(losses).all():
+            msg = f"no candidate has posteriors, and a {self.criterion}: use criterion='error'"
+            raise InvalidParameterError(msg)
+        return int(np.nanargmin(losses))
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -61,14 +69,17 @@ class CrossValidation(Tabled):
 
     @property
     def one_se_params(self) -> dict[str, Any]:
-        """Parameters of the most regularised candidate within one standard error of the best."""
-        column = CRITERIA.index(self.criterion)
-        limit = self.means[self.best_index, column] + self.standard_errors[self.best_index, column]
+        """Parameters of the most regularised candidate within one standard error of the best.
+
+        Of greatest pooling + shrinkage + l2; the best where the grid has none of these.
+        """
+        column, best = CRITERIA.index(self.criterion), self.best_index
+        limit = self.means[best, column] + np.nan_to_num(self.standard_errors[best, column])
         close = np.flatnonzero(self.means[:, column] <= limit)
 
-        def regularity(i: Any) -> tuple[float, int]:
-            values = (self.params[i].get(name) for name in ("pooling", "shrinkage"))
-            return sum(float(v) for v in values if isinstance(v, (int, float))), -i
+        def regularity(i: Any) -> tuple[float, bool, int]:
+            values = (self.params[i].get(name) for name in ("pooling", "shrinkage", "l2"))
+            return sum(float(v) for v in values if isinstance(v, Real)), i == best, -i
 
         return self.params[max(close, key=regularity)]
 
@@ -134,12 +145,12 @@ def cross_validate(
     """
     check_criterion(criterion)
     params, candidates = candidates_of(estimator, grid)
-    summed = all(is_read_from_moments(c) for c in candidates)
+    summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
     if folds.is_plain and summed:
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
     else:
-        losses, absent = _by_fitting(candidates, folds), ()
+        losses, absent = _by_fitting(candidates, folds, refit_priors=refit_priors), ()
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
     return replace(result, best_estimator=best)
@@ -152,11 +163,16 @@ def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...]
 
 
 def is_read_from_moments(candidate: Any) -> bool:
-    """Whether an estimator is a function of moments, with no setting left open."""
+    """Whether an estimator is a function of moments of numbers, with no setting left open."""
     if not hasattr(candidate, "recipe") or candidate.categorical is not None:
         return False
     words = (candidate.resolved_temperature(), candidate.power)
     return not candidate.recipe().open_settings and not any(map(is_open, words))
+
+
+def has_costs(candidate: Any) -> bool:
+    """Whether a Gaussian classifier predicts other classes than the most probable ones."""
+    return candidate.costs is not None or candidate.reject_cost is not None
 
 
 def _from_moments(
@@ -170,7 +186,7 @@ def _from_moments(
         groups.setdefault(joblib.hash(candidate.power), []).append(i)
     for members in groups.values():
         alike = [candidates[i] for i in members]
-        seen = replace(folds, X=transformed(folds.table, alike[0].power).x)
+        seen = replace(folds, X=power_transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
         size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
         found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
@@ -197,13 +213,27 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     )
 
 
-def _by_fitting(candidates: Sequence[Any], folds: Folds) -> Floats:
-    if folds.weight is not None and weight_name(candidates[0]) is None:
-        msg = f"{candidates[0]!r} learns without weights: leave sample_weight out"
+def _by_fitting(candidates: Sequence[Any], folds: Folds, *, refit_priors: bool) -> Floats:
+    unweighted = [c for c in candidates if folds.weight is not None and weight_name(c) is None]
+    if unweighted:
+        msg = f"{unweighted[0]!r} learns without weights: leave sample_weight out"
         raise InvalidParameterError(msg)
+    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
     losses = np.empty((len(candidates), len(folds.splits), 3))
     for f, (_, test) in enumerate(folds.splits):
         rows, held = folds.training(f), taken(folds.X, test)
         for i, candidate in enumerate(candidates):
-            losses[i, f] = folds.predictions(f, fitted(candidate, *rows), held).losses
+            model = fitted(candidate, *rows)
+            if fixed is not None:
+                model = _with_priors_of(fixed, folds.classes, model)
+            losses[i, f] = folds.predictions(f, model, held, model.predict(held)).losses
     return losses
+
+
+def _with_priors_of(weights: Floats, classes: Labels, fitted: Any) -> Any:
+    """Return a fitted classifier under the priors of all rows, classes it has not seen apart."""
+    if not hasattr(fitted, "recipe"):
+        msg = f"refit_priors=False is for Gaussian classifiers, not for {fitted!r}: leave it out"
+        raise InvalidParameterError(msg)
+    priors = fitted.recipe().priors.of(classes, weights)[codes_of(fitted.classes_, classes)]
+    return fitted.with_priors(priors / priors.sum())

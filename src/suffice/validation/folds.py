@@ -64,7 +64,7 @@ class Folds:
         weight = as_weights(sample_weight, len(labels))
         known = None if groups is None else row_group_codes(groups, labels)
         seen = np.ones(len(labels), bool) if weight is None else weight > 0
-        checked_labels(labels[seen], labels[seen])
+        _require_two_classes(labels[seen])
         pairs, protocol = _divided(cv, labels, known, seen, seed)
         return cls(rows, *encode(labels), weight, pairs, protocol, known)
 
@@ -145,7 +145,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     return [after[0], *(a + b for a, b in zip(before[:-1], after[1:], strict=True)), before[-1]]
 
 
-def transformed(table: Table, power: Any) -> Table:
+def power_transformed(table: Table, power: Any) -> Table:
     """Return a table under a power transform: it knows no labels, so all rows may fit it."""
     if power is None:
         return table
@@ -176,10 +176,14 @@ def checked_labels(X: Any, y: Any) -> Labels:
     """Return the labels, one for each row, of two classes or more."""
     labels = as_labels(y)
     require_as_many(_num_samples(X), len(labels))
+    _require_two_classes(labels)
+    return labels
+
+
+def _require_two_classes(labels: Labels) -> None:
     found = np.unique(labels).tolist()
     if len(found) < 2:
         raise InvalidInputError(f"y has the classes {found}: at least two are needed")
-    return labels
 
 
 def row_group_codes(groups: Any, labels: Labels) -> Codes:
@@ -215,14 +219,30 @@ def _divided(
     else:
         msg = f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
         raise InvalidParameterError(msg)
-    arrays = ((np.asarray(train), np.asarray(test)) for train, test in pairs)
+    arrays = ((_row_numbers(a, len(labels)), _row_numbers(b, len(labels))) for a, b in pairs)
     counted = [(train[seen[train]], test[seen[test]]) for train, test in arrays]
+    if not any(len(test) for _, test in counted):
+        raise InvalidParameterError("cv holds out no row of positive weight: give it some")
     for fold, (train, test) in enumerate(counted):
         if len(test) and not len(train):
             msg = f"fold {fold} has no row of positive weight to learn from: leave it out of cv"
             raise InvalidInputError(msg)
     # a fold that judges no row that counts is none
     return tuple(pair for pair in counted if len(pair[1])), protocol
+
+
+def _row_numbers(given: Any, n: int) -> Codes:
+    """Return the rows of a part of a fold, given by numbers or by a mask."""
+    at = np.asarray(given)
+    if at.dtype == bool and at.shape == (n,):
+        return np.flatnonzero(at)
+    if at.size and (at.ndim != 1 or at.dtype.kind not in "iu"):
+        found = f"an array of {at.dtype} of shape {at.shape}"
+        raise InvalidParameterError(f"cv must give row numbers, or masks of {n} rows, got {found}")
+    bad = at[(at < 0) | (at >= n)] if at.size else at
+    if len(bad):
+        raise InvalidParameterError(f"cv names row {bad[0]}, and rows are numbered 0 to {n - 1}")
+    return at.astype(np.intp)
 
 
 def _stratified(

@@ -16,7 +16,7 @@ from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.table.table import numbering_rows
 from suffice.typing import Codes, Floats
-from suffice.validation.folds import transformed
+from suffice.validation.folds import power_transformed
 from suffice.validation.held_out import log_priors_of
 from suffice.validation.predictions import Predictions
 
@@ -49,7 +49,7 @@ def leave_one_out(
         )
     rows = np.flatnonzero(whole.weights)
     with numbering_rows(whole):
-        table = transformed(whole.take(rows), _power(estimator))
+        table = power_transformed(whole.take(rows), _power(estimator))
         moments = Moments.of_table(table, holes=True, **collecting([recipe]))
         scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
     readout = LogPosterior(estimator.resolved_temperature())

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from suffice.errors import InvalidInputError, require_word
 from suffice.linalg import EPS
@@ -33,6 +32,8 @@ def holm(p: Floats) -> Floats:
 
 def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return the ends of Wilson's interval for a share seen among n rows."""
+    from scipy.special import ndtri  # slow to import, and seldom needed
+
     z2 = float(ndtri(0.5 + confidence / 2)) ** 2
     # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
     middle = share + z2 / (2 * n)
@@ -50,6 +51,8 @@ def effective_rows(
     variance = np.average(np.square(losses - mean), weights=np.square(weights))
     if grouped and variance > 0:
         # of rows σ² = p (1 − p), of groups less (Kish 1965); t, since few tell it; Σ w rows at most
+        from scipy.special import ndtri, stdtrit
+
         wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
         n = min(n * mean * (1 - mean) / variance, float(weights.sum())) / wider**2
     return float(n / (1 + overlap))
@@ -247,10 +250,10 @@ def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Flo
             logs = np.log(np.asarray(fitted.predict_proba(X), np.float64))
         else:
             return None
-    return logs if classes is None else placed(logs, fitted, classes)
+    return logs if classes is None else among_classes(logs, fitted, classes)
 
 
-def placed(columns: Floats, fitted: Any, classes: Labels) -> Floats:
+def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
     """Return columns of the classes a classifier knows among all classes, −∞ for the others."""
     if len(fitted.classes_) == len(classes):
         return columns

@@ -95,10 +95,12 @@ def cross_validate_stream(
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
         power = getattr(candidate, "power", None)
-        if not exact.is_read_from_moments(candidate) or isinstance(power, str):
+        readable = exact.is_read_from_moments(candidate) and not exact.has_costs(candidate)
+        if not readable or isinstance(power, str):
             raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
-                "'auto' and a PowerTransform for the transform, or use cross_validate"
+                "'auto' and a PowerTransform for the transform, leave costs out, or use "
+                "cross_validate"
             )
     if len({joblib.hash(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
@@ -122,7 +124,8 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     """Return a fold for each row, from the bits of its features alone."""
     bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # −0 counts as 0
     mixed = np.zeros(len(bits), np.uint64)
-    for column in bits.T:
+    # one round more than columns, so that the high bits of whole numbers reach the low ones
+    for column in (*bits.T, np.uint64(0)):
         mixed = (mixed ^ column) * _GOLDEN
         mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed % np.uint64(n_folds), np.intp)

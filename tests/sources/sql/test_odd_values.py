@@ -1,5 +1,7 @@
 """What only some engines hold: odd types beside the columns asked for, NaN, tiny products."""
 
+import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import suffice as sf
 from suffice.errors import InvalidInputError, UnusedDataWarning
 
+FAR = (datetime.date(2600, 1, 1) - datetime.date(1970, 1, 1)).days
 EXOTIC = {
     "money": "'$1.50'::money",
     "point": "point(1, 2)",
@@ -120,3 +123,71 @@ def test_labels_of_decimals_in_a_file_are_numbers(tmp_path):
     frame = pl.DataFrame({"x": range(6), "t": [1, 2, 1, 2, 1, 2]}).cast({"t": pl.Decimal(5, 0)})
     frame.write_parquet(tmp_path / "rows.parquet")
     assert sf.summarize(tmp_path / "rows.parquet", "t").classes.tolist() == [1, 2]
+
+
+def filled_sqlite(sqlite, columns, values):
+    sqlite.con.execute(f"CREATE TABLE rows ({columns})")
+    marks = ", ".join("?" * len(values[0]))
+    sqlite.con.executemany(f"INSERT INTO rows VALUES ({marks})", values)
+    sqlite.con.commit()
+    return sqlite.table("rows")
+
+
+@pytest.mark.filterwarnings("ignore:.*rows left out")
+@pytest.mark.parametrize("method", ["stream", "database"])
+def test_large_whole_numbers_of_sqlite_keep_their_digits_beside_gaps(sqlite, method, tmp_path):
+    ids = [None if i % 7 == 0 else 2**62 + i for i in range(60)]
+    codes = [None if i % 7 == 0 else 2**62 + i % 3 for i in range(60)]
+    values = [(key, i * i % 11, code) for i, (key, code) in enumerate(zip(ids, codes, strict=True))]
+    table = filled_sqlite(sqlite, "k INTEGER, x REAL, code INTEGER", values)
+    m = sf.summarize(table, "code", ["x"], method=method)
+    assert (m.classes.tolist(), m.counts.tolist()) == ([2**62, 2**62 + 1, 2**62 + 2], [17] * 3)
+    sf.predict_stream(sf.LDA().fit_moments(m), table, tmp_path / "out.parquet", keep=["k"])
+    assert pl.read_parquet(tmp_path / "out.parquet")["k"].to_list() == ids
+
+
+@pytest.mark.filterwarnings("ignore:.*differ only by blanks or case")
+@pytest.mark.parametrize("method", ["stream", "database"])
+@pytest.mark.parametrize("declared", ["TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "TEXT"])
+def test_labels_that_sqlite_takes_for_one_stay_apart(sqlite, declared, method):
+    other = {"TEXT COLLATE NOCASE": "A", "TEXT COLLATE RTRIM": "a  ", "TEXT": b"a"}[declared]
+    values = [(i * i % 11, ("a", other, "b")[i % 3]) for i in range(60)]
+    m = sf.summarize(
+        filled_sqlite(sqlite, f"x REAL, t {declared}", values), "t", ["x"], method=method
+    )
+    apart = sorted({"a", "b", other}) if isinstance(other, str) else ["a", "b"]
+    assert m.classes.tolist() == apart
+    assert m.counts.tolist() == ([20] * 3 if len(apart) == 3 else [40, 20])
+
+
+def test_seconds_in_a_column_of_dates_are_not_read_as_dates(sqlite):
+    values = [(1_600_000_000 + 86_400 * i, i * i % 11, "ab"[i % 2]) for i in range(60)]
+    table = filled_sqlite(sqlite, "at TIMESTAMP, x REAL, t TEXT", values)
+    with pytest.warns(UnusedDataWarning, match=r"columns left out: 'at' \(holds Binary"):
+        assert sf.summarize(table, "t").feature_names == ("x",)
+
+
+def test_dates_of_sqlite_are_those_of_a_frame(sqlite):
+    texts = ["2024-03-10", "2024-03-10 06:00:00.5", "2024-03-10T06:00Z", "2600-01-01 01:00+02:00"]
+    values = [(texts[i % 4], i * i % 11, "ab"[i // 4 % 2]) for i in range(40)]
+    table = filled_sqlite(sqlite, "at TIMESTAMP, x REAL, t TEXT", values)
+    with pytest.warns(match="dates count as days"):
+        m = sf.summarize(table, "t")
+    days = np.mean([19792, 19792 + (6 * 3600 + 0.5) / 86_400, 19792.25, FAR - 1 / 24])
+    np.testing.assert_allclose(m.means[:, 0], days, rtol=1e-12)
+
+
+def test_intervals_of_duckdb_do_not_stand_in_the_way(duckdb):
+    rows = "i::DOUBLE AS x, INTERVAL (i) HOUR AS during, CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END"
+    table = duckdb.sql(f"SELECT {rows} AS t FROM range(60) t(i)")
+    with pytest.warns(UnusedDataWarning, match=r"columns left out: 'during' \(holds Binary"):
+        assert sf.summarize(table, "t").feature_names == ("x",)
+
+
+@pytest.mark.parametrize("method", ["stream", "database"])
+def test_squares_that_vanish_are_told_by_column(sqlite, method):
+    values = [(1e-200 * (i % 7), 3.5, i * i % 11, "ab"[i % 2]) for i in range(60)]
+    table = filled_sqlite(sqlite, "u REAL, same REAL, x REAL, t TEXT", values)
+    assert sf.summarize(table, "t", ["same", "x"], method=method).counts.sum() == 60
+    with pytest.raises(InvalidInputError, match=r"squares of .*vanish.*; rescale|vanish: rescale"):
+        sf.summarize(table, "t", ["u", "x"], method=method)

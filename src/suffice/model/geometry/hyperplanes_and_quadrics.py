@@ -132,8 +132,12 @@ class Quadric(Surface):
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
         y, gradient = self.evaluate(x), self.gradient(x)
-        if self.kind == "empty":
+        kind = self.kind
+        if kind == "empty":
             return np.full_like(gradient, np.inf)
+        if kind.startswith("double"):
+            # y = λ (nᵀ(x − p))²: what rounding leaves of other eigenvalues would count for much
+            return np.asarray(-gradient / (2 * np.trace(self.A)))
         steps = np.zeros_like(gradient)
         for sign in (1.0, -1.0):
             rows = sign * y > 0

@@ -3,9 +3,10 @@
 import io
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -60,6 +61,9 @@ def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
         # Ibis would open a cursor, for which PostgreSQL takes one processor only
         yield from engine.batches(backend, rows, n_rows)
         return
+    for name, dtype in rows.schema().items():
+        if dtype.is_interval():  # of which polars makes no error, but a panic
+            raise InvalidInputError(f"column {name!r} holds intervals: leave it out")
     with _quietly():
         reader = backend.to_pyarrow_batches(rows, chunk_size=n_rows)
         batch = next(reader, None)
@@ -141,6 +145,44 @@ def _meant(column: pl.Series, dtype: Any) -> pl.Series:
     return known.str.to_date("%F", strict=False) if days else known.str.to_datetime(strict=False)
 
 
+def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
+    types = rows.schema()
+    with closing(backend.con.execute(backend.compile(rows))) as cursor:
+        while block := cursor.fetchmany(n_rows):
+            columns = zip(types.items(), zip(*block, strict=True), strict=True)
+            yield pl.DataFrame([_stored(values, *column) for column, values in columns])
+
+
+def _stored(values: Sequence[Any], name: str, dtype: Any) -> pl.Series:
+    """Return cells of SQLite, where each has a type of its own, if they suit their column."""
+    found = {type(value) for value in values} - {type(None)}
+    if dtype.is_string():
+        texts = (v.decode(errors="replace") if isinstance(v, bytes) else v for v in values)
+        return pl.Series(name, list(texts), pl.String, strict=False)
+    if dtype.is_numeric() and found <= {int, float}:
+        whole = dtype.is_integer() and float not in found
+        return pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False)
+    if dtype.is_boolean() and found <= {int}:
+        return pl.Series(name, values, pl.Int64).cast(pl.Boolean)
+    if (dtype.is_date() or dtype.is_timestamp()) and found <= {str}:
+        return pl.Series(name, [None if v is None else _moment(v, name) for v in values])
+    if found <= {bytes}:
+        return pl.Series(name, values, pl.Binary)
+    kinds = " and ".join(sorted(kind.__name__ for kind in found))
+    msg = f"column {name!r} is declared as {dtype}, and holds {kinds}: correct it, or leave it out"
+    raise InvalidInputError(msg)
+
+
+def _moment(text: str, name: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        msg = f"column {name!r} holds {text!r} among its dates: write them as 2026-11-16"
+        raise InvalidInputError(msg) from error
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
 def _from_any_thread(backend: Any) -> Callable[[], Any]:
     """Return what gives a connection to the same file in whatever thread it is called."""
     # a connection of SQLite answers only in the thread that opened it
@@ -172,6 +214,7 @@ _KNOWN = {
     "sqlite": Engine(
         max_outputs=1900,
         widest_sums=10,
+        batches=_fetched,
         anywhere=_from_any_thread,
         plain=_without_decimals,
         is_odd=lambda column: column.typeof().isin(["text", "blob"]),

@@ -12,13 +12,12 @@ import polars as pl
 
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
-from suffice.moments.collect import Storage, plan, ratio, two_sum
+from suffice.moments.collect import SMALLEST, Storage, plan, ratio, two_sum
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
-from suffice.sources.chunks import RowsRead
+from suffice.sources.chunks import RowsRead, encoded
 from suffice.sources.columns import NUMBER, Roles, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
-from suffice.table.labels import encode
 from suffice.typing import Floats
 
 MAX = float(np.finfo(np.float64).max)
@@ -48,7 +47,7 @@ def finite(column: Any) -> Any:
 def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
     """Return the label column as whole numbers, truth values or text."""
     if kind_of(sample.schema[name]) != NUMBER:
-        return column.cast("string")
+        return column.cast("string") + ""  # a collation, by which two might be one, ends here
     return column.cast("float64") if column.type().is_decimal() else column
 
 
@@ -173,7 +172,21 @@ class TableSums:
         if not _keeps_digits(answer):
             sums = replace(self, pilots=np.zeros_like(self.pilots))
             answer = sums._answer(kept, sums.recentred_rows)
-        return sums._assembled(answer), int(answer.head.get_column(ROWS).sum())
+        moments = sums._assembled(answer)
+        self._refuse_vanishing(moments)
+        return moments, int(answer.head.get_column(ROWS).sum())
+
+    def _refuse_vanishing(self, moments: Moments) -> None:
+        """Raise where a column varies, but so little that its squares vanish."""
+        low = np.flatnonzero(moments.scatter.pooled_diagonal() < SMALLEST)
+        rows = self.rows if self.roles.weight is None else self.rows.filter(self.rows[WEIGHT] > 0)
+        for j in low.tolist():
+            width = rows[f"z{j}"].max() - rows[f"z{j}"].min()
+            (found,) = _numbers(self.ask(rows.group_by(LABEL).aggregate(width=width)), ["width"]).T
+            if found.max() > 0:
+                column = f"{self.roles.features[j]!r}, which varies by {found.max():.1g} only"
+                msg = f"{self.label}: the squares of column {column}, vanish: rescale it"
+                raise InvalidInputError(msg)
 
     def _count(self, rows: Any) -> int:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
@@ -243,7 +256,7 @@ class TableSums:
             name = self.roles.features[int(bad[0])]
             msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
             raise InvalidInputError(msg)
-        classes, codes = encode(head.get_column(LABEL).to_numpy())
+        classes, codes = encoded(head.get_column(LABEL))
         centres = [name for name in head.columns if name.startswith("c")]
         # μ = (pilot + c) + δ, each sum in two parts
         high, low = two_sum(self.pilots, _numbers(head, centres) if centres else 0.0 * delta)
