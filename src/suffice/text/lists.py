@@ -53,7 +53,7 @@ def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
     texts = [" ".join(str(label).split()) for label in labels]
     for cut in (_end, _middle):
         short = tuple(cut(text, width) for text in texts)
-        if len(set(short)) == len(set(texts)):
+        if len(set(short)) == len(set(map(str, labels))):
             return short
     return tuple(f"{_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
 

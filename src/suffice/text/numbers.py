@@ -13,8 +13,14 @@ def number(value: Any, digits: int = 4) -> str:
     if not np.isfinite(value):
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
-    whole = 10**digits <= size < 1e9
-    text = f"{size:.{digits}g}" if not whole else f"{size:,.0f}" if size >= 1e4 else f"{size:.0f}"
+    whole = 10**digits - 0.5 <= size < 1e9
+    text = (
+        f"{size:.{digits}g}"
+        if not whole
+        else f"{size:,.0f}"
+        if round(size) >= 1e4
+        else f"{size:.0f}"
+    )
     return f"−{text}" if value < 0 else text
 
 
@@ -62,7 +68,7 @@ def duration(value: Any) -> str:
         return NOTHING
     if value < 0.9995e-3:
         return f"{1e6 * value:.0f} µs"
-    return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{value:.3g} s"
+    return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{short(value)} s"
 
 
 def count(value: Any) -> str:
