@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suffice.text.lists import listed, plural, printable, quoted, shortened
+from suffice.text.lists import listed, of_one_kind, plural, printable, quoted, shortened
 from suffice.text.numbers import duration, number, p_statement, percent, percent_label
 from suffice.text.tables import Tabled, html_table, jsonable, text_lines
 
@@ -95,3 +95,11 @@ def test_a_notebook_shows_each_value_under_its_own_name():
     html = Result()._repr_html_()
     assert "<th>shrinkage</th><th>error</th><th>pooling</th>" in html
     assert "<td></td><td>0.2</td><td>0.2</td>" in html
+
+
+def test_labels_of_several_kinds_share_a_column_as_text():
+    assert of_one_kind([0, 1, float("nan")]) == [0, 1, None]
+    assert of_one_kind([0, 1, 0.5]) == [0.0, 1.0, 0.5]
+    assert of_one_kind([0, 1, "unsure"]) == ["0", "1", "unsure"]
+    assert of_one_kind([False, True, -1]) == ["False", "True", "-1"]
+    assert of_one_kind(["a", "b", None]) == ["a", "b", None]
