@@ -42,7 +42,6 @@ class Findings:
     estimator: Any  # fitted on all rows, or on those judged where that would take too long
     explained: Any  # the Gaussian classifier behind it, None where there is none
     held_out: Predictions  # of the judged rows, in their order, each while it was held out
-    asked_for: bool  # whether a person chose it, rather than the rule
     checks: DataChecks
     calibration: Calibration | None  # of held-out posteriors, None where there are none
     verdict: Verdict
@@ -108,10 +107,6 @@ class Findings:
     def id(self, row: int) -> str:
         """Return what a person finds a judged row by."""
         return str(self.sample.ids[row])
-
-    def asked(self) -> tuple[Any, Any, Any]:
-        """Return the fitted classifier, rows as it takes them, and the classes."""
-        return self.estimator, self.sample.asked, self.sample.table.classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +176,7 @@ def judge(
     caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
     verdict = verdict_on(comparison, chosen=not asked, tested=tested, **caveats)
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
-    told: Any = (comparison, chosen, explained, held_out, asked, checks, calibrated)
+    told: Any = (comparison, chosen, explained, held_out, checks, calibrated)
     more: Any = (verdict, importance, curve, settings.fast, rows, of_folds)
     return Findings(data, sample, *told, *more)
 

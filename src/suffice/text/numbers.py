@@ -24,7 +24,7 @@ def number(value: Any, digits: int = 4) -> str:
     return f"−{text}" if value < 0 else text
 
 
-def percent(share: Any, digits: int = 1) -> str:
+def percent(share: Any) -> str:
     """Return a share in percent; its sign stays on the line of its number."""
     if not np.isfinite(share):
         return NOTHING
@@ -34,7 +34,7 @@ def percent(share: Any, digits: int = 1) -> str:
     elif 0 < p < 1e-3:
         text = "< 0.001"
     elif 0.05 <= p < 99.95:
-        text = f"{p:.{digits}f}"
+        text = f"{p:.1f}"
     elif p < 50:
         text = f"{p:.2g}"
     else:
