@@ -188,6 +188,21 @@ def test_a_refused_row_has_no_label_but_posteriors(frame, tmp_path):
     assert out["p_red"].null_count() == 0
 
 
+@pytest.mark.parametrize("reject_label", ["unsure", -1])
+@pytest.mark.parametrize("labels", [[3, 1], [True, False]])
+def test_the_label_of_refused_rows_is_never_lost_or_taken_for_a_class(
+    labels, reject_label, tmp_path
+):
+    x = np.random.default_rng(0).normal(size=60)
+    data = pl.DataFrame({"u": x, "t": labels * 30})
+    model = sf.LDA(reject_cost=0.3, reject_label=reject_label).fit(data.select("u"), labels * 30)
+    predict_stream(model, data, tmp_path / "o.parquet", ignore=["t"])
+    found = pl.read_parquet(tmp_path / "o.parquet")["label"].to_list()
+    expected = model.predict(data.select("u")).tolist()
+    assert reject_label in expected
+    assert list(map(str, found)) == list(map(str, expected))
+
+
 @pytest.mark.parametrize("labels", [[3, 1, 2], [True, False], ["x", "y"]])
 def test_labels_keep_their_type(labels, tmp_path):
     rng = np.random.default_rng(0)
