@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 import suffice as sf
 from suffice.comparison.comparison import compared, folds_for
@@ -322,3 +323,10 @@ def test_a_verdict_does_not_depend_on_the_unit_of_the_weights():
     for unit in (1e-3, 1.0, 1e3):
         found = balanced(np.full(60, unit))
         assert (found.model, found.p_value) == pytest.approx((plain.model, plain.p_value))
+
+
+def test_rows_judged_several_times_are_counted_once(iris):
+    again = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
+    _, found = verdict(*iris, ["LDA"], cv=again)
+    assert [each.of for each in found.found] == [50, 50, 50]
+    assert 0.9 * 150 < sum(each.found for each in found.found) <= 150

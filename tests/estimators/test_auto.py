@@ -212,3 +212,14 @@ def test_samples_keep_rare_classes_and_splits_spread_them():
 def test_a_number_of_settings_that_is_none_is_refused(n_kept, iris):
     with pytest.raises(InvalidParameterError, match="n_kept must be a whole number of at least 1"):
         AutoGaussian(n_kept=n_kept).fit(*iris)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
+    X, y = iris
+    wide = np.column_stack([np.ones(150), X])  # the first column tells nothing, and is left out
+    fitted = AutoGaussian(kernel_features=False).fit(wide, y)
+    wide[7, 3] = np.inf
+    for answer in (fitted.predict, fitted.predict_proba, fitted.log_density):
+        with pytest.raises(InvalidInputError, match="contains infinity: row 7, column 3;"):
+            answer(wide)

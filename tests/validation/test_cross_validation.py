@@ -351,3 +351,27 @@ def test_weights_that_any_candidate_would_ignore_are_refused(iris):
     models = [LogisticRegression(), KNeighborsClassifier()]
     with pytest.raises(InvalidParameterError, match=r"KNeighborsClassifier.* without weights"):
         sf.cross_validate(either, *iris, {"model": models}, cv=3, sample_weight=np.ones(150))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"estimate": "map", "tied": True},
+        {"estimate": "predictive", "dirichlet": 1.0},
+        {"tied": True, "dirichlet": 1.0, "n_components": 1},
+        {"covariance": "diagonal", "dirichlet": 0.5},
+    ],
+)
+def test_a_class_that_a_fold_never_saw_plays_no_part_in_it(iris, settings):
+    X, y = iris[0][::3], iris[1][::3]
+    folds = [(np.flatnonzero(y != label), np.flatnonzero(y == label)) for label in np.unique(y)]
+    folds = [(train, np.concatenate([test, train[::4]])) for train, test in folds]
+    estimator = GaussianClassifier(**settings)
+    found = sf.cross_validate(estimator, X, y, cv=folds).fold_losses[0]
+    for losses, (train, test) in zip(found, folds, strict=True):
+        fitted = clone(estimator).fit(X[train], y[train])
+        seen = np.isin(y[test], fitted.classes_)
+        logs = fitted.predict_log_proba(X[test])
+        at = np.searchsorted(fitted.classes_, y[test]).clip(max=1)
+        expected = np.where(seen, -logs[np.arange(len(test)), at], -np.log(np.finfo(float).eps))
+        assert losses[1] == pytest.approx(expected.mean(), rel=1e-9)

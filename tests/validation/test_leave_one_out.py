@@ -137,3 +137,13 @@ def test_a_gross_outlier_is_judged_as_if_never_seen(iris, estimator, size):
     rest = np.arange(150) != 60
     expected = clone(estimator).fit(X[rest], y[rest]).predict_log_proba(X[60:61])[0]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{"estimate": "predictive", "dirichlet": 1.0}, {"tied": True}])
+def test_a_class_of_one_row_is_unknown_to_the_model_without_it(settings):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 2)), np.repeat([0, 1, 2], [7, 7, 1])
+    logs = sf.leave_one_out(sf.GaussianClassifier(**settings), X, y).log_posteriors
+    assert logs[-1, 2] == -np.inf
+    expected = sf.GaussianClassifier(**settings).fit(X[:-1], y[:-1]).predict_log_proba(X[-1:])
+    np.testing.assert_allclose(logs[-1:, :2], expected)

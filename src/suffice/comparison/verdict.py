@@ -15,6 +15,7 @@ from suffice.curves.thresholds import cost_curve
 from suffice.text.lists import listed, plain, plural
 from suffice.text.numbers import loss as loss_text
 from suffice.text.numbers import number, p_statement, percent
+from suffice.typing import Floats
 from suffice.validation.predictions import LEVEL, Predictions
 
 if TYPE_CHECKING:
@@ -259,13 +260,18 @@ def _balanced(own: Outcome) -> Gain:
 
 def _found(rows: Predictions) -> tuple[Found, ...]:
     """Return how many rows of each class are found, least share first."""
-    k = len(rows.classes)
-    of = np.bincount(rows.truth, minlength=k)
-    hits = np.bincount(rows.truth[rows.predicted == rows.truth], minlength=k)
+    k, once = len(rows.classes), _counted_once(rows)
+    of = np.rint(np.bincount(rows.truth, once, k)).astype(int)
+    hits = np.rint(np.bincount(rows.truth, once * ~rows.wrong, k)).astype(int)
     order = np.argsort(hits / np.maximum(of, 1), kind="stable")
     return tuple(
         Found(plain(rows.classes[j]), int(hits[j]), int(of[j])) for j in order if of[j] > 0
     )
+
+
+def _counted_once(rows: Predictions) -> Floats:
+    """Return 1 for each row, less where folds were repeated, (m,)."""
+    return np.asarray(1 / np.bincount(rows.rows)[rows.rows])
 
 
 def _threshold(own: Outcome) -> Threshold | None:
@@ -274,7 +280,8 @@ def _threshold(own: Outcome) -> Threshold | None:
     folds = range(int(own.folds.max()) + 1)
     if rows.logs is None or len(rows.classes) != 2 or len(folds) == 1:
         return None
-    counts = np.bincount(rows.truth, minlength=2)
+    once = _counted_once(rows)
+    counts = np.bincount(rows.truth, once, 2)
     rare = int(counts.argmin())
     # se² ≤ A (1 − A) / min(n₀, n₁)  (Birnbaum & Klose 1957)
     bound = own.auc * (1 - own.auc) / counts[rare] * own.n_rows / own.effective_rows
@@ -289,8 +296,8 @@ def _threshold(own: Outcome) -> Threshold | None:
 
     thresholds = np.array([best(own.folds != fold) for fold in folds])
     called = rows.posteriors[:, rare] >= thresholds[own.folds]
-    found, alarms = (int((called & at).sum()) for at in (rows.truth == rare, rows.truth != rare))
-    return Threshold(plain(label), found, int(counts[rare]), best(slice(None)), alarms)
+    hits, alarms = (int(np.rint(once @ (called & (rows.truth == k)))) for k in (rare, 1 - rare))
+    return Threshold(plain(label), hits, round(counts[rare]), best(slice(None)), alarms)
 
 
 def most_missed(found: Sequence[Found]) -> Found:

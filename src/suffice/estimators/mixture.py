@@ -16,7 +16,7 @@ from suffice.estimators.linear import positive, whole_number
 from suffice.saved.gaussians import COSTS, mixture_from, mixture_state
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_on_device
-from suffice.table.labels import in_class_order
+from suffice.table.labels import values_by_class
 from suffice.threads import at_most
 from suffice.typing import Floats, Labels
 
@@ -147,5 +147,5 @@ def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[
         return how.counts(table, given["random_state"])
     if not isinstance(wanted, Mapping):
         return [whole_number("n_components", wanted)] * table.n_classes
-    found = in_class_order(wanted, table.classes, where="n_components")
+    found = values_by_class(wanted, table.classes, where="n_components")
     return [whole_number("n_components", n) for n in found]

@@ -19,7 +19,7 @@ from suffice.export import onnx, sql
 from suffice.saved.fields import save
 from suffice.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
 from suffice.table.labels import as_labels, codes_of, has_label
-from suffice.table.matrix import as_weights, is_mixed, taken
+from suffice.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
 from suffice.table.table import require_as_many
 from suffice.text import tables as notebook
 from suffice.text.lists import plural
@@ -157,8 +157,14 @@ class PredictorMixin(ClassifierMixin, ABC):
     def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
         validation.check_is_fitted(self)
         x = _validated(self, X, reset=False)
-        with at_most(self.n_jobs):
-            return cast("Answer", self.classifier_.answer(verb, x))
+        try:
+            with at_most(self.n_jobs):
+                return cast("Answer", self.classifier_.answer(verb, x))
+        except InvalidInputError:
+            # what a view of the rows makes of an infinity is told by its place in the rows
+            if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+                refuse_nonfinite(np.where(np.isnan(x), 0.0, x), feature_names(self))
+            raise
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict`` among the rows that it answers."""

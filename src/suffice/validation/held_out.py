@@ -26,8 +26,9 @@ def held_out_losses(
 ) -> Floats:
     """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
     losses, held = np.empty((len(recipes), len(temperatures), 3)), fold.held_out
-    if fixed_weights is not None:
-        recipes = [recipe.with_priors_of(fixed_weights, fold.train) for recipe in recipes]
+    weights = fold.train.weights if fixed_weights is None else fixed_weights
+    if fixed_weights is not None or not weights.all():  # a class without rows has prior 0
+        recipes = [recipe.with_priors_of(weights, fold.train) for recipe in recipes]
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
         how = recipe.regularisation

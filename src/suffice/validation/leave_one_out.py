@@ -106,7 +106,8 @@ def _refitted(
 ) -> Floats:
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
-    recipe = recipe if refit_priors else recipe.with_priors_of(moments.weights, rest)
+    if not (refit_priors and rest.weights.all()):  # a class without rows has prior 0
+        recipe = recipe.with_priors_of((rest if refit_priors else moments).weights, rest)
     model = recipe.estimate(rest, quiet=True)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
     scores: Floats = (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
