@@ -21,7 +21,7 @@ from benchmarks.timing import best_of, machine, table
 from suffice.sources.chunks import Loader, blocks_of, frames_of, rows_per_block
 from suffice.sources.columns import ColumnOptions, roles_for_learning
 from suffice.sources.opening import open_source
-from suffice.sources.summed import sums_of
+from suffice.sources.summed import sums_of_frames
 
 D, K, FILES = 30, 3, 16
 ROW_GROUP = 100_000
@@ -202,7 +202,7 @@ def costs() -> list[dict]:
         frame = pl.DataFrame({f"f{j}": x[:, j] for j in range(d)} | {"label": y})
         source = open_source(frame)
         roles = roles_for_learning(source, ColumnOptions("label"))
-        part = sums_of(frames_of(source, roles), roles, fourth=False, n_jobs=1)
+        part = sums_of_frames(frames_of(source, roles), roles, fourth=False, n_jobs=1)
         seconds = best_of(
             {
                 "rows": lambda f=frame: sf.summarize(f, "label", n_jobs=1),

@@ -16,7 +16,7 @@ from tests.sources.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.store.manifest import Entry, Manifest, packed
+from suffice.store.manifest import Entry, Manifest, bytes_of
 
 K, ROWS = 3, 10_000  # classes, and rows of a partition
 SIZES = (30, 365, 3650)
@@ -136,7 +136,7 @@ def filled(store: sf.MomentStore, sums: sf.Moments, n: int) -> None:
         entries = []
         for at in range(n):
             moved = replace(sums, means=sums.means + at)
-            content = packed(moved)
+            content = bytes_of(moved)
             entry = Entry(day(at), sha256(content).hexdigest(), int(moved.counts.sum()), "y")
             (place.path / "objects").mkdir(exist_ok=True)
             (place.path / entry.place).write_bytes(content)

@@ -84,6 +84,14 @@ def test_a_lab_that_is_saved_shows_no_table(refused, tmp_path):
     assert not (tmp_path / "lab.html").exists()
 
 
+def test_one_mark_cannot_be_that_of_decimals_and_of_thousands(refused, write):
+    write("x;kind\n1,5;a\n2,5;b\n")
+    line = refused(
+        "fit", "d.csv", "-t", "kind", "--decimal", ",", "--thousands", ",", "-o", "m.suffice"
+    )
+    assert "decimal and thousands are both ','" in line
+
+
 def test_a_share_of_outliers_is_a_share(refused, iris):
     line = refused("predict", iris, "iris", "--outlier-rate", "nan", "-o", "answers.csv")
     assert "outlier_rate" in line or "--outlier-rate nan" in line

@@ -96,11 +96,18 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         (["roc", "iris", "-m", "best", "-o", "x.png"], "use one of lda"),
         (["roc", "iris", "--set", "colour=red", "-o", "x.png"], "has no parameter 'colour'"),
         (["roc", "iris", "--set", "theme=dark", "-o", "x.png"], "has no parameter 'theme'"),
+        (["roc", "few.csv", "-t", "kind", "-o", "x.png"], "no class has 10 rows to hold out in"),
+        (
+            ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],
+            "few.csv lacks the columns 'sepal_length', 'sepal_width'",
+        ),
         (["neighbourhood", "iris", "-o", "x.png"], "needs to know query: give it by --set"),
         (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_a_line(refused, words, said):
+def test_what_cannot_be_drawn_is_refused_in_a_line(refused, words, said, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b,kind\n1,2,x\n2,1,x\n3,5,y\n4,4,y\n")
+    sf.LDA().fit_moments(sf.summarize("iris")).save(tmp_path / "iris.suffice")
     assert said in refused("plot", *words)
 
 

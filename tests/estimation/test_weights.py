@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from suffice import LDA, QDA, GaussianNB, MixtureClassifier
@@ -53,3 +54,12 @@ def test_a_mixture_says_that_it_reads_weights_as_numbers_of_rows():
     mixture = MixtureClassifier(n_components=2, n_init=1, max_iter=5, tol=1.0)
     with pytest.warns(SufficeWarning, match="40 rows sum to 1:.*numbers of rows.*multiply.* 40"):
         mixture.fit(X, y, np.full(40, 1 / 40))
+
+
+@pytest.mark.parametrize(
+    "estimator", [GaussianNB(), LDA(categories="tree"), LDA(dirichlet=2.0)], ids=str
+)
+def test_imagined_rows_of_levels_and_classes_are_rows_too(estimator):
+    X = pd.DataFrame({"x": np.arange(20.0), "c": ["u", "v", "v", "u", "u"] * 4})
+    with pytest.warns(SufficeWarning, match="20 rows sum to 1:.*numbers of rows.*multiply.* 20"):
+        estimator.fit(X, np.arange(20) % 2, np.full(20, 1 / 20))

@@ -236,6 +236,17 @@ def test_more_classes_than_an_answer_has_columns_are_refused_with_the_cure():
             model.to_sql("rows", dialect, columns=["a"], keep=[f"k{j}" for j in range(400)])
 
 
+def test_one_name_is_not_read_letter_by_letter():
+    model = sf.LDA().fit(*rows(7, 2, 1))
+    one, listed = (
+        model.to_sql("rows", columns=each("flag"), keep=each("id"), booleans=each("flagged"))
+        for each in (str, lambda name: [name])
+    )
+    assert one == listed
+    assert 'CAST(suffice_rows."flag" AS DOUBLE)' in one
+    assert 'suffice_rows."id"' in one
+
+
 def test_a_schema_and_a_prefix_are_written():
     model = sf.LDA().fit(*rows(7, 2, 1))
     query = model.to_sql(["main", "rows"], "sqlite", columns=["a"], prefix="lda_")

@@ -140,3 +140,16 @@ def test_many_classes_keep_one_pooled_scatter():
     assert m.pooled_scatter.nbytes + m.means.nbytes + m.means_low.nbytes < 20e6
     centred = x - (x[::2] + x[1::2]).repeat(2, axis=0) / 2
     np.testing.assert_allclose(m.pooled_scatter, centred.T @ centred, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_without_weight_take_no_digits_however_far_they_are(storage, order, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y, w = rng.normal(size=(1000, 3)), np.repeat([0, 1], 500), rng.random(1000)
+    x[:300], w[:300] = 1e20, 0.0
+    near = Moments.of(x[300:], y[300:], w[300:], storage=storage)
+    monkeypatch.setattr(collect, "SMALL", 0)
+    far = Moments.of(np.array(x, order=order), y, w, storage=storage)
+    np.testing.assert_allclose(far.means, near.means, atol=1e-14)
+    np.testing.assert_allclose(far.scatter.values, near.scatter.values, atol=1e-10)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.errors import InvalidInputError
 from suffice.reporting.blocks import Facts
 
 from .test_report import blocks, section, table
@@ -65,3 +66,8 @@ def test_rows_of_heavy_tails_have_not_moved_because_a_few_lie_far_away():
     assert sf.LDA().fit(x[:2000], y[:2000]).drift(x[2000:]).moved == ()
     report = of((x[:2000], y[:2000]), x[2000:])
     assert "no column has moved" in section(report, "against").blocks[0].text
+
+
+def test_every_new_row_needs_a_label_where_any_has_one(rows):
+    with pytest.raises(InvalidInputError, match="X has 100 rows but y has 5 labels"):
+        of(rows, (rows[2], rows[3][:5]))

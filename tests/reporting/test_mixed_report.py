@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import suffice as sf
@@ -46,3 +47,13 @@ def test_rows_of_numbers_with_holes_are_all_judged(rows):
     X, y = rows
     page = sf.report(X[["x", "z"]].to_numpy(), y, models=["LDA", "tree"], cv=3)
     assert {o.n_rows for o in page.comparison.outcomes} == {120}
+
+
+def test_arrow_tables_and_lists_are_reported_as_frames_and_arrays_are(rows):
+    X, y = rows
+    numbers = X[["x", "z"]].to_numpy()
+    how = {"models": ["LDA"], "fast": True}
+    for one, other in ((X, pa.Table.from_pandas(X)), (numbers, numbers.tolist())):
+        expected, found = (sf.report(each, y, **how) for each in (one, other))
+        assert found.judgement.sample.columns == expected.judgement.sample.columns
+        assert (found.subtitle, found.verdict) == (expected.subtitle, expected.verdict)

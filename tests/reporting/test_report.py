@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit, TimeSeriesSplit
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
@@ -360,3 +361,30 @@ def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_co
 )
 def test_ticks_tell_places_apart_in_any_unit_and_far_from_zero(low, high, texts):
     assert [text for _, text in Axis("x", low, high).ticks] == texts
+
+
+def test_rows_of_weight_zero_are_left_out_and_others_keep_their_names(iris):
+    X, y = iris
+    weights = np.where(np.arange(150) % 3 == 0, 0.0, 1.0)
+    page = sf.report(X, y, sample_weight=weights, models=["LDA"], cv=5, fast=True)
+    assert "50 rows of weight zero left out" in page.write("md")
+    worst = table(page, "Worst predictions").rows
+    assert len(worst) == 10
+    for name, truth, *_ in worst:
+        assert weights[int(name)] == 1
+        assert y[int(name)] == truth
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), ShuffleSplit(3), RepeatedStratifiedKFold()])
+def test_folds_that_hold_out_a_row_never_or_twice_are_refused(iris, cv):
+    X, y = iris
+    mixed = np.random.default_rng(0).permutation(150)
+    with pytest.raises(InvalidParameterError, match=r"row \d+ is held out (0|[2-9]|10) times"):
+        sf.report(X[mixed], y[mixed], models=["LDA"], cv=cv, fast=True)
+
+
+def test_columns_of_one_name_are_refused(iris):
+    X, y = iris
+    twins = pd.DataFrame(X.to_numpy(), columns=["a", "b", "a", "c"])
+    with pytest.raises(InvalidInputError, match="X has several columns 'a': rename all but one"):
+        sf.report(twins, y, models=["LDA"], fast=True)

@@ -19,7 +19,7 @@ from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.chunks import frames_of
 from suffice.sources.columns import ColumnOptions, roles_for_learning
 from suffice.sources.opening import open_source
-from suffice.sources.summed import sums_of
+from suffice.sources.summed import sums_of_frames
 
 N_FILES, N_ROWS = 6, 3000
 
@@ -286,7 +286,7 @@ def test_files_that_a_cluster_counted_without_their_rows_leave_the_others_whole(
     begun, path = Checkpoint(tmp_path / "ck", source, roles, storage="auto"), source.files[0].path
     first = replace(source, scans=lambda columns: [source.files[0].scan(columns)])
     # a cluster does not learn how many rows of text a file had
-    begun.note(sums_of(frames_of(first, roles), roles), {str(path): (0, True)})
+    begun.note(sums_of_frames(frames_of(first, roles), roles), {str(path): (0, True)})
     begun.save()
     for n_rows in (N_ROWS + 500, N_ROWS + 2000, 2 * N_ROWS + 1500):
         with pytest.raises(StopError):

@@ -50,3 +50,9 @@ def test_what_groups_cannot_do_is_said(table):
     holes = frame.with_columns(pl.when(pl.col("a") > 0).then("site").alias("site"))
     with pytest.raises(InvalidInputError, match="gaps"):
         sf.summarize(holes, "kind", groups="site")
+
+
+def test_a_group_that_is_not_a_number_is_a_gap():
+    frame = pl.DataFrame({"x": range(6), "y": ["a", "b"] * 3, "site": [1.0, 2.0, float("nan")] * 2})
+    with pytest.raises(InvalidInputError, match="'site' has 2 gaps"):
+        sf.summarize(frame, "y", groups="site")

@@ -188,6 +188,21 @@ def test_a_refused_row_has_no_label_but_posteriors(frame, tmp_path):
     assert out["p_red"].null_count() == 0
 
 
+@pytest.mark.parametrize("reject_label", ["unsure", -1])
+@pytest.mark.parametrize("labels", [[3, 1], [True, False]])
+def test_the_label_of_refused_rows_is_never_lost_or_taken_for_a_class(
+    labels, reject_label, tmp_path
+):
+    x = np.random.default_rng(0).normal(size=60)
+    data = pl.DataFrame({"u": x, "t": labels * 30})
+    model = sf.LDA(reject_cost=0.3, reject_label=reject_label).fit(data.select("u"), labels * 30)
+    predict_stream(model, data, tmp_path / "o.parquet", ignore=["t"])
+    found = pl.read_parquet(tmp_path / "o.parquet")["label"].to_list()
+    expected = model.predict(data.select("u")).tolist()
+    assert reject_label in expected
+    assert list(map(str, found)) == list(map(str, expected))
+
+
 @pytest.mark.parametrize("labels", [[3, 1, 2], [True, False], ["x", "y"]])
 def test_labels_keep_their_type(labels, tmp_path):
     rng = np.random.default_rng(0)
@@ -269,3 +284,12 @@ def test_marks_of_missing_values_in_kept_columns_are_copied(number, ending, tmp_
     predict_stream(model, path, tmp_path / "out.parquet", keep=["country", "x"])
     kept = pl.read_parquet(tmp_path / "out.parquet", columns=["country", "x"])
     assert kept.rows() == [("NA", "1"), ("DE", number), (" ?", "6"), (None, "5")]
+
+
+def test_a_column_of_text_that_is_empty_lacks_its_numbers(model, frame, tmp_path):
+    empty = frame.with_columns(a=pl.lit(None, dtype=pl.String))
+    told = predict_stream(model, empty, tmp_path / "out.parquet")
+    assert (told.rows, told.unanswered) == (frame.height, 0)
+    numbers = frame.with_columns(a=pl.lit(None, dtype=pl.Float64)).select("a", "b", "c", "count")
+    answers = pl.read_parquet(tmp_path / "out.parquet")["label"].to_list()
+    assert answers == model.predict(numbers).tolist()

@@ -129,6 +129,14 @@ def test_columns_are_looked_at_once_to_find_the_target(monkeypatch):
     assert seen == ["id", "x", "class"]
 
 
+@pytest.mark.parametrize("role", ["a feature", "the target"])
+def test_a_weight_is_nothing_else(role):
+    frame = pl.DataFrame({"x": N, "w": [1, 2, 3] * 2, "t": [0, 1] * 3})
+    said = {"features": ["x", "w"]} if role == "a feature" else {"target": "w"}
+    with pytest.raises(InvalidInputError, match=f"'w' is named as the weight, and as {role}"):
+        summarize(frame, **{"target": "t", "weight": "w", **said})
+
+
 LONG = "".join(f"k,{'z' * 1000}{i % 7},{i * i % 11},{'ab'[i % 2]}\n" for i in range(1500))
 ROWS = "c,long,x,y\n" + LONG + LONG.replace("k,", "m,")
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import suffice as sf
 from suffice.store import manifest, place
-from suffice.store.manifest import packed
+from suffice.store.manifest import bytes_of
 
 PARTITIONS, VERSIONS = "abcdef", 3
 
@@ -34,7 +34,7 @@ def version_of(p, v):
 
 
 SUMS = {(p, v): version_of(p, v) for p in range(len(PARTITIONS)) for v in range(1, VERSIONS + 1)}
-DIGESTS = {sha256(packed(sums)).hexdigest(): which for which, sums in SUMS.items()}
+DIGESTS = {sha256(bytes_of(sums)).hexdigest(): which for which, sums in SUMS.items()}
 
 
 def check_total(store):

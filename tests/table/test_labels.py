@@ -25,6 +25,8 @@ from suffice.table.matrix import is_complete, taken
         ([None, "a", float("nan")], ["a", "b"], [-1, 0, -1]),
         ([np.nan, 2.0], [1, 2], [-1, 1]),
         (["a"], [], [-1]),
+        (np.array([2**62 + 1, 5], np.uint64), np.array([2**62, 2**62 + 1]), [1, -1]),
+        (np.array([2**62 + 1, -5]), np.array([2**62, 2**62 + 1], np.uint64), [1, -1]),
     ],
 )
 def test_labels_are_found_among_the_classes_or_are_none(labels, classes, codes):

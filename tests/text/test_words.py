@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from suffice.text.lists import listed, plural, printable, quoted, shortened
+from suffice.text.lists import listed, of_one_kind, plural, printable, quoted, shortened
 from suffice.text.numbers import duration, number, p_statement, percent, percent_label
-from suffice.text.tables import html_table, jsonable, text_lines
+from suffice.text.tables import Tabled, html_table, jsonable, text_lines
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,10 @@ from suffice.text.tables import html_table, jsonable, text_lines
         (number, np.nan, "–"),
         (percent, 0.0202, "2.0\N{NO-BREAK SPACE}%"),
         (percent, 1.0, "100\N{NO-BREAK SPACE}%"),
+        (number, 9999.6, "10,000"),
+        (number, 9999.4, "9999"),
+        (duration, 1234.5, "1234 s"),
+        (duration, 59.96, "60 s"),
         (percent, 0.99996, "> 99.99\N{NO-BREAK SPACE}%"),
         (percent, 0.9996, "99.96\N{NO-BREAK SPACE}%"),
         (percent, 0.00004, "0.004\N{NO-BREAK SPACE}%"),
@@ -56,6 +60,7 @@ def test_things_are_counted_and_listed():
 
 
 def test_long_names_stay_different_when_cut():
+    assert shortened(["a", "a ", "b"]) == ("a 1", "a 2", "b 3")  # never one name for two
     assert shortened(["a short one", "a rather long one"], 12) == ("a short one", "a rather lo…")
     ends = shortened(["measured in 1998", "measured in 1999"], 12)
     assert ends == ("measur… 1998", "measur… 1999")
@@ -78,3 +83,23 @@ def test_nothing_steers_a_terminal_and_no_password_is_echoed():
 def test_what_json_cannot_hold_is_turned_into_what_it_can():
     found = jsonable({"error": float("nan"), "costs": {("a", "b"): 2.0}})
     assert found == {"error": None, "costs": [[["a", "b"], 2.0]]}
+
+
+def test_a_notebook_shows_each_value_under_its_own_name():
+    class Result(Tabled):
+        best_index = 1
+
+        def rows(self):
+            return [{"shrinkage": 0.1, "error": 0.3}, {"pooling": 0.2, "error": 0.2}]
+
+    html = Result()._repr_html_()
+    assert "<th>shrinkage</th><th>error</th><th>pooling</th>" in html
+    assert "<td></td><td>0.2</td><td>0.2</td>" in html
+
+
+def test_labels_of_several_kinds_share_a_column_as_text():
+    assert of_one_kind([0, 1, float("nan")]) == [0, 1, None]
+    assert of_one_kind([0, 1, 0.5]) == [0.0, 1.0, 0.5]
+    assert of_one_kind([0, 1, "unsure"]) == ["0", "1", "unsure"]
+    assert of_one_kind([False, True, -1]) == ["False", "True", "-1"]
+    assert of_one_kind(["a", "b", None]) == ["a", "b", None]

@@ -11,6 +11,7 @@ from suffice.cli.data import Data, load_model
 from suffice.cli.fit import MODELS, estimator_of, setting
 from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.text.lists import quoted
 
 # figures of labelled rows alone, and what they show; a test keeps the words those of the figures
 _LISTED = """
@@ -33,6 +34,7 @@ _LISTED = """
   reliability              the observed frequency of a class against the predicted probability.
   roc                      the ROC curve of a class, or of each of several against the rest.
 """
+FOLDS = 10
 KINDS = [line.split()[0] for line in _LISTED.strip().splitlines()]
 
 
@@ -92,7 +94,11 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
     if saved:
         fitted = load_model(Path(model))
         names = list(getattr(fitted, "feature_names_in_", x.columns))
-        return fitted, x[names] if {*names} <= {*x.columns} else x, y
+        lacking = [name for name in names if name not in x.columns]
+        if lacking:
+            msg = f"{data.name} lacks the columns {quoted(lacking)} that {model} needs"
+            raise InvalidInputError(msg)
+        return fitted, x[names], y
     if model not in MODELS:
         raise InvalidParameterError(f"--model {model}: use one of {', '.join(MODELS)}, or a file")
     estimator = estimator_of(MODELS[model], {})
@@ -100,12 +106,16 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
         return estimator.fit(x, y), x, y
     if not hasattr(estimator, "predict_proba"):
         raise InvalidInputError(f"{kind} needs posteriors, and {model} has none: use -m logistic")
+    import numpy as np
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     from suffice.comparison.judging import learner_of
     from suffice.validation.predictions import Predictions
 
-    cv = StratifiedKFold(10, shuffle=True, random_state=0)
+    if max(np.unique(y, return_counts=True)[1]) < FOLDS:
+        few = f"no class has {FOLDS} rows to hold out in as many folds"
+        raise InvalidInputError(f"{few}: give more rows, or a file of a model that saw others")
+    cv = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     estimator = learner_of(estimator, x, is_plain=False).estimator
     held_out = cross_val_predict(estimator, x, y, cv=cv, method="predict_proba")
     return (Predictions.of(y, held_out, rows.table.classes),)

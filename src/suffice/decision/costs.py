@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.table.labels import in_order, position, positions
+from suffice.table.labels import position, positions, values_by_class
 from suffice.typing import Codes, Floats, Labels
 
 
@@ -112,7 +112,7 @@ def parse_costs(
     if reject_cost is None:
         return Decision(classes, matrix)
     if isinstance(reject_cost, Mapping):
-        reject_cost = in_order(reject_cost, classes, where="reject_cost")
+        reject_cost = values_by_class(reject_cost, classes, where="reject_cost")
     row = _numbers(reject_cost, "reject_cost")  # cost of rejecting each truth
     if row.shape not in {(), (1,), classes.shape}:
         msg = f"reject_cost has shape {row.shape}: expected one number, or {len(classes)}"

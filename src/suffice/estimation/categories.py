@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.estimation.covariance_estimates import FullStructure, full_groups, pooled_groups
 from suffice.estimation.degenerate import ReferenceCovariance
-from suffice.estimation.priors import among
+from suffice.estimation.priors import priors_among
 from suffice.linalg import solve_semidefinite
 from suffice.model.class_model import ClassModel
 from suffice.model.covariance import DiagonalCovariance
@@ -199,7 +199,7 @@ def _no_numbers(recipe: Recipe, moments: Moments) -> GaussianModel:
     group_of = recipe.group_of(moments.classes)
     priors = recipe.priors.of(moments.classes, moments.weights)
     return GaussianModel.of(
-        priors=among(moments.weights > 0, priors),
+        priors=priors_among(moments.weights > 0, priors),
         centre=np.zeros(0),
         offsets=np.zeros((moments.n_classes, 0)),
         covariances=[DiagonalCovariance(np.zeros(0))] * (int(group_of.max(initial=0)) + 1),

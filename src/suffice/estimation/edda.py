@@ -27,10 +27,6 @@ MOST_STEPS = 1000
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
 WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
-CURE = (
-    "give these classes more rows, drop constant or duplicated columns, or choose a family "
-    "that shares more between classes ('EII' asks least, then 'EEI', then 'EEE')"
-)
 SCOUTS = 12  # starting axes
 SCOUT_STEPS = 40  # steps each may take
 FINALISTS = 3  # the best, which go on until they converge
@@ -70,10 +66,9 @@ class EddaProblem:
         return np.full(len(q), np.log(q.sum() / self.weights.sum()))
 
     def require_full_rank(self, w: Floats) -> None:
-        """Refuse the first class without spread in some direction."""
-        found, m = roots(w)[1], w.shape[-1]
-        for k in np.flatnonzero(found < m)[:1]:
-            self.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
+        """Refuse classes without spread in some direction."""
+        if (roots(w)[1] < w.shape[-1]).any():
+            self.refuse()
 
     def require_like_units(self, w: Floats) -> None:
         """Refuse scales so different that a family which depends on units loses the small ones."""
@@ -86,15 +81,12 @@ class EddaProblem:
                 "family without units, such as 'VVV', 'EEE' or 'VVI'"
             )
 
-    def refuse(self, classes: Codes, found: str) -> NoReturn:
-        """Say which classes leave the likelihood of this family without a maximum."""
-        k, w = classes.tolist(), self.weights[classes].tolist()
-        who = f"class {k[0]} (weight {w[0]:g})" if len(k) == 1 else f"classes {k} (weights {w})"
-        msg = f"family {self.code!r} has no maximum-likelihood covariance: {who}: {found}; {CURE}"
-        raise InvalidInputError(msg)
+    def refuse(self) -> NoReturn:
+        """Say that the likelihood has no maximum; what fills the classes says why."""
+        raise InvalidInputError(f"family {self.code!r} has no covariances of greatest likelihood")
 
 
-def symmetric(c: Floats) -> Floats:
+def symmetrised(c: Floats) -> Floats:
     """Return (C + Cᵀ) / 2 of each matrix of a stack."""
     return np.asarray((c + np.swapaxes(c, -1, -2)) / 2)
 
@@ -121,8 +113,8 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
     if problem.own_volumes:
         _require_balance(problem, w)
         u = _relative_volumes(problem, w)
-    elif (rank := int(roots(w.sum(0)[None])[1][0])) < m:
-        problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
+    else:
+        problem.require_full_rank(w.sum(0, keepdims=True))
     # C ∝ Σ_k W_k / λ_k,  |C| = 1
     s = np.einsum("k,kij->ij", np.exp(-u), w)
     factor = np.linalg.cholesky(s)
@@ -139,11 +131,8 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
         return
     order = np.argsort(found, kind="stable")
     spans, loads = roots(np.cumsum(w[order], axis=0))[1], np.cumsum(n[order]) / n.sum()
-    short = np.flatnonzero(np.append(spans[:-1] <= m * loads[:-1] * (1 + SLACK), spans[-1] < m))
-    if len(short):
-        i = int(short[0])
-        need = f"more than {m * loads[i]:.3g}" if i < len(w) - 1 else f"{m}"
-        problem.refuse(order[: i + 1], f"scatter of rank {spans[i]}, needs {need} of {m}")
+    if (spans[:-1] <= m * loads[:-1] * (1 + SLACK)).any() or spans[-1] < m:
+        problem.refuse()
 
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
@@ -169,7 +158,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
 def _whitened(w: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ W_k L⁻ᵀ for each scatter of a stack, L lower triangular."""
     inverse = inverse_lower(factor)
-    return symmetric(inverse @ w @ inverse.T)
+    return symmetrised(inverse @ w @ inverse.T)
 
 
 def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -230,9 +219,9 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     problem.require_like_units(w)
     f, _ = roots(w)
     at = partial(axes_point, problem, f)
-    scouts = [descend(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
+    scouts = [descend_axes(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
-    ends = [descend(point, at, MOST_STEPS) for point in finalists]
+    ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
     # what a Newton step by the curvature of each plane alone would gain
     left = float(np.vdot(best.gradient, best.gradient / np.maximum(best.curvature, FLATTEST))) / 4
@@ -291,7 +280,7 @@ class AxesPoint:
     curvature: Floats  # (d, d), symmetric: of each plane rotation alone
 
 
-def descend(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
+def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
     """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
     here, pairs = start, deque[Pair](maxlen=MEMORY)
     for _ in range(most):
@@ -342,7 +331,7 @@ FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
 def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
     """Return the maximum-likelihood covariances of one of the families, (K, d, d)."""
     pattern, frame = FAMILIES[code]
-    return symmetric(frame(EddaProblem(code, weights), pattern, symmetric(scatters)))
+    return symmetrised(frame(EddaProblem(code, weights), pattern, symmetrised(scatters)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
-from suffice.model.tiles import in_blocks
+from suffice.model.tiles import in_cached_blocks
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
 
@@ -71,7 +71,7 @@ def downdated_scores(
         groups = estimates.pooled_groups(estimates.diagonal_groups(moments, group_of), how.pooling)
         removal = _Removal(how, moments, group_of, groups, truth, w)
         for g in range(len(groups.scatters)):
-            in_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
+            in_cached_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
     return scores
 
 
@@ -91,7 +91,7 @@ def _full(removal: _Removal, x: Floats, scores: Floats) -> None:
         turns = [(losers, [metrics[g] for g in removal.group_of])]
     for some, of_class in turns:
         squares = _squares(removal.moments, x, of_class)
-        in_blocks(len(x), len(means), partial(_rank_one, removal, some, squares, scores))
+        in_cached_blocks(len(x), len(means), partial(_rank_one, removal, some, squares, scores))
 
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
+from suffice.estimation.covariance_estimates import diagonal_groups, divided, full_groups
 from suffice.estimation.recipe import Recipe, warn_of_relative_weights
 from suffice.linalg import EPS
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -34,7 +35,6 @@ from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
-from suffice.moments.collect import ratio
 from suffice.moments.device import shared_sums
 from suffice.moments.missing_e_step import e_step
 from suffice.table import Table
@@ -148,13 +148,10 @@ class MixtureRows:
         single: Any = recipe.estimate(moments, quiet=quiet)
         whole, x = recipe.completed(moments, quiet=True), table.x
         sigmas = np.stack([single.covariance_of(k).dense() for k in range(table.n_classes)])
-        if how.tied is True:
-            own = whole.scatter.pooled_diagonal() if diagonal else whole.pooled_scatter
-        else:
-            own = whole.diagonals if diagonal else whole.scatters
-        w: Any = np.array(whole.total_weight) if how.tied is True else whole.weights
-        own = ratio((own[..., None] * np.eye(x.shape[1]) if diagonal else own).T, w)
-        lent = sigmas - own.T
+        group_of = recipe.group_of(table.classes)
+        groups = (diagonal_groups if diagonal else full_groups)(whole, group_of)
+        own = divided(groups, unbiased=False)[group_of]
+        lent = sigmas - (own[:, :, None] * np.eye(x.shape[1]) if diagonal else own)
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
         large = np.abs(lent / scale[:, :, None] / scale[:, None, :]).max((1, 2)) > 1e-9
@@ -166,7 +163,7 @@ class MixtureRows:
         if count == 1:
             return 1
         rows = self.rows[k]
-        x = np.nan_to_num(self.taken(rows[:SAMPLE])[0])
+        x = np.nan_to_num(self.some(rows[:SAMPLE])[0])
         most, why = max(len(np.unique(x, axis=0)), 1), "has too few distinct rows"
         if self.empty is not None and self.empty[rows].any() and self.borrowed[k].any():
             most, why = 1, "has empty cells and does not vary in some direction"
@@ -175,7 +172,7 @@ class MixtureRows:
             warn(f"{told}: {most} components in the place of {count}", DegenerateDataWarning)
         return min(count, most)
 
-    def taken(self, rows: Codes) -> tuple[Floats, Floats]:
+    def some(self, rows: Codes) -> tuple[Floats, Floats]:
         """Return numbers and weights of some rows."""
         w = np.ones(len(rows)) if self.table.weight is None else self.table.weight[rows]
         return np.asarray(to_numpy(taken(self.table.x, rows)), np.float64), w
@@ -232,7 +229,7 @@ class MixtureRows:
 
     def _expected(self, rows: Codes, model: GaussianModel) -> Sums:
         """Return sums expected of rows with holes, from moments by pattern of observed columns."""
-        (x, w), each = self.taken(rows), np.arange(model.n_classes)
+        (x, w), each = self.some(rows), np.arange(model.n_classes)
         a = model.allowing_missing()._read(x, Joint(), model.log_priors)
         logs = log_sums(a, each[:1])
         p = w[:, None] * np.exp(a - logs)
@@ -294,7 +291,7 @@ class MixtureProblem:
         """Return the problem with Ψ of clusters, and these as a model of covariances Ψ."""
         single, lent, parts = self.data.single, self.data.borrowed[self.classes], []
         for k, count, own in zip(self.classes, self.counts, rows, strict=True):
-            sigma, (x, w) = single.covariance_of(k), self.data.taken(own)
+            sigma, (x, w) = single.covariance_of(k), self.data.some(own)
             y = x - single.centre - single.offsets[k]
             z = sigma.whiten(np.where(np.isnan(y), 0.0, y))
             one_cluster = np.zeros((1, z.shape[1])), np.ones(1), (w * z.T) @ z
@@ -325,7 +322,8 @@ class MixtureProblem:
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
         """Return the model after an E- and an M-step, and the objective before them."""
-        models = [_between(model, *edge) for edge in pairwise(np.cumsum([0, *self.counts]))]
+        edges = pairwise(np.cumsum([0, *self.counts]))
+        models = [model.some(slice(lo, hi)) for lo, hi in edges]
         parts = [self.data.sums(*each) for each in zip(rows, models, strict=True)]
         w, sums, scatters = (np.concatenate([part[i] for part in parts]) for i in range(3))
         # α_r = w_r / w_k,  μ_r ← μ_r + Σ_i p_ir z_i / w_r
@@ -368,17 +366,6 @@ class MixtureProblem:
                 f"a component of class {label!r} has collapsed onto too few rows to have a "
                 "covariance: set prior_rows above 0, or fewer n_components"
             ) from None
-
-
-def _between(model: GaussianModel, lo: int, hi: int) -> GaussianModel:
-    groups, own = np.unique(model.group_of[lo:hi], return_inverse=True)
-    return replace(
-        model,
-        log_priors=model.log_priors[lo:hi],
-        offsets=model.offsets[lo:hi],
-        covariances=tuple(model.covariances[g] for g in groups),
-        group_of=own,
-    )
 
 
 def _rows_of(table: Table) -> list[Codes]:

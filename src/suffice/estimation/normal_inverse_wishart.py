@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError, warn
 from suffice.estimation.covariance_estimates import factored, full_groups, resolved_variances
 from suffice.estimation.plug_in_and_debiased import Evidence, gaussian_model
-from suffice.estimation.priors import among
+from suffice.estimation.priors import priors_among
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel
@@ -232,7 +232,7 @@ def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
     for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
         raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
     with np.errstate(divide="ignore"):
-        log_priors = np.log(among(known, evidence.priors))
+        log_priors = np.log(priors_among(known, evidence.priors))
     centre, means = evidence.moments.grand_mean, np.stack([p.mean for p in learned])
     shares = np.where(known, [p.predictive_share for p in learned], 0.5)
     about = (evidence.group_of, degrees, shares)

@@ -10,7 +10,7 @@ from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation import covariance_estimates
 from suffice.estimation.covariance_estimates import Estimates, Regularisation, Structure
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
-from suffice.estimation.priors import among
+from suffice.estimation.priors import priors_among
 from suffice.linalg import scaled_cholesky
 from suffice.model.class_model import ClassModel
 from suffice.model.covariance import Covariance, FullCovariance
@@ -91,7 +91,7 @@ def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) ->
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
     return GaussianModel.of(
-        priors=among(present, evidence.priors),
+        priors=priors_among(present, evidence.priors),
         centre=evidence.moments.grand_mean,
         offsets=offsets,
         covariances=covariances,

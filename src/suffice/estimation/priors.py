@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.table.labels import in_order
+from suffice.table.labels import values_by_class
 from suffice.typing import Flags, Floats, Labels
 
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
@@ -32,11 +32,11 @@ class PriorRule:
         if self.given is None:
             return _shares((weights > 0).astype(np.float64))
         by_label = isinstance(self.given, Mapping)
-        given = in_order(self.given, classes, where="priors") if by_label else self.given
+        given = values_by_class(self.given, classes, where="priors") if by_label else self.given
         return _checked(given, classes)
 
 
-def among(present: Flags, priors: Floats) -> Floats:
+def priors_among(present: Flags, priors: Floats) -> Floats:
     """Return the priors of the classes that are present, of sum one again, (K,)."""
     if present.all():
         return priors

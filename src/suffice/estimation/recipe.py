@@ -18,7 +18,7 @@ from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing_em import completed
-from suffice.estimation.priors import PriorRule, among
+from suffice.estimation.priors import PriorRule, priors_among
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
@@ -129,16 +129,18 @@ class Recipe:
 
     def with_priors_of(self, weights: Floats, rest: Moments) -> Recipe:
         """Return the recipe under the priors of all rows, for sums that may lack some classes."""
-        rule = PriorRule(None, among(rest.weights > 0, self.priors.of(rest.classes, weights)))
+        rule = PriorRule(
+            None, priors_among(rest.weights > 0, self.priors.of(rest.classes, weights))
+        )
         candidates = tuple(replace(each, priors=rule) for each in self.candidates)
         return replace(self, priors=rule, candidates=candidates)
 
-    @property
-    def counts_rows(self) -> bool:
-        """Whether weights are numbers of rows, and not only their ratios matter."""
-        how = self.regularisation
-        bessel = how.unbiased or self.averaged
-        return bessel or how.shrinkage.fixed is None or not self.learning.plugs_in
+    def counts_rows(self, moments: Moments) -> bool:
+        """Return whether weights are numbers of rows, and not only their ratios matter."""
+        how, mixed = self.regularisation, moments.schema is not None
+        smoothed = mixed and (self.structure.is_diagonal or self.categories is as_tree)
+        bessel, imagined = how.unbiased or self.averaged, bool(self.priors.pseudo_count) or smoothed
+        return bessel or imagined or how.shrinkage.fixed is None or not self.learning.plugs_in
 
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
@@ -159,10 +161,10 @@ class Recipe:
         """Return the model of these sums, in the coordinates they were taken in."""
         if self.open_settings:
             raise InvalidParameterError(settings.UNRESOLVED)
-        if not quiet and self.counts_rows:
-            warn_of_relative_weights(int(moments.counts.sum()), moments.total_weight)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
+        if not quiet and self.counts_rows(moments):
+            warn_of_relative_weights(int(moments.counts.sum()), moments.total_weight)
         models.require_two_classes(moments.classes, moments.weights)
         if not moments.n_features:
             raise InvalidInputError("there is no column to learn from: the moments have no feature")

@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.estimation.mixture_em import MixtureRecipe
-from suffice.estimation.priors import among
+from suffice.estimation.priors import priors_among
 from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive, whole_number
 from suffice.saved.gaussians import COSTS, mixture_from, mixture_state
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_on_device
-from suffice.table.labels import in_order
+from suffice.table.labels import values_by_class
 from suffice.threads import at_most
 from suffice.typing import Floats, Labels
 
@@ -101,7 +101,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
             model, runs = how.fit(table, _counts(settings, how, table), settings["random_state"])
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         weights = table.class_weights
-        pi = among(weights > 0, priors.of(table.classes, weights))
+        pi = priors_among(weights > 0, priors.of(table.classes, weights))
         return self._set(table.classes, model.with_priors(pi))
 
     def _set(self, classes: Labels, model: Any) -> Self:
@@ -147,5 +147,5 @@ def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[
         return how.counts(table, given["random_state"])
     if not isinstance(wanted, Mapping):
         return [whole_number("n_components", wanted)] * table.n_classes
-    found = in_order(wanted, table.classes, where="n_components")
+    found = values_by_class(wanted, table.classes, where="n_components")
     return [whole_number("n_components", n) for n in found]

@@ -62,9 +62,9 @@ def to_sql(
     ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"']
     """
     classifier, words = classifier_of(estimator), engines.dialect_of(dialect)
-    inputs = column_names(classifier, columns)
+    inputs, names = column_names(classifier, columns), _named(table)
     answers = _answers(classifier, prefix)
-    keep, names = tuple(dict.fromkeys(keep)), [table] if isinstance(table, str) else table
+    keep, booleans = tuple(dict.fromkeys(_named(keep))), _named(booleans)
     both = [column for column in keep if column in answers.values()]
     if both:
         msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
@@ -86,6 +86,11 @@ def to_sql(
             break
     words.refuse_wide(width)
     return _query(stages, ".".join(map(name, names)), final, words)
+
+
+def _named(names: str | Sequence[str]) -> Sequence[str]:
+    """Return a list of names, also of one: its letters are no names."""
+    return [names] if isinstance(names, str) else names
 
 
 def _written(
@@ -281,7 +286,7 @@ def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[s
             f"the model knows no column names: name its {d} columns, in order, "
             "by columns=[...], or fit it on a frame"
         )
-    columns = tuple(classifier.columns if named is None else named)
+    columns = tuple(classifier.columns if named is None else _named(named))
     if len(columns) != d:
         raise FeatureMismatchError(f"{len(columns)} columns are named, but the model reads {d}")
     return columns

@@ -17,6 +17,7 @@ from suffice.export.marginal import Marginal, empty_scores, integrates, marginal
 from suffice.export.reading import ColumnReading, Dialect, Stage, added, double, literal, tree
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
+from suffice.text.lists import of_one_kind
 from suffice.typing import Codes, Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
@@ -186,10 +187,7 @@ def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
 
 def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     """Return the label of the first column that is the best; NULL where there is no best."""
-    found = labels.tolist()
-    if any(isinstance(label, str) for label in found):  # numbers beside a reject_label of text
-        found = [label if label is None else str(label) for label in found]
-    pairs = zip(columns, map(literal, found), strict=True)
+    pairs = zip(columns, map(literal, of_one_kind(labels.tolist())), strict=True)
     cases = " ".join(f"WHEN {column} = {best} THEN {label}" for column, label in pairs)
     return f"CASE {cases} END"
 

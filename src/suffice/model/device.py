@@ -18,7 +18,7 @@ from suffice.threads import one_blas_thread
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
 
 
-def scored(scorer: Scorer, x: Any, readout: Readout) -> npt.NDArray[Any]:
+def score_anywhere(scorer: Scorer, x: Any, readout: Readout) -> npt.NDArray[Any]:
     """Return what is read out for each row of ``x`` (n, d), on the host or where x lies."""
     score: Callable[..., npt.NDArray[Any]] = device_score if is_on_device(x) else Scorer.score
     return score(scorer, x, readout)

@@ -15,7 +15,7 @@ from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import BayesError, gaussian_error
 from suffice.model.class_model import WrappedModel
 from suffice.model.covariance import Covariance
-from suffice.model.device import scored
+from suffice.model.device import score_anywhere
 from suffice.model.elliptical_and_missing import EllipticalModel
 from suffice.model.linear import discriminant
 from suffice.model.posterior import Readout
@@ -67,6 +67,13 @@ class GaussianModel(EllipticalModel):
 
     shapes = property(attrgetter("covariances"))
 
+    def some(self, classes: Any) -> GaussianModel:
+        """Return the model of some classes only, by codes or slice; priors stay as they are."""
+        groups, own = np.unique(self.group_of[classes], return_inverse=True)
+        sigmas = tuple(self.covariances[g] for g in groups)
+        own_fields: Any = {"log_priors": self.log_priors[classes], "offsets": self.offsets[classes]}
+        return replace(self, covariances=sigmas, group_of=own, **own_fields)
+
     def marginal(self, observed: Codes) -> GaussianModel:
         centre, offsets, sigmas = self._marginals(observed)
         # at most those of so many full matrices
@@ -110,7 +117,7 @@ class GaussianModel(EllipticalModel):
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         scorer = self._scorer if log_weights is None else self._density_scorer(log_weights)
-        return scored(scorer, x, readout)
+        return score_anywhere(scorer, x, readout)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
         # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)

@@ -30,7 +30,7 @@ JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY, ARGMAX = range(5)
 
 
 @compiled
-def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+def tile_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     """Set a tile to rows x − o of ``x`` (n, d), from ``first`` on."""
     for c in range(tile.shape[0]):
         start = first + c * LANES
@@ -43,7 +43,7 @@ def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
 
 
 @compiled
-def load_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+def tile_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     """Set a tile to rows x − o of a transposed ``x`` (d, n), from ``first`` on."""
     for c in range(tile.shape[0]):
         start = first + c * LANES

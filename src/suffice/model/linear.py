@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.model.covariance import Covariance
-from suffice.model.device import scored
+from suffice.model.device import score_anywhere
 from suffice.model.posterior import Readout, ScoredModel
 from suffice.model.scoring import Formula, Scorer
 from suffice.typing import Array, Floats
@@ -74,4 +74,4 @@ class LinearModel(ScoredModel):
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         del log_weights  # there are no densities
-        return scored(self.formula.scorer, x, readout)
+        return score_anywhere(self.formula.scorer, x, readout)

@@ -274,16 +274,21 @@ class MixedModel(WrappedModel):
         return np.zeros((len(self.inner.covariances), p, self.n_features - p))
 
     @cached_property
+    def _even(self) -> GaussianModel:
+        """The numbers of classes, of priors that have no say."""
+        return replace(self.inner, log_priors=np.zeros(self.n_classes))
+
+    @cached_property
     def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
         found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self._slopes))]
         return [
-            (members, _of_classes(self.inner, members), slopes)
+            (members, self._even.some(members), slopes)
             for members, slopes in zip(found, self._slopes, strict=True)
         ]
 
     @cached_property
     def _alone(self) -> list[tuple[GaussianModel, Floats]]:
-        models = [_of_classes(self.inner, k) for k in np.arange(self.n_classes)[:, None]]
+        models = [self._even.some(k) for k in np.arange(self.n_classes)[:, None]]
         return list(zip(models, self._slopes[self.inner.group_of], strict=True))
 
     def _expected(self, codes: Codes, unknown: Codes) -> Floats:
@@ -298,17 +303,6 @@ class MixedModel(WrappedModel):
                 # p(c_j = level | c, k) = p(c_j = level, c | k) / p(c | k)
                 m[:, :, start + level - 1] = np.exp(self.levels.log_probability(tried) - known)
         return m
-
-
-def _of_classes(model: GaussianModel, members: Codes) -> GaussianModel:
-    """Return the model of some classes that share one covariance."""
-    return replace(
-        model,
-        log_priors=np.zeros(len(members)),
-        offsets=model.offsets[members],
-        covariances=(model.covariance_of(int(members[0])),) if len(members) else (),
-        group_of=np.zeros(len(members), np.intp),
-    )
 
 
 def without_levels(moments: Moments, p: int, slopes: Floats | None, group_of: Codes) -> Moments:

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Readout
-from suffice.model.tiles import LANES, empty_tile, packed, packed_lower, padded
+from suffice.model.tiles import LANES, empty_tile, packed_blocks, packed_lower, padded
 from suffice.power_transform import PowerTransform
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import n_threads_of, one_blas_thread, together
@@ -123,7 +123,7 @@ class LinearScores:
         if part.is_large:
             yield part._product
             return
-        intercepts, weights = padded(part.constants), packed(part.weights)
+        intercepts, weights = padded(part.constants), packed_blocks(part.weights)
         yield lambda t, s: linear_scores(t, s, intercepts, weights)
 
     def _product(self, tile: Floats, scores: Floats) -> None:
@@ -265,19 +265,19 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
 def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
     from suffice.compiled import read_only
-    from suffice.model.kernels import load_columns, load_rows
+    from suffice.model.kernels import tile_columns, tile_rows
 
     (x,) = read_only(x)
 
     def load_converted(start: int, t: Floats) -> None:
         (part,) = read_only(x[start : start + len(t) * LANES].astype(np.float64, "C"))
-        load_rows(part, 0, origin, t)
+        tile_rows(part, 0, origin, t)
 
     if x.dtype not in (np.float64, np.float32):
         return load_converted
     if abs(x.strides[0]) < abs(x.strides[1]):
-        return lambda start, t: load_columns(x.T, start, origin, t)
-    return lambda start, t: load_rows(x, start, origin, t)
+        return lambda start, t: tile_columns(x.T, start, origin, t)
+    return lambda start, t: tile_rows(x, start, origin, t)
 
 
 def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) -> NoReturn:

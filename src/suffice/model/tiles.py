@@ -21,7 +21,7 @@ def padded(a: Floats) -> Floats:
     return out
 
 
-def packed(w: Floats) -> Floats:
+def packed_blocks(w: Floats) -> Floats:
     """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
     whole = np.zeros(tuple(map(_multiple, w.shape)))
     whole[: w.shape[0], : w.shape[1]] = w
@@ -31,7 +31,7 @@ def packed(w: Floats) -> Floats:
 
 def packed_lower(w: Floats) -> Floats:
     """Return the blocks on and under the diagonal of a lower triangle, row by row, (…, SIDE²)."""
-    blocks = packed(np.tril(w))
+    blocks = packed_blocks(np.tril(w))
     return blocks[np.tril_indices(len(blocks))]
 
 
@@ -40,7 +40,7 @@ def empty_tile(n_chunks: int, width: int) -> Floats:
     return np.zeros((n_chunks, _multiple(width), LANES))
 
 
-def in_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> None:
+def in_cached_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> None:
     """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
     size = max(TABLE_NUMBERS // max(width, 1), 256)
     blocks = [slice(lo, lo + size) for lo in range(0, n_rows, size)]

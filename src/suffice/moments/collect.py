@@ -73,7 +73,7 @@ def collect(
     # most cells of rows with holes are small: blocks need not hold many rows of each
     summed = _plain if few else partial(_chunk, block=_BLOCK_ROWS if filled else None)
 
-    def sums_of(rows: Table, lo: int, hi: int) -> ChunkSums:
+    def sums_between(rows: Table, lo: int, hi: int) -> ChunkSums:
         if mixed and (few or fourth):  # few rows, or products of four: as plain numbers
             rows, lo, hi = all_numbers(rows.take(slice(lo, hi))), 0, hi - lo
         sums = summed(rows, lo, hi, storage, fourth=fourth)
@@ -81,16 +81,16 @@ def collect(
 
     def chunk(lo: int, hi: int) -> ChunkSums:
         if power is None and not filled:
-            return sums_of(table, lo, hi)
+            return sums_between(table, lo, hi)
         rows = table.take(slice(lo, hi))
         if filled:
             x = rows.x.copy(order="K")
             np.copyto(x, 0, where=np.isnan(x))
             rows = rows.with_rows(x)
         if power is None:
-            return sums_of(rows, 0, hi - lo)
-        sums = _moved(sums_of(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo), power.centre)
-        return sums._replace(**summed_log_slopes(power, rows))
+            return sums_between(rows, 0, hi - lo)
+        sums = sums_between(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo)
+        return _moved(sums, power.centre)._replace(**summed_log_slopes(power, rows))
 
     yield from [chunk(0, table.n_rows)] if few else in_threads(chunk, table.n_rows, table.n_classes)
 

@@ -156,10 +156,10 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     for field, shape in shapes.items():
         check_field(field, arrays[field], shape)
     _check_sums(header, arrays)
-    check_names(header["feature_names"], d)
+    check_feature_names(header["feature_names"], d)
 
 
-def check_names(names: Any, n_features: int) -> None:
+def check_feature_names(names: Any, n_features: int) -> None:
     """Raise unless there is a name for each feature, or none at all."""
     fits = names is None or len(names) == n_features
     if not fits or not all(isinstance(name, str) for name in names or ()):

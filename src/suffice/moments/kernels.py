@@ -171,8 +171,7 @@ def class_chunk(x, codes, w, lo, hi, block, by_column, weights, shifts, sums, sq
             for s in range(starts[k], starts[k + 1], LANES):
                 rows = order[s : min(s + LANES, starts[k + 1])]
                 if not seen[k]:
-                    seen[k] = True
-                    start(x, rows, shifts[k])
+                    seen[k] = start(x, w, rows, shifts[k])
                 lanes = gather(x, rows, shifts[k], by_column, tile)
                 if len(w):
                     weights[k] += weigh(tile, w, rows, lanes, weighted)
@@ -187,13 +186,15 @@ def class_chunk(x, codes, w, lo, hi, block, by_column, weights, shifts, sums, sq
 
 
 @njit(nogil=True)
-def start(x, rows, shift):
-    """Set the shift of a class to the mean of its first rows."""
-    for j in range(len(shift)):
-        first, total = float(x[rows[0], j]), 0.0
-        for r in rows:
+def start(x, w, rows, shift):
+    """Set the shift of a class to the mean of its first rows of some weight, and tell if it has."""
+    counted = rows[w[rows] > 0] if len(w) else rows
+    for j in range(len(shift) if len(counted) else 0):
+        first, total = float(x[counted[0], j]), 0.0
+        for r in counted:
             total += x[r, j] - first
-        shift[j] = first + total / len(rows)
+        shift[j] = first + total / len(counted)
+    return len(counted) > 0
 
 
 @njit(nogil=True)
@@ -235,7 +236,7 @@ def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
         for r in range(n):
             rows[r] = b + r
             k = codes[b + r]
-            if not seen[k]:
+            if not seen[k] and (len(w) == 0 or w[b + r] > 0.0):
                 seen[k] = True
                 for j in range(d):
                     shifts[k, j] = x[b + r, j]
@@ -261,11 +262,11 @@ def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
     seen = np.zeros(n_classes, np.bool_)
     for r in range(lo, hi):
         k = codes[r]
-        if not seen[k]:
+        u = w[r] if len(w) else 1.0
+        if not seen[k] and u > 0.0:
             seen[k] = True
             for j in range(d):
                 shifts[k, j] = x[r, j]
-        u = w[r] if len(w) else 1.0
         weights[k] += u
         for j in range(d):
             z = x[r, j] - shifts[k, j]

@@ -89,7 +89,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if same and a.classes.dtype.kind == b.classes.dtype.kind:
         return a, b
     classes = union(a.classes, b.classes)
-    return (a, b) if same else (placed(a, classes), placed(b, classes))
+    return (a, b) if same else (over_classes(a, classes), over_classes(b, classes))
 
 
 def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
@@ -197,10 +197,10 @@ def mapped(m: Moments, change: Floats) -> Moments:
 def _blank_like(other: Moments) -> Moments:
     """Return the sums of no rows, in the storage of ``other``."""
     nothing = replace(other, scatter=other.scatter.plus(other.scatter, -1.0))
-    return placed(taken(nothing, np.zeros(0, np.intp)), other.classes)
+    return over_classes(some_classes(nothing, np.zeros(0, np.intp)), other.classes)
 
 
-def placed(m: Moments, classes: Labels) -> Moments:
+def over_classes(m: Moments, classes: Labels) -> Moments:
     """Return the moments over more classes, those that are new without rows."""
     codes = np.searchsorted(classes, m.classes.astype(classes.dtype))
 
@@ -212,7 +212,7 @@ def placed(m: Moments, classes: Labels) -> Moments:
     return by_class(m, classes, spread)
 
 
-def taken(m: Moments, codes: Codes) -> Moments:
+def some_classes(m: Moments, codes: Codes) -> Moments:
     """Return the moments of some classes only."""
     return by_class(m, m.classes[codes], lambda values: values[codes])
 
@@ -229,7 +229,7 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Momen
     )
 
 
-def columns_of(m: Moments, columns: Codes) -> Moments:
+def some_features(m: Moments, columns: Codes) -> Moments:
     """Return the sums of some features only, by position; they are plain numbers then."""
     names, pairs = m.feature_names, (slice(None), columns[:, None], columns)
     return replace(

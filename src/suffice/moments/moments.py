@@ -335,7 +335,7 @@ class Moments:
         if wanted.dtype != np.intp or wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= d:
             places = [column_position(column, names, d, "feature") for column in wanted.tolist()]
             wanted = np.array(places, np.intp)
-        return merging.columns_of(self, wanted)
+        return merging.some_features(self, wanted)
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):

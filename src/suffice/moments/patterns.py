@@ -22,9 +22,9 @@ from suffice.moments.merging import (
     by_class,
     mapped,
     merged,
-    placed,
+    over_classes,
+    some_classes,
     spread_left,
-    taken,
     without_gone,
 )
 from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter, PooledScatter
@@ -84,7 +84,7 @@ class PatternSums:
         keys = _keys(np.arange(k), np.ones((k, d), bool))
         cells = replace(_plain(m), classes=keys, scatter=PerClassScatter(values))
         rows = Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp))
-        return cls(taken(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
+        return cls(some_classes(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
 
     @property
     def class_of(self) -> Codes:  # (C,)
@@ -124,7 +124,7 @@ class PatternSums:
         if np.any((part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))):
             raise ForgetError(_NEVER_ADDED)
         rest = merged(total, part, -1.0)
-        rest = taken(_inherited(rest) if pooled else rest, np.flatnonzero(rest.counts))
+        rest = some_classes(_inherited(rest) if pooled else rest, np.flatnonzero(rest.counts))
         lost = np.maximum(self.lost - other.lost, 0)
         return replace(self, cells=rest, rows=rows, lost=lost)
 
@@ -147,7 +147,7 @@ class PatternSums:
         place = _places(change, len(self.rows.classes))
         kept, here = np.flatnonzero(place[self.class_of] >= 0), place[self.rows.codes] >= 0
         keys = _keys(place[self.class_of[kept]], self.observed[kept])
-        cells, rows = replace(taken(self.cells, kept), classes=keys), self.rows.take(here)
+        cells, rows = replace(some_classes(self.cells, kept), classes=keys), self.rows.take(here)
         rows = replace(rows, classes=classes, codes=place[rows.codes])
         return replace(self, cells=cells, rows=rows)
 
@@ -294,7 +294,7 @@ def combined(a: Moments, b: Moments, sign: float) -> Moments:
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
     """Return moments of rows with holes: weights of all rows, other sums read out of patterns."""
-    means, low, sums = _filled(m.weights, *patterns.sums(), pooled=storage == "pooled")
+    means, low, sums = _filled(m.weights, patterns.sums(), pooled=storage == "pooled")
     scatter = SCATTERS[storage](sums)
     return replace(m, patterns=patterns, fourth=None, means=means, means_low=low, scatter=scatter)
 
@@ -316,7 +316,7 @@ def _settled(
         place = np.full(len(keys), len(order))
         place[np.flatnonzero(summed)[order]] = np.arange(len(order))
         table = replace(rows, classes=labels, codes=place[codes])
-        new = taken(_sums(table, cells, "per-class"), np.arange(len(order)))
+        new = some_classes(_sums(table, cells, "per-class"), np.arange(len(order)))
         new = replace(new, classes=labels[:-1][order])
         cells = merged(*aligned(cells, new))
         rows = rows.take(np.flatnonzero(~summed[codes]))
@@ -337,7 +337,7 @@ def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
 def _no_cells(blank: Moments) -> Moments:
     none, d = np.zeros(0, np.intp), blank.n_features
     keys, scatter = _keys(none, np.ones((0, d), bool)), PerClassScatter(np.zeros((0, d, d)))
-    return replace(taken(_plain(blank), none), classes=keys, scatter=scatter)
+    return replace(some_classes(_plain(blank), none), classes=keys, scatter=scatter)
 
 
 def _numbers(rows: Table) -> Table:
@@ -401,11 +401,11 @@ def _regrouped(cells: Moments, keys: Labels) -> Moments:
     pairs = PerClassScatter(cells.scatters * (seen[:, :, None] & seen[:, None, :]))
     means: Any = {"means": cells.means * seen, "means_low": cells.means_low * seen}
     cells = replace(cells, scatter=pairs, **means)
-    total = placed(taken(cells, np.zeros(0, np.intp)), labels)
+    total = over_classes(some_classes(cells, np.zeros(0, np.intp)), labels)
     turn = places_within(code, np.arange(len(code)))
     for r in range(int(turn.max(initial=-1)) + 1):
-        part = replace(taken(cells, turn == r), classes=keys[turn == r])
-        total = merged(total, placed(part, labels))
+        part = replace(some_classes(cells, turn == r), classes=keys[turn == r])
+        total = merged(total, over_classes(part, labels))
     return total
 
 
@@ -487,16 +487,10 @@ def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
 
 
 def _filled(
-    total: Floats,
-    weights: Floats,
-    means: Floats,
-    low: Floats,
-    sums: Floats,
-    shared: Floats,
-    *,
-    pooled: bool,
+    total: Floats, found: tuple[Floats, ...], *, pooled: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
+    weights, means, low, sums, shared = found
     # S_ij w_k / w_ij: the available cases
     if pooled:
         scaled = ratio(sums.sum(0), shared.sum(0)) * total.sum()

@@ -51,9 +51,9 @@ def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) 
     canvas.ax.hist(x, edges, label=f"_histogram {look.label}", **fill, **options)
 
 
-def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
-    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (n, 2)."""
-    angle = np.linspace(0, 2 * np.pi, n)
+def ellipse(mean: Floats, sigma: Floats, coverage: float) -> Floats:
+    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (181, 2)."""
+    angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)
     radius = np.sqrt(-2 * np.log1p(-coverage))

@@ -105,9 +105,10 @@ def report(
     estimator : classifier, optional
         The one to report about; by default the simplest that is about as good as the best.
     models, cv, random_state, progress
-        As in ``sf.compare``; by default ten folds, five from 2,000 rows on.
+        As in ``sf.compare``; by default ten folds, five from 2,000 rows on. Folds hold out every
+        row once.
     sample_weight : array (n,), optional
-        Weights of the rows.
+        Weights of the rows; rows of weight zero are left out.
     ids : array (n,), optional
         What a person finds each row by; by default the index of a pandas frame, or the place.
     name, target : str, optional

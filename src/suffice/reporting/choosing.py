@@ -18,6 +18,7 @@ from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.curves.feature_separation import separation
 from suffice.diagnostics import Calibration, calibration
 from suffice.diagnostics.data import DataChecks, data_checks
+from suffice.errors import InvalidParameterError
 from suffice.estimation.settings import is_open
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
@@ -41,7 +42,6 @@ class Findings:
     estimator: Any  # fitted on all rows, or on those judged where that would take too long
     explained: Any  # the Gaussian classifier behind it, None where there is none
     held_out: Predictions  # of the judged rows, in their order, each while it was held out
-    asked_for: bool  # whether a person chose it, rather than the rule
     checks: DataChecks
     calibration: Calibration | None  # of held-out posteriors, None where there are none
     verdict: Verdict
@@ -108,10 +108,6 @@ class Findings:
         """Return what a person finds a judged row by."""
         return str(self.sample.ids[row])
 
-    def asked(self) -> tuple[Any, Any, Any]:
-        """Return the fitted classifier, rows as it takes them, and the classes."""
-        return self.estimator, self.sample.asked, self.sample.table.classes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportSettings:
@@ -157,6 +153,7 @@ def judge(
     # other rows, if any, test the choice: three folds suffice to make it
     cv = 3 if (settings.fast or others) and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, sample.groups, settings.seed)
+    _refuse_repeats(folds)
     size = size_of(folds)
     members, left_out = settings.members(len(folds.splits), size)
     comparison = compared(
@@ -179,9 +176,19 @@ def judge(
     caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
     verdict = verdict_on(comparison, chosen=not asked, tested=tested, **caveats)
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
-    told: Any = (comparison, chosen, explained, held_out, asked, checks, calibrated)
+    told: Any = (comparison, chosen, explained, held_out, checks, calibrated)
     more: Any = (verdict, importance, curve, settings.fast, rows, of_folds)
     return Findings(data, sample, *told, *more)
+
+
+def _refuse_repeats(folds: Folds) -> None:
+    """Raise unless every row is held out once, as what the page says of rows supposes."""
+    tests = np.concatenate([test for _, test in folds.splits])
+    times = np.bincount(tests, minlength=len(folds.codes))
+    for row in np.flatnonzero(times != 1)[:1]:
+        how = f"row {row} is held out {times[row]} times by cv"
+        msg = f"a report judges every row once, and {how}: use folds, such as StratifiedKFold"
+        raise InvalidParameterError(msg)
 
 
 def _checked(data: DocumentedTable) -> DataChecks:

@@ -1,5 +1,6 @@
 """The labelled table that a report is about, with what a reader must know of it."""
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from suffice.diagnostics.data import dates_in
+from suffice.errors import InvalidInputError
 from suffice.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
 from suffice.table.schema import Category, Column, LeftOut, Number
@@ -54,16 +56,30 @@ class DocumentedTable:
         target: str | None = None, groups: Any = None, dates: Sequence[str] = (),
     ) -> Self:  # fmt: skip
         """Return users' rows: all of them, and all columns that say something."""
+        if type(X).__module__.startswith("pyarrow"):
+            X = pl.DataFrame(X)
+        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
         read = Table.of(X, y, sample_weight)
+        twins = [name for name, n in Counter(read.names or ()).items() if n > 1]
+        if twins:
+            raise InvalidInputError(f"X has several columns {twins[0]!r}: rename all but one")
+        if ids is None:  # the index of a pandas frame, or the place of each row
+            ids = X.index if hasattr(X, "iloc") else np.arange(read.n_rows)
+        word = target or str(getattr(y, "name", None) or "class")
+        if read.weight is not None and not read.weight.all():
+            kept = np.flatnonzero(read.weight)
+            told: dict[str, Any] = {"name": name, "target": word, "dates": dates}
+            told |= {"ids": np.asarray(ids)[kept], "sample_weight": read.weight[kept]}
+            told["groups"] = None if groups is None else taken(groups, kept)
+            made = cls.of(taken(X, kept), read.labels[kept], **told)
+            note = f"{plural(read.n_rows - len(kept), 'row')} of weight zero left out"
+            return replace(made, notes=(*made.notes, note))
         table, encoding = read.encoded()
         if np.isinf(table.x).any():
             refuse_nonfinite(table.x, table.names, table.weight)
         plain = encoding is None and not has_missing(table.x)
         names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
         table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
-        if ids is None:  # the index of a pandas frame, or the place of each row
-            ids = X.index if hasattr(X, "iloc") else np.arange(table.n_rows)
-        word = target or str(getattr(y, "name", None) or "class")
         profiles = _profiles(read, names, {*dates, *dates_in(X)})
         said: Any = {"notes": _said(read), "profiles": profiles, "source": None if plain else X}
         if groups is not None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,17 @@ def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> pag
     copies = "equal to an earlier row" if checks.has_many_values else "likely with so few values"
     if checks.n_conflicting:
         copies += f"; {checks.n_conflicting:,} equal one of another class"
+    fact = partial(page.Fact, style="count")
     items = [
-        page.Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
-        page.Fact("columns" if data.source is not None else "features", len(data.columns)),
-        page.Fact("classes", data.table.n_classes, f"column {data.target}"),
-        page.Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
-        page.Fact("repeated rows", checks.n_duplicates, copies if checks.n_duplicates else ""),
+        fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
+        fact("columns" if data.source is not None else "features", len(data.columns)),
+        fact("classes", data.table.n_classes, f"column {data.target}"),
+        fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
+        fact("repeated rows", checks.n_duplicates, copies if checks.n_duplicates else ""),
     ]
     if outliers is not None:
-        items.append(page.Fact("outliers", outliers.n_flagged, "by log density"))
-    return page.Facts(tuple(page.Fact(f.name, f.value, f.remark, "count") for f in items))
+        items.append(fact("outliers", outliers.n_flagged, "by log density"))
+    return page.Facts(tuple(items))
 
 
 def _empty(f: Findings) -> Iterator[str]:

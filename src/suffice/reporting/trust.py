@@ -18,6 +18,7 @@ from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
 from suffice.table.labels import as_labels
 from suffice.table.matrix import taken
+from suffice.table.table import require_as_many
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import count, p_statement, percent
 from suffice.typing import Floats
@@ -185,6 +186,7 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
 def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
     """Return how often the chosen model is wrong about the new rows."""
     labels = as_labels(new.labels)
+    require_as_many(len(new.rows), len(labels))
     known = np.flatnonzero(np.isin(labels, f.held_out.classes))
     if not len(known):
         none = "None of the new rows is of a class that the model knows."

@@ -67,14 +67,13 @@ def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
     """Return the posterior over the only feature, and of two classes the rows at 0 and 1."""
     x, name = f.sample.table.x[:, 0], f.sample.names[0]
     grid = np.linspace(x.min(), x.max(), 121)
-    estimator, _, classes = f.asked()
-    logs = log_posteriors(estimator, pl.DataFrame({name: grid}), classes)
+    logs = log_posteriors(f.estimator, pl.DataFrame({name: grid}), f.sample.table.classes)
     if logs is None:
         return ()
     at = np.arange(0, len(x), -(-len(x) // MOST_ROWS))
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
     ends = (f.held_out.truth[at] == f.positive).astype(float)
-    rows = (page.Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
+    rows = (page.Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(f.names) == 2 else ()
     caption = f"Posterior over {name}, the only feature, by the model fitted to {f.learnt_from}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
@@ -86,14 +85,14 @@ def _effects(f: Findings) -> tuple[page.Block, ...]:
     levels: list[page.Block] = []
     order = np.argsort(f.sample.table.codes, kind="stable")  # every so many rows of each class
     for name in [i.feature for i in f.importance if i.low > 0][:MOST_EFFECTS]:
-        j, (estimator, _, classes) = places[name], f.asked()
+        j, classes = places[name], f.sample.table.classes
         profile = f.sample.profiles[j]
         if profile.kind == "category" or profile.distinct < FEWEST_VALUES:
             levels += _by_level(f, profile)
             continue
         known = order[~profile.empty[order]]
         few = f.sample.take(known[:: -(-len(known) // MOST_ROWS) or 1])
-        curve = local_effects(estimator, few.asked, classes, j, few.profiles[j].values)
+        curve = local_effects(f.estimator, few.asked, classes, j, few.profiles[j].values)
         # of columns that say the same, no single one can change: sums of effects leave 0 to 1
         if curve is not None and np.abs(curve[1] - 0.5).max() < 0.55:
             found[name] = (j, *curve)

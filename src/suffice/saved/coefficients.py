@@ -13,7 +13,7 @@ from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
-from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
+from suffice.moments.file import arrays_of, check_feature_names, checked_classes, header_of
 from suffice.saved.fields import Fields, State, check_dims, kept, over, under
 from suffice.table.schema import Encoding
 
@@ -66,7 +66,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
     shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
     check_dims(arrays, {**shapes, "centre": (d,), "at_centre": (scores,)})
-    check_names(header["feature_names"], header["n_features"])
+    check_feature_names(header["feature_names"], header["n_features"])
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
     known = {own: arrays[name] for name, own in _ARRAYS.items()}
     return {**known, "classes_": checked_classes(arrays["classes"]), "encoding_": encoding, **facts}

@@ -17,7 +17,7 @@ from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
 from suffice.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
 from suffice.moments import Moments
-from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
+from suffice.moments.file import arrays_of, check_feature_names, checked_classes, header_of
 from suffice.power_transform import PowerTransform
 from suffice.saved.fields import Fields, State, check_dims, kept, over, revived, settings_of, under
 from suffice.table.schema import Encoding
@@ -89,7 +89,7 @@ def mixture_from(header: Fields, arrays: Fields) -> Classifier:
     shapes = {"factors": (g, d) if diagonal else (g, d, d), "class_priors": classes.shape}
     shapes |= {"offsets": (len(class_of), d), "centre": (d,), "priors": class_of.shape}
     check_dims(arrays, shapes)
-    check_names(header["feature_names"], d)
+    check_feature_names(header["feature_names"], d)
     if np.any(np.diff(class_of) < 0) or np.any(np.unique(class_of) != np.arange(len(classes))):
         msg = "field 'class_of' must name every class, in order: write the file again"
         raise FileFormatError(msg)
@@ -208,7 +208,7 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
             model = recipe.estimate(sums[choice["view"]], quiet=True).with_temperature(t)
         shares.append(Share(view, model, choice["weight"]))
     names, top = header["feature_names"], header["best"]
-    check_names(names, int(header["n_features"]))
+    check_feature_names(names, int(header["n_features"]))
     recipe = Recipe.parse(**{name: top[name] for name in (*_RECIPE, "tied")})
     best = recipe.model(best_moments(header, arrays)).with_temperature(top["temperature"])
     known = arrays["varying"], float(header["doubt"]), arrays["frequencies"], best

@@ -34,7 +34,7 @@ _FEW_CLASSES = 20
 _MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
 
 
-def kind_of(dtype: Any) -> str:
+def kind_of_type(dtype: Any) -> str:
     """Return what a column of this type holds; true and false are the numbers 1 and 0."""
     if dtype.is_numeric() or dtype == pl.Boolean:
         return NUMBER
@@ -92,7 +92,7 @@ def refuse_other_columns(
 
 
 def _held(dtype: Any) -> str:
-    return "truth values" if dtype == pl.Boolean else kind_of(dtype)
+    return "truth values" if dtype == pl.Boolean else kind_of_type(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Roles:
         if self.target is not None:
             labels: Any = types[self.target]
             labels = pl.Float64() if _is_wide(labels) else labels
-            columns[self.target] = labels if kind_of(labels) == NUMBER else pl.String
+            columns[self.target] = labels if kind_of_type(labels) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         found = self.schema.columns if self.schema else [Number(name) for name in self.features]
@@ -154,7 +154,7 @@ def _type_of(column: Column, dtype: Any) -> Any:
     if is_date(dtype):
         return DAYS
     if isinstance(column, Category):
-        return pl.String if kind_of(dtype) in (TEXT, EMPTY) else dtype
+        return pl.String if kind_of_type(dtype) in (TEXT, EMPTY) else dtype
     return pl.Float64
 
 
@@ -165,14 +165,12 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     _refuse_nothing(source)
     said = replace(said, categorical=(*said.categorical, *source.categorical))
     weight = () if said.weight is None else (said.weight,)
-    check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
+    require_columns(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
     _check_target(sample.get_column(target), source.label)
     others = {**dict.fromkeys(said.ignore, "one to leave out"), target: "the target"}
-    for at, name in enumerate(wanted):
-        if name in others or name in wanted[:at]:
-            also = f"a feature, and as {others.get(name, 'a feature again')}: name it once"
-            raise InvalidInputError(f"{source.label}: column {name!r} is named as {also}")
+    named = [*((name, "a feature") for name in wanted), *((name, "the weight") for name in weight)]
+    _refuse_twice(others, named, source.label)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)
@@ -209,9 +207,18 @@ def roles_for_predicting(
     _refuse_unclear(source, numbers)
     _check_numeric(sample, numbers, source.label)
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
-    check_names(source, kept)
+    require_columns(source, kept)
     kept = tuple(dict.fromkeys(kept))
     return Roles(tuple(features), None, None, kept, schema, keep.holes, _words(source, schema))
+
+
+def _refuse_twice(roles: dict[str, str], named: Iterable[tuple[str, str]], label: str) -> None:
+    for name, role in named:
+        if name in roles:
+            other = f"{role} again" if roles[name] == role else roles[name]
+            also = f"{role}, and as {other}: name it once"
+            raise InvalidInputError(f"{label}: column {name!r} is named as {also}")
+        roles[name] = role
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
@@ -225,7 +232,7 @@ def _is_text(levels: Sequence[str], dtype: Any) -> bool:
     texts = pl.Series(levels, dtype=pl.String)
     if is_date(dtype):
         return texts.str.head(10).str.to_date("%F", strict=False).null_count() > 0
-    if kind_of(dtype) != NUMBER:
+    if kind_of_type(dtype) != NUMBER:
         return False
     numbers = levels_of(texts.cast(pl.Float64, strict=False)).levels
     called = {"True", "False"} if dtype == pl.Boolean else {*numbers}
@@ -249,7 +256,7 @@ def _refuse_nothing(source: Source) -> None:
         raise InvalidInputError(f"{source.label} has columns but no rows: nothing to learn from")
 
 
-def check_names(source: Source, names: Iterable[str]) -> None:
+def require_columns(source: Source, names: Iterable[str]) -> None:
     """Raise the error that suggests the nearest column for the first unknown name."""
     columns = source.sample.columns
     for name in names:
@@ -272,7 +279,7 @@ def _refuse_unclear(source: Source, names: Iterable[str]) -> None:
             msg = f"{source.label}: column {name!r} {doubts[name]}"
             raise InvalidInputError(msg if ": " in doubts[name] else f"{msg}: write all in one way")
         values = values_of(source.sample, name)
-        odd = _odd_cell(values) if kind_of(values.dtype) == TEXT else None
+        odd = _odd_cell(values) if kind_of_type(values.dtype) == TEXT else None
         if odd is not None:
             found = f"mixes numbers and text such as {odd[0]!r} in row {odd[1]:,}: correct it, "
             cure = f"declare {odd[0]!r} as missing, name the column as categorical, or ignore it"
@@ -296,8 +303,8 @@ def _odd_cell(column: pl.Series) -> tuple[str, int] | None:
 def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
     for name in names:
         values = values_of(sample, name).drop_nulls()
-        kind = kind_of(values.dtype)
-        if kind not in (NUMBER, EMPTY) and not is_date(values.dtype):
+        kind = kind_of_type(values.dtype)
+        if len(values) and kind != NUMBER and not is_date(values.dtype):
             first = repr(values[0]) if kind == TEXT else values.dtype
             cure = "correct it, declare that value as missing, or encode the column as numbers"
             msg = f"{label}: column {name!r} must hold numbers, but holds {first}: {cure}"
@@ -310,7 +317,7 @@ def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]
 
 
 def _is_id(name: str, column: pl.Series) -> bool:
-    text = kind_of(column.dtype) == TEXT
+    text = kind_of_type(column.dtype) == TEXT
     if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
         return False
     return bool(_ID.fullmatch(name) or _CAMEL.fullmatch(name)) or (text and len(column) >= _FEW)
@@ -318,7 +325,7 @@ def _is_id(name: str, column: pl.Series) -> bool:
 
 def _target(source: Source, said: ColumnOptions) -> str:
     if said.target is not None:
-        check_names(source, [said.target])
+        require_columns(source, [said.target])
         return said.target
     if source.target is not None:
         return source.target
@@ -342,14 +349,14 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
 
 
 def _repeats(values: pl.Series) -> bool:
-    if kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean:
+    if kind_of_type(values.dtype) == TEXT or values.dtype == pl.Boolean:
         return values.n_unique() < len(values)
     few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
     return values.dtype.is_integer() and few
 
 
 def _check_target(column: pl.Series, label: str) -> None:
-    kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    kind, values = kind_of_type(column.dtype), column.alias("values").drop_nulls()
     values = values.filter(values.is_finite()) if values.dtype.is_float() else values
     distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
     written = values.dtype.is_float() or _is_wide(values.dtype)
@@ -383,7 +390,7 @@ def _learnt_from(
     whole = small and len(source.files) <= 1 and not source.cut  # all rows that there are
     for name in names:
         values, levels = values_of(sample, name), name in said.categorical
-        reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
+        reason = {NUMBER: "", EMPTY: "empty"}.get(kind_of_type(values.dtype), "not numeric")
         if said.categories:
             reason = _useless(values, whole=whole, levels=levels)
         if reason:
@@ -410,7 +417,7 @@ def _learnt_from(
 def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
     """Return why nothing can be learnt from a column, or nothing."""
     # where the sample is not the ``whole`` table, one value in all its rows is no constant
-    kind, known = kind_of(values.dtype), values.drop_nulls()
+    kind, known = kind_of_type(values.dtype), values.drop_nulls()
     if known.is_empty():
         return "empty" if whole or kind == EMPTY else ""
     if kind == OTHER and not is_date(values.dtype):
@@ -425,7 +432,7 @@ def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
 
 
 def _described(values: pl.Series, *, levels: bool) -> Column:
-    if not (levels or kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean):
+    if not (levels or kind_of_type(values.dtype) == TEXT or values.dtype == pl.Boolean):
         return Number(values.name)
     return category_of(values.name, levels_of(values))
 
@@ -442,7 +449,7 @@ def _schema_of_named(sample: pl.DataFrame, said: ColumnOptions, label: str) -> S
 def _by_position(sample: pl.DataFrame, d: int, keep: ColumnOptions, label: str) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
     ids = id_columns(sample, skip=set()) if keep.ids is None else keep.ids
-    numbers = [name for name, dtype in sample.schema.items() if kind_of(dtype) == NUMBER]
+    numbers = [name for name, dtype in sample.schema.items() if kind_of_type(dtype) == NUMBER]
     names = [name for name in numbers if name not in {*ids, *keep.ignore}]
     if len(names) != d:
         found = f"takes {d} numeric columns, but {label} has {len(names)}"

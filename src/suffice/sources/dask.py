@@ -17,7 +17,8 @@ from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
 from suffice.sources.row_files import File
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast, frames_of_scan
-from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
+from suffice.sources.summed import Summed, pairwise_sum, sums_of_frames, with_rest_told
+from suffice.table.matrix import coded_columns
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
 PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead
@@ -116,7 +117,7 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
 
     def summed(roles: Roles, told: Telling, **options: Any) -> Summed:
         def work(frame: pl.DataFrame) -> Summed:
-            return sums_of([frame], roles, **{**options, "n_jobs": 1})
+            return sums_of_frames([frame], roles, **{**options, "n_jobs": 1})
 
         def submitted(there: Any, group: Any) -> Any:
             return _applied(there, _worked, group, work, expected, roles.columns(expected))
@@ -167,7 +168,7 @@ def opened_collection(source: Any, client: Any) -> Source:
         return frames.opened_chunks(part.compute() for _, part in parts)
     with _connected(client) as opened:
         first = _first_rows(opened, parts)
-    levels = first.categorical or frames.levels_in(source)
+    levels = first.categorical or coded_columns(source)
     return _source(parts, client, replace(first, categorical=levels))
 
 
@@ -189,7 +190,7 @@ def _first_rows(client: Any, parts: _Parts) -> Source:
         (future,) = _applied(client, _head, [(at, part)])
         head = _awaited(client, future)
         pair = isinstance(head, tuple)
-        heads.append(head if pair or not heads else frames.alike(head, heads[0], _name(at)))
+        heads.append(head if pair or not heads else frames.like_first(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height
         if n_rows >= SAMPLE_ROWS:
             break
@@ -213,7 +214,7 @@ def _head(part: Any, at: int) -> Any:
 
 def _worked(part: Any, at: int, work: Any, expected: pl.DataFrame, columns: Any) -> Any:
     """Return what work makes of some columns of a part that is like the others."""
-    return work(frames.alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
+    return work(frames.like_first(_frame(part, at), expected, _name(at)).select(cast(columns)))
 
 
 def _name(at: int) -> str:
@@ -240,7 +241,7 @@ class _Piece(NamedTuple):
 
 def _sums_of_piece(piece: _Piece, roles: Roles, columns: Any, options: Any) -> Summed:
     rows = frames_of_scan(piece.file.scan(columns), piece.skip, piece.n_rows)
-    return sums_of(rows, roles, **{**options, "n_jobs": 1})
+    return sums_of_frames(rows, roles, **{**options, "n_jobs": 1})
 
 
 def summed_files(

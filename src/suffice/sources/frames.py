@@ -15,7 +15,7 @@ from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, 
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, exactly
 from suffice.table import Table
 from suffice.table.labels import is_empty
-from suffice.table.matrix import as_matrix, coded_numbers, is_mixed
+from suffice.table.matrix import as_matrix, coded_columns, is_mixed
 from suffice.table.mixed import are_numbers
 from suffice.typing import Labels
 
@@ -24,7 +24,7 @@ _ROWS = 1 << 16  # of an array in one chunk
 
 def frame_source(frame: Any, label: str = "") -> Source:
     """Return the source of a pandas, polars or pyarrow frame."""
-    known, levels = as_frame(frame), levels_in(frame)
+    known, levels = as_frame(frame), coded_columns(frame)
     rows, lazy = known.lazy(), isinstance(known, pl.LazyFrame)
     label, n_rows = (label or "the lazy frame", None) if lazy else ("the frame", known.height)
     sample = rows.head(SAMPLE_ROWS).collect()
@@ -137,25 +137,14 @@ def _alike(
     """Yield frames in the order of the first one's columns; refuse other columns by name."""
     for at, frame in enumerate(frames):
         first = frame if first is None else first
-        yield alike(frame, first, f"batch {at} of {label}")
+        yield like_first(frame, first, f"batch {at} of {label}")
 
 
-def alike(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
+def like_first(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
     """Return the columns of a first frame; each part may have its own levels, so these are text."""
     refuse_other_columns(first, frame, label)
     own = frame.select(map(exactly, first.columns))
     return own.with_columns(pl.selectors.by_dtype(pl.Enum).cast(pl.String))
-
-
-def levels_in(frame: Any) -> tuple[str, ...]:
-    """Return the columns of numbers or dates that a frame of another library calls categories."""
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return ()
-    dtypes: Any = getattr(frame, "dtypes", None)
-    known = dtypes.items() if hasattr(dtypes, "items") else ()
-    values = ((name, getattr(getattr(t, "categories", None), "dtype", None)) for name, t in known)
-    named = (name for name, dtype in values if getattr(dtype, "kind", "") in tuple("iufM"))
-    return (*named, *coded_numbers(frame))
 
 
 def pair_source(chunks: Iterable[Any]) -> Source:
@@ -167,7 +156,7 @@ def pair_source(chunks: Iterable[Any]) -> Source:
     d, mixed = np.shape(head[0])[1], is_mixed(head[0])
     names, (target, *weights) = first.columns[:d], first.columns[d:]
     weight = weights[0] if weights else None
-    levels = levels_in(head[0]) if mixed else ()
+    levels = coded_columns(head[0]) if mixed else ()
     source = batch_source(chain([first], frames), "the iterable", levels)
     if mixed:
         roles = roles_for_learning(source, ColumnOptions(target, weight=weight, ids=()))
@@ -185,7 +174,7 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
         table = Table.of(*chunk)
     except InvalidInputError as error:
         raise InvalidInputError(f"chunk {at} of the iterable: {error}") from error
-    x, classes = columns_of(chunk[0]), _widened(table.classes)
+    x, classes = as_columns(chunk[0]), _widened(table.classes)
     columns = [*x, pl.Series(_unused("label", x.columns), classes).gather(table.codes)]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", x.columns), table.weight))
@@ -201,7 +190,7 @@ def _widened(classes: Labels) -> Labels:
     return classes.astype(np.float64 if kind == "f" else np.uint64 if beyond else np.int64)
 
 
-def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
+def as_columns(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
     """Return the rows of an array or frame; columns without names are called by those given."""
     if is_mixed(X) and is_frame(X):
         return collected(X)
@@ -245,7 +234,7 @@ def opened_chunks(source: Any) -> Source:
         raise InvalidInputError("the iterable gives no chunk: nothing to learn from")
     again = chain([first], rest)
     if is_frame(first):
-        return batch_source(map(as_frame, again), "the iterable", levels_in(first))
+        return batch_source(map(as_frame, again), "the iterable", coded_columns(first))
     return pair_source(again)
 
 
@@ -253,7 +242,7 @@ def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
     """Yield the rows of arrays in chunks, so that none is copied as a whole."""
     table = Table.of(x, y, weight)
     named = table.names if table.schema is None else None
-    whole: Any = table.x if table.schema is None else columns_of(x)
+    whole: Any = table.x if table.schema is None else as_columns(x)
     for lo in range(0, table.n_rows, _ROWS):
         part, rows = table.take(slice(lo, lo + _ROWS)), whole[lo : lo + _ROWS]
         rows = rows if named is None else pl.DataFrame(rows, schema=list(named))
@@ -271,4 +260,4 @@ def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Source | Non
     chunks = chain([first], rest)
     if not isinstance(first, tuple):
         return opened_chunks(chunks)
-    return batch_source((columns_of(chunk[0], names) for chunk in chunks), "the array")
+    return batch_source((as_columns(chunk[0], names) for chunk in chunks), "the array")

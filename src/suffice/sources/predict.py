@@ -19,6 +19,7 @@ from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, Telling, TextStyle
 from suffice.table.mixed import levels_of
+from suffice.text.lists import of_one_kind
 from suffice.threads import over_stream
 from suffice.typing import Floats
 
@@ -41,7 +42,7 @@ class Answers:
         cls, classifier: Classifier, roles: Roles, prefix: str = "", rate: float = OUTLIER_RATE
     ) -> Self:
         labels, dense = classifier.classes.tolist(), classifier.has_density
-        types: dict[str, Any] = {"label": pl.Series(labels).dtype}
+        types: dict[str, Any] = {"label": _labels_of(classifier).dtype}
         types |= {f"p_{label}": pl.Float64() for label in labels if classifier.has_posterior}
         types |= {"log_density": pl.Float64(), "outlier": pl.Boolean()} if dense else {}
         schema = {prefix + word: dtype for word, dtype in types.items()}
@@ -105,12 +106,15 @@ class Answers:
         return pl.DataFrame(dict(zip(self.schema, columns, strict=True)))
 
     def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
-        decision, classes = self.classifier.decision, pl.Series(self.classifier.classes.tolist())
-        codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
-        if not decision.can_reject:
-            return classes.gather(codes)
-        known = [None if label != label else label for label in decision.decode(codes).tolist()]
-        return pl.Series(known, dtype=classes.dtype, strict=False)
+        decide = self.classifier.decision.decide
+        codes = self.classifier.decide(x) if posterior is None else decide(posterior)
+        return _labels_of(self.classifier).gather(codes)
+
+
+def _labels_of(classifier: Classifier) -> pl.Series:
+    """Return what each action predicts: the classes, and the label of rows that are refused."""
+    refused = classifier.decision.actions[len(classifier.classes) :]
+    return pl.Series(of_one_kind([*classifier.classes.tolist(), *refused.tolist()]))
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:

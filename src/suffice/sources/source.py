@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import without_passwords
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class TextStyle:
     table: str | None = None  # of a database
     query: str | None = None  # whose rows to take, in place of a table
     method: str = "auto"  # how a database is summed
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None and self.decimal == self.thousands:
+            msg = f"decimal and thousands are both {self.decimal!r}: no number could be told"
+            raise InvalidParameterError(msg)
 
     @property
     def said(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from suffice.errors import ClusterError, InvalidInputError
 from suffice.sources.columns import Roles
 from suffice.sources.frames import scans_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast
-from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
+from suffice.sources.summed import Summed, pairwise_sum, sums_of_frames, with_rest_told
 
 _LABEL = "the Spark frame"
 _SCHEMA = "part int, value binary"
@@ -39,7 +39,7 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list
 
 def _sums(frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any) -> Summed:
     def work(frames: Iterable[pl.DataFrame]) -> list[Summed]:
-        return [sums_of(frames, roles, **{**options, "n_jobs": 1})]
+        return [sums_of_frames(frames, roles, **{**options, "n_jobs": 1})]
 
     sums = _told(lambda: _mapped(frame, sample, roles, work).collect())
     rows = sorted(sums, key=lambda row: row["part"])

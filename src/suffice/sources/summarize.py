@@ -9,11 +9,11 @@ from suffice.errors import InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
 from suffice.sources.chunks import frames_of, require_rows
-from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
+from suffice.sources.columns import ColumnOptions, Roles, require_columns, roles_for_learning
 from suffice.sources.frames import array_chunks
 from suffice.sources.opening import on_cluster, open_source
 from suffice.sources.source import Progress, Source, TextStyle
-from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
+from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of_frames
 from suffice.table.schema import Schema
 
 
@@ -116,7 +116,7 @@ def summarize(
         total = summarize_source(opened, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
     if groups is not None:
-        check_names(opened, [groups])
+        require_columns(opened, [groups])
         ignore = (*ignore, groups)
     said = ColumnOptions(target, None, weight, ignore, ids, tuple(categorical))
     known: Any = {"schema" if isinstance(features, Schema) else "features": features}
@@ -146,7 +146,7 @@ def summarize_source(
     elif checkpoint is not None:
         total = summed_with_checkpoint(source, roles, told, **options)
     else:
-        total = sums_of(frames_of(source, roles), roles, told, **options)
+        total = sums_of_frames(frames_of(source, roles), roles, told, **options)
     total.left_out.say()
     if total.moments.cells_lost:
         lost = f"rare ones were made smaller, at the cost of {total.moments.cells_lost:,} numbers"

@@ -68,7 +68,7 @@ def moments_of(table: Table, device: Any = None, **options: Any) -> Moments:
     return Moments.of_table(checked, holes=True, max_patterns=MOST_PATTERNS, **options)
 
 
-def sums_of(
+def sums_of_frames(
     frames: Iterable[pl.DataFrame], roles: Roles, told: Telling = lambda _: None, **options: Any
 ) -> Summed:
     """Return the sums of all rows of some frames."""
@@ -135,6 +135,7 @@ def by_key(table: Table, keys: Any) -> Iterator[tuple[Any, Codes]]:
 def keys_in(chunk: Chunk, column: str) -> Any:
     """Return the values of a kept column; refuse a gap."""
     values = chunk.kept.get_column(column)
+    values = values.fill_nan(None) if values.dtype.is_float() else values
     if values.null_count():
         msg = f"column {column!r} has {values.null_count()} gaps: name a group for every row"
         raise InvalidInputError(msg)

@@ -180,7 +180,7 @@ class Manifest:
         return [entry for entry, file in changed if file.content not in changes.now.values()]
 
 
-def packed(moments: Moments) -> bytes:
+def bytes_of(moments: Moments) -> bytes:
     """Return sums as the bytes of a file, the same for the same sums."""
     file = io.BytesIO()
     # not deflated: numbers hardly shrink, and totals read many

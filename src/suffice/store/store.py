@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from suffice import errors
 from suffice.moments import Moments
 from suffice.sources.summarize import summarize
-from suffice.store.manifest import Entry, Manifest, are_files, by_partition, packed, total_of
+from suffice.store.manifest import Entry, Manifest, are_files, by_partition, bytes_of, total_of
 from suffice.store.place import place_of
 from suffice.text.lists import quoted
 
@@ -108,17 +108,10 @@ class MomentStore:
         return counted
 
     def _added(self, name: str, data: Any, why: str, options: Mapping[str, Any]) -> int:
-        while (parts := self._parts(name, data, options, new=True)) or self._outdated(name, data):
+        while True:
+            parts = self._parts(name, data, options, new=True)
             if self._change("add", name, why, parts, partial(_joined, name, data, parts)):
                 return sum(part.entry.rows for part in parts)
-        return 0
-
-    def _outdated(self, name: str, data: Any) -> bool:
-        if not are_files(data):
-            return False
-        with self._place.reading() as place:
-            now = Manifest.read(place)
-        return bool(now.outdated(name, now.changes({name: data})[name]))
 
     def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
         """Put other sums in the place of a partition's, as after a person's rows were deleted."""
@@ -159,7 +152,7 @@ class MomentStore:
         with self._place.writing() as place:
             if Manifest.read(place) == manifest:
                 for name, moments in made.items():
-                    place.put(name, packed(moments))
+                    place.put(name, bytes_of(moments))
 
     def _summed(
         self, partitions: Sequence[str] | None, except_: Sequence[str]
@@ -196,12 +189,14 @@ class MomentStore:
     def _change(
         self, action: str, partition: str, why: str, parts: Sequence[_Part], decide: _Decision
     ) -> bool:
-        """Give a partition the entries that are decided on, None for no change, in one commit."""
+        """Give a partition the entries that are decided on, in one commit; None: they are not."""
         with self._place.writing() as place:
             now = Manifest.read(place, begin=True)
             entries = decide(now)
             if entries is None:
                 return False
+            if not parts and entries == now.of(partition):
+                return True
             new = [part.entry for part in parts]
             rest = [entry for entry in now.entries if entry.partition != partition]
             kept = [entry for entry in (*rest, *entries) if entry not in new][:1]
@@ -229,7 +224,7 @@ def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
 
 
 def _part(entry: Entry, moments: Moments) -> _Part:
-    content, rows = packed(moments), int(moments.counts.sum())
+    content, rows = bytes_of(moments), int(moments.counts.sum())
     return _Part(replace(entry, digest=sha256(content).hexdigest(), rows=rows), moments, content)
 
 
@@ -245,12 +240,12 @@ def _joined(name: str, data: Any, parts: Sequence[_Part], now: Manifest) -> Sequ
     """Return the entries of a partition and new ones, None if another writer was quicker."""
     there, new = now.of(name), [part.entry for part in parts]
     if not are_files(data):
-        if there and new[0].digest not in [entry.digest for entry in there]:
+        if there and new and new[0].digest not in [entry.digest for entry in there]:
             raise errors.InvalidInputError(f"{name!r} is there, with other sums: replace it")
-        return None if there else new
+        return None if there and new else there + new
     changes = now.changes({name: data})[name]
     outdated = now.outdated(name, changes)
-    if changes.new != [entry.file for entry in new] or not (new or outdated):
+    if changes.new != [entry.file for entry in new]:
         return None
     return [entry for entry in there if entry not in outdated] + new
 

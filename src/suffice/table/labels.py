@@ -174,7 +174,9 @@ def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class."""
     found, known = np.asarray(labels), np.asarray(classes)
     kinds = {"text" if a.dtype.kind == "U" else a.dtype.kind in "iubf" for a in (found, known)}
-    if len(kinds) > 1 or False in kinds or not len(known):
+    signs = {found.dtype.kind, known.dtype.kind} == {"i", "u"}  # of 64 bits they meet as floats
+    meet = signs and np.result_type(found, known).kind == "f"
+    if len(kinds) > 1 or False in kinds or not len(known) or meet:
         place = positions(known)
         codes = np.array([place.get(label, -1) for label in found.tolist()], np.intp)
     else:
@@ -207,7 +209,7 @@ def position(label: Any, known: dict[Any, int], *, where: str) -> int:
         raise UnknownLabelError(msg) from None
 
 
-def in_order(values: Mapping[Any, float], classes: Labels, *, where: str) -> list[float]:
+def values_by_class(values: Mapping[Any, float], classes: Labels, *, where: str) -> list[float]:
     """Return the values of a mapping in the order of the classes, every one of them named."""
     known = positions(classes)
     found = {position(label, known, where=where): value for label, value in values.items()}

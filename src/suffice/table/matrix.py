@@ -54,13 +54,18 @@ def pandas_kind(dtype: Any) -> str:
     return {"M": "date", "m": "duration"}.get(kind, "levels")
 
 
-def coded_numbers(X: Any) -> tuple[str, ...]:
-    """Return the columns of an Arrow or pandas table that are dictionaries of numbers."""
-    schema: Any = getattr(X, "schema", None)
+def coded_columns(X: Any) -> tuple[str, ...]:
+    """Return the columns of numbers or dates that a table of pandas or Arrow calls categories."""
+    schema: Any = getattr(X, "schema", None) if hasattr(X, "column_names") else None
     arrow = zip(schema.names, schema.types, strict=True) if hasattr(schema, "types") else ()
     known = X.dtypes.items() if hasattr(X, "iloc") else arrow
-    begins = tuple(f"dictionary<values={kind}" for kind in _NUMBERS)
-    return tuple(name for name, dtype in known if str(dtype).startswith(begins))
+    return tuple(str(name) for name, dtype in known if _is_coded(dtype))
+
+
+def _is_coded(dtype: Any) -> bool:
+    levels = getattr(getattr(dtype, "categories", None), "dtype", None)
+    dictionaries = tuple(f"dictionary<values={kind}" for kind in _NUMBERS)
+    return getattr(levels, "kind", "O") in "iufM" or str(dtype).startswith(dictionaries)
 
 
 def has_missing(x: Matrix) -> bool:

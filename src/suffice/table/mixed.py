@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.table.labels import is_empty
-from suffice.table.matrix import coded_numbers, pandas_kind
+from suffice.table.matrix import coded_columns, pandas_kind
 from suffice.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
@@ -46,7 +46,7 @@ def read(
     names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
         chosen = _as_names(categorical, names)
-        said = [name in {*chosen, *coded_numbers(X)} for name in names]
+        said = [name in {*chosen, *coded_columns(X)} for name in names]
         values = list(map(_values, columns, said))
         found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
         schema = Schema(tuple(found))
@@ -187,7 +187,8 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
     boxed = not hasattr(column, "cat") and len(distinct) > 0
     if boxed and not levels and are_numbers(distinct):
         return np.array([*map(float, distinct), np.nan])[codes]
-    if boxed and all(isinstance(v, (date, time, timedelta)) for v in distinct):
+    of_one_type = len({*map(type, distinct)}) == 1
+    if boxed and of_one_type and isinstance(distinct[0], (date, time, timedelta)):
         import polars as pl
 
         return _of_polars(pl.Series(str(column.name), [*distinct, None])[codes], levels=levels)

@@ -110,10 +110,8 @@ class Schema:
 
     def with_fills(self, fills: Floats) -> Self:
         """Return the schema with other values in empty cells, (h,)."""
-        own = iter(fills.tolist())
-        refilled = [isinstance(c, Number) and c.fill is not None for c in self.columns]
-        pairs = zip(self.columns, refilled, strict=True)
-        columns: Any = (replace(c, fill=next(own)) if new else c for c, new in pairs)
+        own, filled = iter(fills.tolist()), {self.numbers[j].name for j in self.filled}
+        columns: Any = (replace(c, fill=next(own)) if c.name in filled else c for c in self.columns)
         return type(self)(tuple(columns))
 
     @cached_property

@@ -22,6 +22,16 @@ def plain(label: Any) -> Any:
     return label.item() if hasattr(label, "item") else label
 
 
+def of_one_kind(labels: Sequence[Any]) -> list[Any]:
+    """Return labels for one column: as text if they are of several kinds; NaN is None."""
+    known = [None if label != label else label for label in labels]
+    kinds = {type(label) for label in known if label is not None}
+    if len(kinds) < 2:
+        return known
+    kind = float if kinds == {int, float} else str
+    return [None if label is None else kind(label) for label in known]
+
+
 def plural(n: int, word: str) -> str:
     """Return a number with its noun."""
     return f"{n:,} {noun(n, word)}"
@@ -53,7 +63,7 @@ def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
     texts = [" ".join(str(label).split()) for label in labels]
     for cut in (_end, _middle):
         short = tuple(cut(text, width) for text in texts)
-        if len(set(short)) == len(set(texts)):
+        if len(set(short)) == len(set(map(str, labels))):
             return short
     return tuple(f"{_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
 

@@ -13,12 +13,18 @@ def number(value: Any, digits: int = 4) -> str:
     if not np.isfinite(value):
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
-    whole = 10**digits <= size < 1e9
-    text = f"{size:.{digits}g}" if not whole else f"{size:,.0f}" if size >= 1e4 else f"{size:.0f}"
+    whole = 10**digits - 0.5 <= size < 1e9
+    text = (
+        f"{size:.{digits}g}"
+        if not whole
+        else f"{size:,.0f}"
+        if round(size) >= 1e4
+        else f"{size:.0f}"
+    )
     return f"−{text}" if value < 0 else text
 
 
-def percent(share: Any, digits: int = 1) -> str:
+def percent(share: Any) -> str:
     """Return a share in percent; its sign stays on the line of its number."""
     if not np.isfinite(share):
         return NOTHING
@@ -28,7 +34,7 @@ def percent(share: Any, digits: int = 1) -> str:
     elif 0 < p < 1e-3:
         text = "< 0.001"
     elif 0.05 <= p < 99.95:
-        text = f"{p:.{digits}f}"
+        text = f"{p:.1f}"
     elif p < 50:
         text = f"{p:.2g}"
     else:
@@ -62,7 +68,7 @@ def duration(value: Any) -> str:
         return NOTHING
     if value < 0.9995e-3:
         return f"{1e6 * value:.0f} µs"
-    return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{value:.3g} s"
+    return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{short(value)} s"
 
 
 def count(value: Any) -> str:

@@ -81,12 +81,13 @@ class Tabled:
 
     def _repr_html_(self) -> str:
         rows: list[Row] = self.rows()  # type: ignore[attr-defined]
-        head = list(rows[0]) if rows else []
+        head = list(dict.fromkeys(name for row in rows for name in row))  # rows may differ in it
         more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
         best = getattr(self, "best_index", None) if len(rows) > 1 else None
-        lines = [list(r.values()) for r in shown(rows)]
-        if best is not None and best >= len(lines):  # the best row is always among those shown
-            lines[-1], best = list(rows[best].values()), len(lines) - 1
+        few = list(shown(rows))
+        if best is not None and best >= len(few):  # the best row is always among those shown
+            few[-1], best = rows[best], len(few) - 1
+        lines = [[row.get(name, "") for name in head] for row in few]
         return titled(repr(self), html_table(head, lines, best=best), more)
 
 

@@ -10,7 +10,7 @@ from suffice.estimation.leave_one_out_scores import downdated_scores
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.estimation.settings import is_open
 from suffice.model.posterior import LogPosterior
-from suffice.model.tiles import in_blocks
+from suffice.model.tiles import in_cached_blocks
 from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.matrix import has_missing
@@ -59,7 +59,7 @@ def leave_one_out(
     def run(rows: slice) -> None:  # log-posteriors over the scores, in blocks that stay in cache
         scores[rows] = readout.read(scores[rows])
 
-    in_blocks(len(scores), scores.shape[1], run)
+    in_cached_blocks(len(scores), scores.shape[1], run)
     return Predictions(table.classes, table.codes, scores.argmax(1), scores, rows, table.weight)
 
 

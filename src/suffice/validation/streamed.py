@@ -13,7 +13,7 @@ from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 from suffice.moments.merging import aligned
 from suffice.sources.chunks import Chunk, chunks_of
-from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
+from suffice.sources.columns import ColumnOptions, require_columns, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.summed import by_key, keys_in, sums_by_key
 from suffice.table import Table
@@ -64,7 +64,7 @@ def cross_validate_stream(
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
     opened, kept = open_source(source), () if fold is None else (fold,)
-    check_names(opened, kept)
+    require_columns(opened, kept)
     said = ColumnOptions(target, features, weight, (*ignore, *kept), categories=False, holes=False)
     roles = replace(roles_for_learning(opened, said), kept=kept)
 

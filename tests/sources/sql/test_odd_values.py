@@ -191,3 +191,14 @@ def test_squares_that_vanish_are_told_by_column(sqlite, method):
     assert sf.summarize(table, "t", ["same", "x"], method=method).counts.sum() == 60
     with pytest.raises(InvalidInputError, match=r"squares of .*vanish.*; rescale|vanish: rescale"):
         sf.summarize(table, "t", ["u", "x"], method=method)
+
+
+def test_whole_numbers_of_sqlite_that_turn_to_fractions_are_read_as_such(sqlite):
+    values = [(i if i < 9000 else i + 0.5, i % 11, "ab"[i % 2]) for i in range(9500)]
+    table = filled_sqlite(sqlite, "x INTEGER, z REAL, t TEXT", values)
+    theirs = sf.summarize(
+        pl.DataFrame([(float(x), z, t) for x, z, t in values], ["x", "z", "t"], orient="row"), "t"
+    )
+    for method in ("stream", "database"):
+        ours = sf.summarize(table, "t", method=method)
+        np.testing.assert_allclose(ours.means, theirs.means, rtol=1e-12)

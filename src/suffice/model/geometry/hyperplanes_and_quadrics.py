@@ -9,7 +9,7 @@ import numpy.typing as npt
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
 from suffice.model.gaussian import GaussianModel
-from suffice.model.geometry.surface import Surface, fixed, signed
+from suffice.model.geometry.surface import Surface, fixed, with_sign
 from suffice.typing import Floats
 
 ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure: one side is chosen
@@ -69,7 +69,7 @@ class Hyperplane(Surface):
         """Return y(x) / ‖w‖, (n,); infinite where there is no boundary since w = 0."""
         y = self.evaluate(x)
         length = np.linalg.norm(self.normal)
-        return signed(y, np.abs(y) / length if length > 0 else np.full_like(y, np.inf))
+        return with_sign(y, np.abs(y) / length if length > 0 else np.full_like(y, np.inf))
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
         # −(y(x) / ‖w‖) w / ‖w‖
@@ -124,7 +124,7 @@ class Quadric(Surface):
     @property
     def kind(self) -> str:
         """What the quadric is: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
-        return kind_of(self.A, self.b, self.c)
+        return quadric_kind(self.A, self.b, self.c)
 
     @property
     def coefficients(self) -> tuple[Floats, Floats, float]:
@@ -245,7 +245,7 @@ _NAMES: dict[tuple[int, int, int], tuple[str, str, str, str]] = {
 }
 
 
-def kind_of(A: Floats, b: Floats, c: float) -> str:
+def quadric_kind(A: Floats, b: Floats, c: float) -> str:
     """Return the name of {u : uᵀAu + bᵀu + c = 0}."""
     d = len(b)
     up, down = _inertia(A)

@@ -43,12 +43,12 @@ class Surface(ABC):
 
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
-        u, (A, b, c) = points(x, self.n_features) - self.anchor, self.coefficients
+        u, (A, b, c) = as_points(x, self.n_features) - self.anchor, self.coefficients
         return u @ b + c if A is None else np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
-        u, (A, b, _) = points(x, self.n_features) - self.anchor, self.coefficients
+        u, (A, b, _) = as_points(x, self.n_features) - self.anchor, self.coefficients
         # ∇y = 2Au + b
         return np.tile(b, (len(u), 1)) if A is None else 2 * u @ A + b
 
@@ -57,7 +57,7 @@ class Surface(ABC):
 
         Infinite where there is no boundary, since one side is everywhere.
         """
-        return signed(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
+        return with_sign(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
 
     def project(self, x: npt.ArrayLike) -> Floats:
         """Return a nearest point of the surface to each row, (n, d)."""
@@ -65,7 +65,7 @@ class Surface(ABC):
         if not np.all(np.isfinite(steps)):
             msg = "there is no boundary: one of the two classes is more probable everywhere"
             raise InvalidInputError(msg)
-        return points(x, self.n_features) + steps
+        return as_points(x, self.n_features) + steps
 
     def roots(self) -> Floats:
         """Return the boundary points of a single feature, ascending: none, one or two."""
@@ -209,7 +209,7 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     return array
 
 
-def points(x: npt.ArrayLike, d: int) -> Floats:
+def as_points(x: npt.ArrayLike, d: int) -> Floats:
     """Return rows (n, d); a single point (d,), or a column of numbers if d = 1, will do."""
     rows = np.asarray(x, dtype=np.float64)
     if rows.ndim < 2 and (d == 1 or rows.size == d):
@@ -228,6 +228,6 @@ def _number(value: float, digits: int) -> str:
     return f"{mantissa}×10{str(int(exponent)).translate(_RAISED)}"
 
 
-def signed(y: Floats, distance: Floats) -> Floats:
+def with_sign(y: Floats, distance: Floats) -> Floats:
     """Return the distances with the sign of y, zero on the boundary itself."""
     return np.where(y == 0, 0.0, np.copysign(distance, y))

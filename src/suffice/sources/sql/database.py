@@ -14,11 +14,11 @@ import polars as pl
 
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError, extra
 from suffice.sources.chunks import frames_of, rows_per_block
-from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of
+from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of_type
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, TextStyle, cast, copy_of
-from suffice.sources.sql.engines import batches_of, engine_of, method_for, rows_of
-from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
-from suffice.sources.summed import Summed, sums_of
+from suffice.sources.sql.engines import engine_of, frames_of_query, method_for, rows_of
+from suffice.sources.sql.sums import TableSums, as_float, label_of, pilots_of
+from suffice.sources.summed import Summed, sums_of_frames
 from suffice.text.lists import quoted, without_passwords
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
@@ -79,8 +79,7 @@ class TableSource:
             cure = "take it from a connection, as in ibis.duckdb.connect('file.db').table('rows')"
             raise InvalidInputError(f"the Ibis table belongs to no database: {cure}") from error
         label = f"{_name(table)} of {backend.name}"
-        sample = _sampled(backend, engine_of(backend).plain(table), label)
-        return cls(label, table, backend, sample, method)
+        return cls(label, table, backend, _sampled(backend, table, label), method)
 
     @property
     def source(self) -> Source:
@@ -97,7 +96,7 @@ class TableSource:
 
         def batches(*_: Any) -> Iterator[pl.DataFrame]:
             with asking(self.label):
-                for frame in batches_of(backend(), rows, n_rows):
+                for frame in frames_of_query(backend(), rows, n_rows):
                     yield frame.select(cast(columns))
 
         return [Scan(self.label, self.sample.clear().lazy().select(cast(columns)), batches=batches)]
@@ -113,7 +112,7 @@ class TableSource:
                 told(total.n_rows)
                 return total
             self._stated(roles, of_rows)
-        return sums_of(frames_of(self.source, roles), roles, told, **options)
+        return sums_of_frames(frames_of(self.source, roles), roles, told, **options)
 
     def _stated(self, roles: Roles, of_rows: str) -> str:
         engine, d = engine_of(self.backend), len(roles.features)
@@ -161,8 +160,8 @@ class TableSource:
             dtype, column = None if copy_of(name) in columns else said, self.table[name]
             decimal = column.type().is_decimal() and self.sample.schema[name] == pl.Float64
             if dtype == pl.Float64 or (dtype is None and decimal):
-                column = number(column)
-            elif not (dtype is None or dtype == DAYS or kind_of(dtype) == NUMBER):
+                column = as_float(column)
+            elif not (dtype is None or dtype == DAYS or kind_of_type(dtype) == NUMBER):
                 column = label_of(column, self.sample, name)
             found[name] = column
         return self.table.select(**found)

@@ -15,6 +15,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 
 METHODS = ("auto", "database", "stream")
 _BYTES = 1 << 23  # of text parsed at a time
+_FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,6 @@ class Engine:
     session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
     batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
     anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
-    plain: Callable[[Any], Any] = lambda table: table  # with types that can be read
     is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
 
 
@@ -50,11 +50,12 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     """Return the few rows that answer a query."""
-    found = list(batches_of(backend, query, 1 << 20))
-    return pl.concat(found or [pl.DataFrame(query.schema().to_pyarrow().empty_table())])
+    found = list(frames_of_query(backend, query, 1 << 20))
+    none = pl.DataFrame(query.schema().to_pyarrow().empty_table())
+    return pl.concat(found, how="vertical_relaxed") if found else none
 
 
-def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
@@ -149,22 +150,23 @@ def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
-        while block := cursor.fetchmany(n_rows):
+        while block := cursor.fetchmany(min(n_rows, _FETCHED)):
             columns = zip(types.items(), zip(*block, strict=True), strict=True)
             yield pl.DataFrame([_stored(values, *column) for column, values in columns])
 
 
 def _stored(values: Sequence[Any], name: str, dtype: Any) -> pl.Series:
     """Return cells of SQLite, where each has a type of its own, if they suit their column."""
-    found = {type(value) for value in values} - {type(None)}
+    found = {*map(type, values)} - {type(None)}
     if dtype.is_string():
-        texts = (v.decode(errors="replace") if isinstance(v, bytes) else v for v in values)
-        return pl.Series(name, list(texts), pl.String, strict=False)
+        if bytes in found:
+            values = [v.decode(errors="replace") if isinstance(v, bytes) else v for v in values]
+        return pl.Series(name, values, pl.String, strict=False)
     if dtype.is_numeric() and found <= {int, float}:
         whole = dtype.is_integer() and float not in found
         return pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False)
-    if dtype.is_boolean() and found <= {int}:
-        return pl.Series(name, values, pl.Int64).cast(pl.Boolean)
+    if dtype.is_boolean() and found <= {int, float}:
+        return pl.Series(name, values, pl.Float64, strict=False).cast(pl.Boolean)
     if (dtype.is_date() or dtype.is_timestamp()) and found <= {str}:
         return pl.Series(name, [None if v is None else _moment(v, name) for v in values])
     if found <= {bytes}:
@@ -200,12 +202,6 @@ def _from_any_thread(backend: Any) -> Callable[[], Any]:
     return connection
 
 
-def _without_decimals(table: Any) -> Any:
-    """Return a table whose NUMERIC columns are floats, which is how SQLite keeps them."""
-    decimal = [name for name, dtype in table.schema().items() if dtype.is_decimal()]
-    return table.mutate(**{name: table[name].cast("float64") for name in decimal})
-
-
 _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
@@ -216,7 +212,6 @@ _KNOWN = {
         widest_sums=10,
         batches=_fetched,
         anywhere=_from_any_thread,
-        plain=_without_decimals,
         is_odd=lambda column: column.typeof().isin(["text", "blob"]),
     ),
 }

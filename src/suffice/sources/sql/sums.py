@@ -15,7 +15,7 @@ from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST, Storage, plan, ratio, two_sum
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import RowsRead, encoded
-from suffice.sources.columns import NUMBER, Roles, kind_of
+from suffice.sources.columns import NUMBER, Roles, kind_of_type
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
 from suffice.typing import Floats
@@ -32,7 +32,7 @@ def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
     return np.array([x[len(x) // 2] if len(x) else 0.0 for x in known])
 
 
-def number(column: Any) -> Any:
+def as_float(column: Any) -> Any:
     """Return a numeric or Boolean column as float64."""
     if column.type().is_boolean():
         column = column.cast("int32")
@@ -41,12 +41,12 @@ def number(column: Any) -> Any:
 
 def finite(column: Any) -> Any:
     """Return whether there is a finite number; no engine finds NULL or NaN in an interval."""
-    return number(column).between(-MAX, MAX)
+    return as_float(column).between(-MAX, MAX)
 
 
 def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
     """Return the label column as whole numbers, truth values or text."""
-    if kind_of(sample.schema[name]) != NUMBER:
+    if kind_of_type(sample.schema[name]) != NUMBER:
         return column.cast("string") + ""  # a collation, by which two might be one, ends here
     return column.cast("float64") if column.type().is_decimal() else column
 
@@ -122,9 +122,9 @@ class TableSums:
         usable = table.filter([self._known(name) for name in self._needed])
         columns = {LABEL: label_of(usable[roles.target], self.sample, roles.target or "")}
         if roles.weight is not None:
-            columns[WEIGHT] = number(usable[roles.weight])
+            columns[WEIGHT] = as_float(usable[roles.weight])
         for j, name in enumerate(roles.features):
-            columns[f"z{j}"] = number(usable[name]) - float(self.pilots[j])
+            columns[f"z{j}"] = as_float(usable[name]) - float(self.pilots[j])
         return usable.select(**columns)
 
     @functools.cached_property
