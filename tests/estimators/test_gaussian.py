@@ -606,3 +606,17 @@ def test_what_was_found_for_other_rows_is_forgotten_with_them(iris):
     assert not hasattr(adapted.with_priors("uniform"), "prior_shift_")
     assert hasattr(adapted.with_costs(reject_cost=0.3), "prior_shift_")
     assert not hasattr(adapted.fit(X, y), "prior_shift_")
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+@pytest.mark.parametrize("settings", [{}, {"tied": True}, {"shrinkage": 0.5}, {"pooling": 0.5}])
+def test_forgetting_the_only_row_of_a_level_leaves_the_others_as_they_were(settings):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["u", "v"])
+    frame["level"] = ["b", "c", "b", "c", "c", "b", "c", "b", "c", "c", "b", "a"]
+    y = np.arange(12) % 2
+    fitted = GaussianClassifier(**settings).fit(frame, y).forget(frame[11:], y[11:])
+    never = GaussianClassifier(**settings).fit(frame[:11], y[:11])
+    np.testing.assert_allclose(
+        fitted.predict_proba(frame[:11]), never.predict_proba(frame[:11]), rtol=1e-9
+    )

@@ -1,6 +1,7 @@
 """Leave-one-out by downdates equals leaving each row out."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -147,3 +148,27 @@ def test_a_class_of_one_row_is_unknown_to_the_model_without_it(settings):
     assert logs[-1, 2] == -np.inf
     expected = sf.GaussianClassifier(**settings).fit(X[:-1], y[:-1]).predict_log_proba(X[-1:])
     np.testing.assert_allclose(logs[-1:, :2], expected)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"tied": True}, {"pooling": 1.0, "shrinkage": 0.2}, {"covariance": "diagonal"}]
+)
+def test_a_row_that_alone_makes_a_column_vary_is_left_out_too(settings):
+    rng = np.random.default_rng(0)
+    X, y = np.column_stack([rng.normal(size=12), np.zeros(12)]), np.arange(12) % 2
+    X[5, 1] = 1.0
+    rest, estimator = np.arange(12) != 5, sf.GaussianClassifier(**settings)
+    logs = sf.leave_one_out(estimator, X, y).log_posteriors
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the column that does not vary
+        expected = estimator.fit(X[rest], y[rest]).predict_log_proba(X[5:6])
+    np.testing.assert_allclose(logs[5:6], expected, rtol=1e-9)
+
+
+def test_a_row_without_any_number_is_judged_by_the_priors_at_every_temperature():
+    X = np.array([[0.0], [1.0], [2.0], [np.nan], [4.0], [6.0], [5.0]])
+    y = np.array([0, 0, 0, 0, 1, 1, 1])
+    left_out = sf.leave_one_out(sf.LDA(temperature=0.5), X, y)
+    np.testing.assert_allclose(np.exp(left_out.log_posteriors[3]), [0.5, 0.5])
+    fixed = sf.leave_one_out(sf.LDA(temperature=0.5), X, y, refit_priors=False)
+    np.testing.assert_allclose(np.exp(fixed.log_posteriors[3]), [4 / 7, 3 / 7])

@@ -133,7 +133,7 @@ class _Problem:
             C = self._covariances(state)
             least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
             # (1 − t) C + t I has the least eigenvalue 0.01
-            t = np.where(least < 0.01, (0.01 - least) / (1 - least), 0.0)[self.of_part]
+            t = (np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99))[self.of_part]
             C += t[:, None, None] * (np.eye(len(self.centre)) * C - C)
         return state
 

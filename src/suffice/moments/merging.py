@@ -311,6 +311,9 @@ def without(total: Moments, part: Moments) -> Moments:
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     scatter = replace(rest.scatter, values=rest.scatter.values * _kept(rest, constant))
     fourth = None if ((_squares(rest) < share * peaks) & ~constant).any() else rest.fourth
+    # where all that is left of a column is zero, its mean is no more than rounding
+    zero = constant & (np.abs(rest.means) <= ROUNDING * np.sqrt(_squares(total)))
+    rest = replace(rest, **_changed(rest, ("means", "means_low"), lambda m: np.where(zero, 0.0, m)))
     return without_gone(replace(rest, scatter=scatter, fourth=fourth, peaks=peaks))
 
 

@@ -51,8 +51,10 @@ def leave_one_out(
     with numbering_rows(whole):
         table = power_transformed(whole.take(rows), _power(estimator))
         moments = Moments.of_table(table, holes=True, **collecting([recipe]))
-        scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
-    readout = LogPosterior(estimator.resolved_temperature())
+        temperature = estimator.resolved_temperature()
+        how: Any = {"refit_priors": refit_priors, "temperature": temperature}
+        scores = left_out_scores(recipe, moments, table, **how)
+    readout = LogPosterior(temperature)
 
     def run(rows: slice) -> None:  # log-posteriors over the scores, in blocks that stay in cache
         scores[rows] = readout.read(scores[rows])
@@ -82,11 +84,11 @@ def _require_closed_form(estimator: Any) -> None:
 
 
 def left_out_scores(
-    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
+    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool, temperature: float
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
     by_levels = moments.schema is not None and not recipe.reads_numbers
-    again: Any = {"refit_priors": refit_priors}
+    again: Any = {"refit_priors": refit_priors, "temperature": temperature}
     if by_levels or moments.patterns is not None:
         rows = range(table.n_rows)
         return np.stack([_refitted(recipe, moments, table, i, **again) for i in rows])
@@ -102,13 +104,15 @@ def left_out_scores(
 
 
 def _refitted(
-    recipe: Recipe, moments: Moments, table: Table, i: int, *, refit_priors: bool
-) -> Floats:
+    recipe: Recipe, moments: Moments, table: Table, i: int,
+    *, refit_priors: bool, temperature: float,
+) -> Floats:  # fmt: skip
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
     if not (refit_priors and rest.weights.all()):  # a class without rows has prior 0
         recipe = recipe.with_priors_of((rest if refit_priors else moments).weights, rest)
-    model = recipe.estimate(rest, quiet=True)
+    # which counts where nothing of a row is known: it is judged by the priors as they are
+    model = recipe.estimate(rest, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
     scores: Floats = (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
     return scores
@@ -116,11 +120,13 @@ def _refitted(
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:
     """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
+    # one without which a column no longer varies is an outlier too: its mean would be rounded
     fourth = moments.fourth is not None
     options: Any = {"storage": moments.storage, "fourth": fourth, "holes": True}
     with suppress(ForgetError):
         rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
-        if rest.fourth is not None or not fourth:
+        before, after = (m.scatter.pooled_diagonal() > 0 for m in (moments, rest))
+        if np.array_equal(before, after) and (rest.fourth is not None or not fourth):
             return rest
     return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
 
