@@ -64,15 +64,9 @@ def completed(
 
 
 def em(
-    moments: Moments,
-    m_step: MStep,
-    group_of: Codes,
-    *,
-    prior_rows: float = PRIOR_ROWS,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
-    accelerated: bool = True,
-) -> Completion:
+    moments: Moments, m_step: MStep, group_of: Codes, *, prior_rows: float = PRIOR_ROWS,
+    tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, accelerated: bool = True,
+) -> Completion:  # fmt: skip
     """Return the sums of complete rows at the fixed point of EM."""
     problem = _Problem(moments, m_step, group_of, prior_rows)
     state, objectives, steps = problem.start(), list[float](), 0

@@ -49,21 +49,11 @@ class Recipe:
 
     @classmethod
     def parse(
-        cls,
-        *,
-        covariance: Any = "full",
-        tied: Any = False,
-        divisor: str = "mle",
-        pooling: Any = None,
-        shrinkage: Any = None,
-        target: str = "diagonal",
-        priors: Any = None,
-        estimate: str = "plug-in",
-        prior: Any = None,
-        dirichlet: Any = None,
-        categories: Any = "indicators",
-        n_components: Any = None,
-    ) -> Recipe:
+        cls, *, covariance: Any = "full", tied: Any = False, divisor: str = "mle",
+        pooling: Any = None, shrinkage: Any = None, target: str = "diagonal", priors: Any = None,
+        estimate: str = "plug-in", prior: Any = None, dirichlet: Any = None,
+        categories: Any = "indicators", n_components: Any = None,
+    ) -> Recipe:  # fmt: skip
         """Return the recipe that users' words name."""
         chosen_by_moments = settings.is_open(covariance)
         # moments that suffice for a full covariance suffice for every family

@@ -76,14 +76,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     _takes = ("categorical", "allow_nan")
 
     def __init__(
-        self,
-        *,
-        kernel_features: bool = True,
-        n_kept: int = 2,
-        members: Any = None,
-        categorical: Any = None,
-        random_state: int = 0,
-    ) -> None:
+        self, *, kernel_features: bool = True, n_kept: int = 2, members: Any = None,
+        categorical: Any = None, random_state: int = 0,
+    ) -> None:  # fmt: skip
         predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -160,32 +160,15 @@ class GaussianClassifier(
     prior_shift_: PriorShift
 
     def __init__(
-        self,
-        covariance: str = "full",
-        tied: Any = False,  # noqa: FBT002
-        divisor: str = "mle",
-        *,
-        pooling: Any = None,
-        shrinkage: Any = None,
-        target: str = "diagonal",
-        estimate: str = "plug-in",
-        prior: Any = None,
-        dirichlet: Any = None,
-        n_components: Any = None,
-        categories: str = "indicators",
-        priors: Any = None,
-        costs: Any = None,
-        reject_cost: Any = None,
-        reject_label: Any = None,
-        power: Any = None,
-        temperature: Any = 1.0,
-        base: float | None = None,
-        categorical: Any = None,
-        missing: str = "marginal",
-        unlabelled: Any = 0,
-        prediction_sets: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
+        self, covariance: str = "full", tied: Any = False,  # noqa: FBT002
+        divisor: str = "mle", *, pooling: Any = None, shrinkage: Any = None,
+        target: str = "diagonal", estimate: str = "plug-in", prior: Any = None,
+        dirichlet: Any = None, n_components: Any = None, categories: str = "indicators",
+        priors: Any = None, costs: Any = None, reject_cost: Any = None, reject_label: Any = None,
+        power: Any = None, temperature: Any = 1.0, base: float | None = None,
+        categorical: Any = None, missing: str = "marginal", unlabelled: Any = 0,
+        prediction_sets: bool = False, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
         predictor.keep(locals())
 
     @property
@@ -196,14 +179,9 @@ class GaussianClassifier(
 
     @classmethod
     def from_parameters(
-        cls,
-        priors: Any,
-        means: Any,
-        covariances: Any,
-        classes: Any = None,
-        *,
+        cls, priors: Any, means: Any, covariances: Any, classes: Any = None, *,
         feature_names: Any = None,
-    ) -> "GaussianClassifier":
+    ) -> "GaussianClassifier":  # fmt: skip
         """Return the model with these parameters, as if it had been fitted.
 
         It knows the error of any rule (``true_error``). Were rows added, it would weigh as one.

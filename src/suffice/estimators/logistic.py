@@ -157,24 +157,12 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     _inference: LogisticSummary | None  # without names
 
     def __init__(
-        self,
-        l2: Any = 1.0,
-        solver: str = "auto",
-        *,
-        start: str | None = None,
-        learning_rate: Any = "auto",
-        batch_size: int | None = None,
-        shuffle: bool = False,
-        tol: float | None = None,
-        epsilon: float | None = None,
-        max_iter: int | None = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        standardize: bool = True,
-        warm_start: bool = False,
-        record: bool = False,
-        random_state: Any = 0,
-    ) -> None:
+        self, l2: Any = 1.0, solver: str = "auto", *, start: str | None = None,
+        learning_rate: Any = "auto", batch_size: int | None = None, shuffle: bool = False,
+        tol: float | None = None, epsilon: float | None = None, max_iter: int | None = None,
+        fit_intercept: bool = True, class_weight: Any = None, standardize: bool = True,
+        warm_start: bool = False, record: bool = False, random_state: Any = 0,
+    ) -> None:  # fmt: skip
         keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -72,22 +72,12 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     _takes = ("allow_nan",)
 
     def __init__(
-        self,
-        n_components: Any = "auto",
-        covariance: str = "full",
+        self, n_components: Any = "auto", covariance: str = "full",
         tied: Any = False,  # noqa: FBT002
-        *,
-        prior_rows: float | None = None,
-        n_init: int = 3,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        priors: Any = None,
-        costs: Any = None,
-        reject_cost: Any = None,
-        reject_label: Any = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
+        *, prior_rows: float | None = None, n_init: int = 3, max_iter: int = 500, tol: float = 1e-6,
+        priors: Any = None, costs: Any = None, reject_cost: Any = None, reject_label: Any = None,
+        random_state: int = 0, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
         predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

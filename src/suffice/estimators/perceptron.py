@@ -100,20 +100,11 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     mistakes_: tuple[int, ...]
 
     def __init__(
-        self,
-        learning: str = "stochastic",
-        *,
-        multiclass: str = "direct",
-        variant: str = "plain",
-        learning_rate: float = 1.0,
-        start: str = "zero",
-        max_iter: int = 100,
-        shuffle: bool = True,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        record: Any = False,
+        self, learning: str = "stochastic", *, multiclass: str = "direct", variant: str = "plain",
+        learning_rate: float = 1.0, start: str = "zero", max_iter: int = 100, shuffle: bool = True,
+        fit_intercept: bool = True, standardize: bool = True, record: Any = False,
         random_state: Any = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         keep(locals())
 
     def fit(self, X: Any, y: Any) -> Self:

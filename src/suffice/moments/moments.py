@@ -79,21 +79,11 @@ class Moments:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        storage: str = "auto",
-        fourth: bool | None = None,
-        classes: Any = None,
-        power: Any = None,
-        categorical: Any = None,
-        missing: str = "marginal",
-        names: Any = None,
-        max_patterns: int | None = None,
+        cls, X: Any, y: Any, sample_weight: Any = None, *, storage: str = "auto",
+        fourth: bool | None = None, classes: Any = None, power: Any = None, categorical: Any = None,
+        missing: str = "marginal", names: Any = None, max_patterns: int | None = None,
         n_jobs: int | None = None,
-    ) -> Moments:
+    ) -> Moments:  # fmt: skip
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
 
         Parameters
@@ -172,15 +162,9 @@ class Moments:
 
     @classmethod
     def of_table(
-        cls,
-        table: Table,
-        *,
-        storage: str = "auto",
-        fourth: bool | None = None,
-        power: Any = None,
-        holes: bool = False,
-        max_patterns: int | None = None,
-    ) -> Moments:
+        cls, table: Table, *, storage: str = "auto", fourth: bool | None = None, power: Any = None,
+        holes: bool = False, max_patterns: int | None = None,
+    ) -> Moments:  # fmt: skip
         """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
         if is_foreign(table.x):
             there = is_on_device(table.x) and not fourth and power is None and table.n_rows
