@@ -36,12 +36,16 @@ def draw_points(
     for k, look in enumerate(canvas.looks):
         rows = shown[codes[shown] == k]
         bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
-        edges = {
-            "edgecolors": np.where(bad, canvas.style.ink, canvas.style.ground).tolist(),
-            "linewidths": np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist(),
+        edges = np.where(bad, canvas.style.ink, canvas.style.ground).tolist()
+        widths = np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist()
+        dots = {
+            "s": area,
+            "marker": look.marker,
+            "c": look.colour,
+            "edgecolors": edges,
+            "zorder": 3,
         }
-        dots = {"s": area, "marker": look.marker, "c": look.colour, "zorder": 3}
-        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", **dots, **edges)
+        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", linewidths=widths, **dots)
 
 
 def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) -> None:
@@ -68,10 +72,9 @@ def ellipses(
     canvas: Canvas, mean: Floats, sigma: Floats, k: int, coverage: Sequence[float]
 ) -> None:
     """Draw the ellipses that hold the given shares of the Gaussian of class k."""
-    line: dict[str, Any] = {"linestyle": "-", "linewidth": 1.2, "zorder": 2.6}
     for share in coverage:
         x, y = ellipse(mean, sigma, share).T
-        canvas.curve(x, y, k, "ellipse", **line)
+        canvas.curve(x, y, k, "ellipse", linestyle="-", linewidth=1.2, zorder=2.6)
 
 
 def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:

@@ -162,8 +162,14 @@ class PredictionGrid:
 
     def exact_curves(self, a: int, b: int) -> list[Floats] | None:
         """Return where the boundary of two classes decides, as polylines; None if unknown."""
-        boundary = _boundary(self.fitted, a, b)
-        if boundary is None:
+        ours, decision = self.fitted.estimator, getattr(self.fitted.classifier, "decision", None)
+        if a < 0 or decision is None or not decision.is_map or not hasattr(ours, "boundary"):
+            return None
+        try:
+            boundary = ours.boundary(self.fitted.classes[a], self.fitted.classes[b])
+        except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
+            return None
+        if not isinstance(boundary, (Hyperplane, Quadric)):
             return None
         curves = self.plane.section(boundary).curve(self.window, n=400)
         return [part for curve in curves for part in self._deciding(curve, a, b)]
@@ -194,15 +200,3 @@ class PredictionGrid:
         else:
             values = self.scores[..., a] - self.scores[..., b]
         return np.ma.masked_where(~np.isin(self.codes, (a, b)), values)
-
-
-def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:
-    """Return the boundary of two classes, if the classifier has it and decides by it."""
-    estimator, decision = fitted.estimator, getattr(fitted.classifier, "decision", None)
-    if a < 0 or decision is None or not decision.is_map or not hasattr(estimator, "boundary"):
-        return None
-    try:
-        boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])
-    except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
-        return None
-    return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None

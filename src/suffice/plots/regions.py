@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, figure
+from suffice.plots.canvas import Canvas, Entries, figure
 from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import Plane, PredictionGrid, plane_for
 from suffice.typing import Codes, Floats
@@ -65,9 +65,7 @@ def decision_regions(
     canvas.legend([*canvas.entries(), *extra])
 
 
-def _draw_bands(
-    canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes | None
-) -> list[tuple[Any, str]]:
+def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes | None) -> Entries:
     """Draw bands, thresholds and strips; return what the legend must say beside the classes."""
     low, high = line.window(fitted.rows)[0]
     cuts, answers = bands(fitted, line, low, high)
@@ -157,7 +155,7 @@ def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
             canvas.ax.contour(grid.xs, grid.ys, grid.margin(a, b), levels=[0.0], **ink)
 
 
-def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, str]]:
+def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> Entries:
     """Draw the rows and return what the legend must say beside the classes."""
     extra: list[tuple[Any, str]] = []
     if codes is not None:
