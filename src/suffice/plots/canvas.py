@@ -163,8 +163,7 @@ def figure(
     """Turn a function that draws on a canvas into one that makes the canvas and returns axes."""
     # to its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to
     # its documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of``
-    # reads its own parameters, the first ones of the figure, as what is drawn, one value with
-    # classes.
+    # reads its own parameters, the first ones of the figure, as what is drawn, with classes.
     asked_for = (*looks, "theme", "ax")
     read = list(inspect.signature(of).parameters.values()) if of else []
 

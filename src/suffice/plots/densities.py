@@ -11,7 +11,7 @@ from scipy.special import softmax
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
-from suffice.plots.inputs import Fitted, classifier_with
+from suffice.plots.inputs import Fitted, classifier_with, event_of
 from suffice.plots.plane import Plane, around, feature_places, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import mixed
@@ -64,8 +64,7 @@ def class_densities(
         thin: dict[str, Any] = {"color": canvas.style.soft, "linewidth": 0.9, "zorder": 1.5}
         (total,) = canvas.ax.plot(xs, curves.sum(axis=1), label="_density of all", **thin)
         extra = [(total, "all classes")]
-    canvas.ax.set_xlim(low, high)
-    canvas.ax.set_ylim(bottom=0)
+    canvas.ax.set(xlim=(low, high), ylim=(0, None))
     canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
     if codes is not None:
         marks.rug(canvas, fitted.rows[:, j], codes, canvas.ax.get_ylim()[1])
@@ -308,13 +307,11 @@ def posterior_surface(
     plane = plane_for(fitted, y, features, at)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
-    if label is None and len(canvas.looks) == 2:
-        label = canvas.looks[1].label
-    if label is None:
+    k = event_of(fitted, label)
+    if k is None:
         marks.sheets(canvas, xs, ys, p, lowest=0.01)
         height = "posterior"
     else:
-        k = code_of(label, fitted.classes)
         # from the other class's colour, or grey for several, to that of class k
         rest = canvas.looks[1 - k].colour if len(canvas.looks) == 2 else canvas.style.soft
         colours = mixed(canvas.looks[k].colour, rest, p[..., k : k + 1])
@@ -322,5 +319,5 @@ def posterior_surface(
         height = f"p({canvas.looks[k].name} | x)"
     canvas.ax.set_zlim(0, 1)
     canvas.name_axes(*plane.names, height)
-    if label is None or len(canvas.looks) == 2:
+    if k is None or len(canvas.looks) == 2:
         canvas.legend(canvas.entries())

@@ -55,8 +55,7 @@ def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
     canvas.name_axes("predicted class", "true class")
     if few:
         _write(canvas, counts, shares, cells)
-    for spine in canvas.ax.spines.values():
-        spine.set_visible(False)
+    canvas.ax.spines[:].set_visible(False)
 
 
 def _write(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
@@ -191,8 +190,7 @@ def reliability(canvas: Canvas, rows: Predictions, *, label: Any = None, bins: i
     bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
     above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
     top = float(table.weights.max())
-    above.set(ylim=(0, top), yticks=[top])
-    above.set_yticklabels([amount(top)])
+    above.set(ylim=(0, top), yticks=[top], yticklabels=[amount(top)])
     above.set_ylabel("rows", color=canvas.style.ink)
 
 
@@ -301,13 +299,9 @@ def _up_to_one(curve: sweep.CostCurve, cost: Floats) -> tuple[Floats, Floats]:
 
 def _parts(canvas: Canvas, curve: sweep.CostCurve, dot: Any) -> Entries:
     """Draw what false alarms and what misses cost; return entries for the legend."""
-    parts = (
-        (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
-        (curve.miss_cost * curve.misses, ":", "misses"),
-    )
+    alarms, misses = curve.false_alarm_cost * curve.false_alarms, curve.miss_cost * curve.misses
     entries = []
-    for cost, line, name in parts:
+    for cost, line, name in ((alarms, "--", "false alarms"), (misses, ":", "misses")):
         soft = {"color": canvas.style.soft, "linestyle": line, "label": f"_{name}", **STEPS}
-        (drawn,) = canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft)
-        entries.append((drawn, name))
+        entries += [(*canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft), name)]
     return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]

@@ -175,7 +175,7 @@ def log_odds(rows: Predictions, k: int) -> Floats:
     return np.asarray(rows.log_posteriors[:, k] - others)
 
 
-def event_of(rows: Predictions, label: Any) -> int | None:
+def event_of(rows: Predictions | Fitted, label: Any) -> int | None:
     """Return the class whose posterior is drawn: the one asked for, or the second of two."""
     if label is not None:
         return code_of(label, rows.classes)

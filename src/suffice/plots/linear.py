@@ -168,8 +168,7 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any) -> None:
     ends = np.array([[low], [high]])
     (line,) = canvas.ax.plot(ends[:, 0], estimator.predict(ends), color=canvas.style.ink)
     rows = canvas.dot(x[:, 0], y, canvas.style.accent, 4.5, alpha=0.7)
-    places = np.linspace(low, high, 6)[1:-1]
-    z = np.linspace(-3, 3, 121)
+    places, z = np.linspace(low, high, 6)[1:-1], np.linspace(-3, 3, 121)
     # N(y; wᵀx + w_0, σ²), sideways: as high as a sixth of the way
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
     look = {"color": WAY, "linewidth": 1.4}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import LightSource, to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
@@ -99,15 +98,6 @@ def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
             text.set(path_effects=halo, fontweight="bold", parse_math=False, clip_on=True)
 
 
-def wrong_entry(canvas: Canvas, wrong: Any) -> list[tuple[Any, str]]:
-    """Return what a legend says of rows predicted wrongly, if there are any."""
-    if not np.any(wrong):
-        return []
-    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=1.1)
-    ring.set(markerfacecolor="none", markeredgecolor=canvas.style.ink)
-    return [(ring, "predicted wrongly")]
-
-
 def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
     """Draw the rows of each of few classes as ticks in a row of its own, below zero."""
     # the axes, which reach up to ``top``, are given room for it
@@ -122,10 +112,9 @@ def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
     shown = chosen_rows(len(values), 1500)
     for k, look in enumerate(canvas.looks):
         x = values[shown[codes[shown] == k]]
-        heights = np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7))
         tick: Any = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
         tick |= {"color": look.colour, "alpha": 0.8, "label": f"_rows {look.label}"}
-        canvas.ax.plot(x, heights, **tick)
+        canvas.ax.plot(x, np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7)), **tick)
 
 
 def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:
