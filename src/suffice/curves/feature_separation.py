@@ -28,5 +28,4 @@ def separation(moments: Moments) -> Floats:
     between = moments.weights @ np.square(moments.centred_means)
     within = moments.scatter.pooled_diagonal()
     free = np.where(between > 0, np.inf, 0.0)  # no variance within: separated, or constant
-    ratio: Floats = np.divide(between, within, out=free, where=within > 0)
-    return ratio
+    return np.divide(between, within, out=free, where=within > 0)

@@ -47,9 +47,15 @@ def reliability(
     # bins have equal widths, or equal counts: then they lie between quantiles. DeGroot & Fienberg
     # (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212
     p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
-    _check(p, event, bins)
-    w = as_weights(sample_weight, len(p))
-    w = np.ones(len(p)) if w is None else w
+    if p.ndim != 1 or p.shape != event.shape or not p.size:
+        msg = f"{event.shape} events for probabilities of shape {p.shape}: expected (n,) twice"
+        raise InvalidInputError(msg)
+    for bad in np.flatnonzero(~((p >= 0) & (p <= 1)))[:1]:
+        msg = f"the probability of row {bad} is {p[bad]}: expected a number in [0, 1]"
+        raise InvalidInputError(msg)
+    if bins < 1:
+        raise InvalidParameterError(f"bins={bins}: at least one is needed")
+    w = np.ones(len(p)) if (given := as_weights(sample_weight, len(p))) is None else given
     edges = np.linspace(0, 1, bins + 1)
     if equal_counts:
         edges[1:-1] = np.quantile(p, edges[1:-1], weights=w, method="inverted_cdf")
@@ -64,15 +70,3 @@ def reliability(
     return Reliability(
         edges[:-1][kept], edges[1:][kept], stated, observed, low, high, counts, total[kept]
     )
-
-
-def _check(p: Floats, event: Any, bins: int) -> None:
-    if p.ndim != 1 or p.shape != event.shape or not p.size:
-        msg = f"{event.shape} events for probabilities of shape {p.shape}: expected (n,) twice"
-        raise InvalidInputError(msg)
-    bad = np.flatnonzero(~((p >= 0) & (p <= 1)))
-    if len(bad):
-        msg = f"the probability of row {bad[0]} is {p[bad[0]]}: expected a number in [0, 1]"
-        raise InvalidInputError(msg)
-    if bins < 1:
-        raise InvalidParameterError(f"bins={bins}: at least one is needed")

@@ -80,8 +80,7 @@ def _swept(event: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]
     if happened.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
         msg = f"expected one score for each of {happened.shape} rows, found {s.shape} or NaN"
         raise InvalidInputError(msg)
-    given = as_weights(weight, len(s))
-    w = np.ones(len(s)) if given is None else given
+    w = np.ones(len(s)) if (given := as_weights(weight, len(s))) is None else given
     thresholds, place = np.unique(s[w > 0], return_inverse=True)
     parts = (np.bincount(place, (w * side)[w > 0]) for side in (happened, ~happened))
     hits, alarms = (np.cumsum(part[::-1], dtype=np.float64)[::-1] for part in parts)

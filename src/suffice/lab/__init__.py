@@ -25,16 +25,11 @@ def page(server: Mapping[str, Any] | None = None) -> str:
     script = "\n".join(['"use strict";', *map(_module, MODULES), ""])
     options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
     template = Environment(autoescape=True, **options).from_string(_asset("page.html.j2"))
-    text: str = template.render(
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        style=Markup(_asset("style.css")),
-        scenes=told["scenes"],
-        told=_data(told),
-        server=_data(server),
-        is_served=server is not None,
-    )
-    return text
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return template.render(
+        script=Markup(script), script_hash=digest, style=Markup(_asset("style.css")),
+        scenes=told["scenes"], told=_data(told), server=_data(server), is_served=server is not None,
+    )  # fmt: skip
 
 
 def _asset(name: str) -> str:

@@ -92,12 +92,10 @@ class LabTable:
         size = f"{plural(len(self.codes), 'row')}, {plural(len(self.names), 'column')} of numbers"
         few = f"{len(rows):,} rows are shown" if len(rows) < len(self.codes) else None
         return {
-            "points": np.column_stack([x, self.codes])[rows].tolist(),
-            "labels": self.labels,
-            "names": [*names, ""][:2],
-            "columns": self.names,
+            "points": np.column_stack([x, self.codes])[rows].tolist(), "labels": self.labels,
+            "names": [*names, ""][:2], "columns": self.names,
             "said": ". ".join(filter(None, [size, few, *self.notes])),
-        }
+        }  # fmt: skip
 
 
 class Lab:

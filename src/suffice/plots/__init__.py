@@ -39,19 +39,13 @@ from suffice.validation.predictions import Predictions
 
 # what results ask for when they draw themselves, through ``suffice.drawing``
 DRAWERS: Mapping[str, Callable[..., Any]] = {
-    "Box's M": on_axes(results.box_m),
-    "bias and variance": on_axes(results.bias_variance),
-    "calibration": on_axes(results.calibration),
-    "class separation": on_axes(results.class_separation),
-    "comparison": results.comparison,
-    "cross-validation": on_axes(results.cross_validation),
-    "drift": on_axes(results.drift),
-    "learning curve": results.learning_curves,
-    "normality": on_axes(results.normality),
-    "path": paths.descent_figure,
-    "animated path": paths.descent_animation,
-    "predictive check": on_axes(results.predictive_check),
-}
+    "Box's M": on_axes(results.box_m), "bias and variance": on_axes(results.bias_variance),
+    "calibration": on_axes(results.calibration), "path": paths.descent_figure,
+    "class separation": on_axes(results.class_separation), "drift": on_axes(results.drift),
+    "cross-validation": on_axes(results.cross_validation), "comparison": results.comparison,
+    "normality": on_axes(results.normality), "learning curve": results.learning_curves,
+    "predictive check": on_axes(results.predictive_check), "animated path": paths.descent_animation,
+}  # fmt: skip
 
 __all__ = [
     "Predictions", "class_densities", "coefficient_importance", "confusion_matrix",

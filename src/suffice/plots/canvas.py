@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,6 +23,8 @@ SOLID: Any = {"size": (6.0, 4.4), "projection": "3d"}
 MOST_ENTRIES = 12  # of a legend
 WIDEST_NAME = 52  # letters beside an axis
 GAP = 0.1  # inches under a strip
+NOTHING = Line2D([], [], linestyle="none")  # the handle of what is not drawn
+Entries: TypeAlias = Sequence[tuple[Any, str]]  # of a legend: handles and names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,16 +71,13 @@ class Canvas:
         strip.tick_params(axis="x", labelbottom=False, length=0)
         return strip
 
-    def legend(self, entries: Sequence[tuple[Any, str]], title: str | None = None) -> None:
+    def legend(self, entries: Entries, title: str | None = None) -> None:
         """Write a legend, if asked for, beside the axes, or inside where there is no room."""
         if not self.has_legend:
             return
-        beside = self.ax.figure.get_layout_engine() is not None
-        place: dict[str, Any] = (
-            {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-            if beside
-            else {"loc": "best", "frameon": True, "framealpha": 0.8, "edgecolor": "none"}
-        )
+        place: Any = {"loc": "best", "frameon": True, "framealpha": 0.8, "edgecolor": "none"}
+        if self.ax.figure.get_layout_engine() is not None:
+            place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
         place |= {"facecolor": self.style.ground, "title": title, "alignment": "left"}
         write_legend(self.ax, entries, self.style, **place)
 
@@ -92,24 +91,17 @@ class Canvas:
             how: Any = {"linestyle": look.line} if lines else dot
             found.append((Line2D([], [], color=look.colour, **how), look.name))
         if len(shown) < len(self.looks):
-            found.append((nothing(), f"… and {len(self.looks) - len(shown)} more"))
+            found.append((NOTHING, f"… and {len(self.looks) - len(shown)} more"))
         return found
 
 
-def write_legend(
-    where: Any, entries: Sequence[tuple[Any, str]], style: Style, **options: Any
-) -> None:
+def write_legend(where: Any, entries: Entries, style: Style, **options: Any) -> None:
     """Write a legend on axes or a figure, names as they are: underscores, dollar signs and all."""
     # a name that starts with an underscore would be left out: a thin space stands before it
     names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
     look = {"handlelength": 1.8, "labelcolor": style.ink, "loc": "outside right upper"} | options
     for text in where.legend([handle for handle, _ in entries], names, **look).get_texts():
         text.set_parse_math(False)
-
-
-def nothing() -> Line2D:
-    """Return the handle of what is not drawn."""
-    return Line2D([], [], linestyle="none")
 
 
 @contextmanager
@@ -171,8 +163,7 @@ def figure(
     """Turn a function that draws on a canvas into one that makes the canvas and returns axes."""
     # to its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to
     # its documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of``
-    # reads its own parameters, the first ones of the figure, as what is drawn, one value with
-    # classes.
+    # reads its own parameters, the first ones of the figure, as what is drawn, with classes.
     asked_for = (*looks, "theme", "ax")
     read = list(inspect.signature(of).parameters.values()) if of else []
 
@@ -183,7 +174,7 @@ def figure(
         signature = inspect.Signature(sorted([*read, *own, *added], key=lambda p: p.kind))
 
         @wraps(draw)
-        def drawn(*args: Any, **options: Any) -> Axes:
+        def drawn(*args: Any, **options: Any) -> Any:
             try:
                 given = signature.bind(*args, **options).arguments
             except TypeError as error:
@@ -199,8 +190,7 @@ def figure(
                 else:
                     subject = of(**{p.name: given.pop(p.name) for p in read if p.name in given})
                     draw(replace(canvas, looks=looks_of(subject.classes)), subject, **given)
-            axes: Axes = canvas.ax
-            return axes
+            return canvas.ax
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
         return documented(drawn)

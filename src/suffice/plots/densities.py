@@ -11,7 +11,7 @@ from scipy.special import softmax
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
-from suffice.plots.inputs import Fitted, classifier_with
+from suffice.plots.inputs import Fitted, classifier_with, event_of
 from suffice.plots.plane import Plane, around, feature_places, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import mixed
@@ -64,8 +64,7 @@ def class_densities(
         thin: dict[str, Any] = {"color": canvas.style.soft, "linewidth": 0.9, "zorder": 1.5}
         (total,) = canvas.ax.plot(xs, curves.sum(axis=1), label="_density of all", **thin)
         extra = [(total, "all classes")]
-    canvas.ax.set_xlim(low, high)
-    canvas.ax.set_ylim(bottom=0)
+    canvas.ax.set(xlim=(low, high), ylim=(0, None))
     canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
     if codes is not None:
         marks.rug(canvas, fitted.rows[:, j], codes, canvas.ax.get_ylim()[1])
@@ -74,21 +73,17 @@ def class_densities(
 
 def _histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
     """Draw a histogram of each class whose area is its factor."""
-    edges = _edges(x, codes)
+    # bars are as narrow as the narrowest class asks for, within reason
+    widths = [np.diff(np.histogram_bin_edges(x[codes == k], "fd"))[0] for k in np.unique(codes)]
+    positive = [width for width in widths if width > 0]
+    bins = np.ptp(x) / min(positive) if positive else 1
+    most = min(MOST_BARS, 2 * np.sqrt(len(x)))
+    edges = np.histogram_bin_edges(x, int(np.clip(bins, FEWEST_BARS, most)))
     for k, factor in enumerate(factors):
         rows = x[codes == k]
         if len(rows):
             weights = np.full(len(rows), factor / len(rows) / (edges[1] - edges[0]))
             marks.histogram(canvas, rows, edges, k, weights=weights, alpha=0.3)
-
-
-def _edges(x: Floats, codes: Codes) -> Floats:
-    """Return edges of bars as narrow as the narrowest class asks for, within reason."""
-    widths = [np.diff(np.histogram_bin_edges(x[codes == k], "fd"))[0] for k in np.unique(codes)]
-    positive = [width for width in widths if width > 0]
-    bins = np.ptp(x) / min(positive) if positive else 1
-    most = min(MOST_BARS, 2 * np.sqrt(len(x)))
-    return np.histogram_bin_edges(x, int(np.clip(bins, FEWEST_BARS, most)))
 
 
 @figure("legend", of=Fitted.of)
@@ -170,8 +165,7 @@ def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:
     """Return the densities, ascending, above which the given shares of a grid's mass lie."""
     falling = np.sort(density.ravel())[::-1]
     mass = np.cumsum(falling)
-    levels: Floats = np.interp(sorted(coverage, reverse=True), mass / mass[-1], falling)
-    return levels
+    return np.asarray(np.interp(sorted(coverage, reverse=True), mass / mass[-1], falling))
 
 
 def _over(fitted: Fitted, axes: list[int], margin: float, resolution: int) -> tuple[Any, ...]:
@@ -186,10 +180,9 @@ def _marginal(fitted: Fitted, axes: list[int]) -> tuple[Any, Floats]:
     """Return the model of some features, the others integrated out, and rows, drawn if none."""
     model: Any = fitted.classifier.model
     if not hasattr(model, "class_log_density"):
-        raise InvalidInputError(
-            f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "
-            "sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
-        )
+        msg = f"{type(fitted.estimator).__name__} has no class densities to draw"
+        cure = "use sf.LDA, sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
+        raise InvalidInputError(f"{msg}: {cure}")
     if axes != list(range(fitted.n_features)):
         model = model.marginal(np.array(axes))
     rows = fitted.rows[:, axes]
@@ -268,8 +261,7 @@ def effect_of_temperature(
     'p(1 | x)'
     """
     if not len(temperatures) or not all(t > 0 for t in temperatures):
-        msg = f"temperatures={temperatures!r}: expected positive numbers"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"temperatures={temperatures!r}: expected positive numbers")
     k = len(canvas.looks) - 1 if label is None else code_of(label, fitted.classes)
     way, xs, p = _along(fitted, y, feature, at)
     with np.errstate(divide="ignore"):
@@ -315,20 +307,17 @@ def posterior_surface(
     plane = plane_for(fitted, y, features, at)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
-    if label is None and len(canvas.looks) == 2:
-        label = canvas.looks[1].label
-    if label is None:
+    k = event_of(fitted, label)
+    if k is None:
         marks.sheets(canvas, xs, ys, p, lowest=0.01)
         height = "posterior"
     else:
-        k = code_of(label, fitted.classes)
         # from the other class's colour, or grey for several, to that of class k
-        looks = canvas.looks
-        rest = looks[1 - k].colour if len(looks) == 2 else canvas.style.soft
-        colours = mixed(looks[k].colour, rest, p[..., k : k + 1])
+        rest = canvas.looks[1 - k].colour if len(canvas.looks) == 2 else canvas.style.soft
+        colours = mixed(canvas.looks[k].colour, rest, p[..., k : k + 1])
         marks.coloured_surface(canvas, xs, ys, p[..., k], colours)
         height = f"p({canvas.looks[k].name} | x)"
     canvas.ax.set_zlim(0, 1)
     canvas.name_axes(*plane.names, height)
-    if label is None or len(canvas.looks) == 2:
+    if k is None or len(canvas.looks) == 2:
         canvas.legend(canvas.entries())

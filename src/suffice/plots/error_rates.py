@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from suffice.curves import reliability as counting
 from suffice.curves import thresholds as sweep
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, figure, nothing
+from suffice.plots.canvas import MOST_ENTRIES, NOTHING, Canvas, Entries, figure
 from suffice.plots.inputs import decided_by, event_of, log_odds, predictions_of, ranked_by
 from suffice.plots.style import mixed
 from suffice.text.lists import shortened
@@ -38,16 +38,14 @@ def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
     cell, few = min(0.62, 5 / len(columns)), len(columns) <= MOST_NUMBERS
     canvas.resize(1.7 + cell * len(columns), 0.9 + cell * len(names))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    strength = np.linspace(0, 1, 256)[:, None]
     almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
-    shades = mixed(canvas.style.accent, almost_page, strength)
+    shades = mixed(canvas.style.accent, almost_page, np.linspace(0, 1, 256)[:, None])
     cells = shades[np.rint(255 * shares**0.7).astype(int)]
     canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
     # thin lines of the page's colour between the cells
-    thin = {"color": canvas.style.ground, "linewidth": 1.2 if few else 0.2}
     for draw_line, n in zip((canvas.ax.axhline, canvas.ax.axvline), counts.shape, strict=True):
         for at in np.arange(1, n) - 0.5:
-            draw_line(at, **thin)
+            draw_line(at, color=canvas.style.ground, linewidth=1.2 if few else 0.2)
     step, slanted = -(-len(columns) // MOST_TICKS), len(columns) * max(map(len, columns)) > 40
     turn: Any = {"rotation": 40, "ha": "right"} if slanted else {"rotation": 0, "ha": "center"}
     turn |= {"rotation_mode": "anchor", "parse_math": False}
@@ -57,19 +55,16 @@ def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
     canvas.name_axes("predicted class", "true class")
     if few:
         _write(canvas, counts, shares, cells)
-    for spine in canvas.ax.spines.values():
-        spine.set_visible(False)
+    canvas.ax.spines[:].set_visible(False)
 
 
 def _write(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
     """Write the number of rows in every cell, and its share where there is room."""
-    roomy = counts.shape[1] <= 8
     for (row, column), count in np.ndenumerate(counts):
         text = amount(count)
-        if roomy and count:
+        if count and counts.shape[1] <= 8:
             text += f"\n{percent_label(float(shares[row, column]))}"
-        dark = cells[row, column] @ (0.299, 0.587, 0.114) < 0.55
-        colour = "#ffffff" if dark else "#1b1f24"
+        colour = "#ffffff" if cells[row, column] @ (0.299, 0.587, 0.114) < 0.55 else "#1b1f24"
         middle = {"ha": "center", "va": "center", "fontsize": 8.5, "linespacing": 1.35}
         canvas.ax.text(column, row, text, color=colour if count else canvas.style.soft, **middle)
 
@@ -147,7 +142,7 @@ def _frame(canvas: Canvas, names: tuple[str, str], drawn: list[Any], quantity: s
     shown = drawn if few else sorted(drawn)[: MOST_ENTRIES - 1]
     entries = [(line, f"{canvas.looks[k].name}  {value:.3f}") for value, k, line in shown]
     if not few:
-        entries.append((nothing(), f"… and {len(drawn) - len(shown)} better"))
+        entries.append((NOTHING, f"… and {len(drawn) - len(shown)} better"))
     canvas.legend(entries, quantity)
 
 
@@ -173,8 +168,7 @@ def reliability(canvas: Canvas, rows: Predictions, *, label: Any = None, bins: i
     >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
     'predicted probability of 2'
     """
-    k = event_of(rows, label)
-    p = rows.posteriors
+    k, p = event_of(rows, label), rows.posteriors
     event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
     table = counting.reliability(event, np.clip(stated, 0, 1), rows.weights, bins=bins)
     colour = canvas.style.accent if k is None else canvas.looks[k].colour
@@ -196,8 +190,7 @@ def reliability(canvas: Canvas, rows: Predictions, *, label: Any = None, bins: i
     bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
     above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
     top = float(table.weights.max())
-    above.set(ylim=(0, top), yticks=[top])
-    above.set_yticklabels([amount(top)])
+    above.set(ylim=(0, top), yticks=[top], yticklabels=[amount(top)])
     above.set_ylabel("rows", color=canvas.style.ink)
 
 
@@ -304,15 +297,11 @@ def _up_to_one(curve: sweep.CostCurve, cost: Floats) -> tuple[Floats, Floats]:
     return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
 
 
-def _parts(canvas: Canvas, curve: sweep.CostCurve, dot: Any) -> list[tuple[Any, str]]:
+def _parts(canvas: Canvas, curve: sweep.CostCurve, dot: Any) -> Entries:
     """Draw what false alarms and what misses cost; return entries for the legend."""
-    parts = (
-        (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
-        (curve.miss_cost * curve.misses, ":", "misses"),
-    )
+    alarms, misses = curve.false_alarm_cost * curve.false_alarms, curve.miss_cost * curve.misses
     entries = []
-    for cost, line, name in parts:
+    for cost, line, name in ((alarms, "--", "false alarms"), (misses, ":", "misses")):
         soft = {"color": canvas.style.soft, "linestyle": line, "label": f"_{name}", **STEPS}
-        (drawn,) = canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft)
-        entries.append((drawn, name))
+        entries += [(*canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft), name)]
     return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]

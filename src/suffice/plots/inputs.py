@@ -43,13 +43,12 @@ class ForeignClassifier:
         """Return p(k | x) of rows (n, d), (n, K)."""
         return np.asarray(self._ask("predict_proba", x))
 
-    def _ask(self, verb: str, x: Floats) -> Any:
+    def _ask(self, verb: str, rows: Any) -> Any:
         """Return what it says of rows, given in the caller's kind of frame if it knows names."""
-        rows: Any = x
         framed = nw.dependencies.is_into_dataframe(self.given)
         if framed and hasattr(self.estimator, "feature_names_in_"):
             backend = nw.from_native(self.given, eager_only=True).implementation
-            rows = nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
+            rows = nw.from_numpy(rows, schema=list(self.names), backend=backend).to_native()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NAMELESS, category=UserWarning)
             return getattr(self.estimator, verb)(rows)
@@ -82,8 +81,7 @@ class Fitted:
         if columns and known is not None and list(columns) != list(map(str, known)):
             said = f"X has the columns {quoted(columns)}, but the classifier was fitted on"
             raise FeatureMismatchError(f"{said} {quoted(known)}: give those, in that order")
-        found = columns or (default_names(rows.shape[1]) if known is None else known)
-        names = tuple(map(str, found))
+        names = tuple(map(str, columns or (default_names(d) if known is None else known)))
         foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
         classifier = estimator.classifier_ if hasattr(type(estimator), "classifier_") else foreign
         return cls(estimator, classifier, names, np.asarray(rows, np.float64))
@@ -177,7 +175,7 @@ def log_odds(rows: Predictions, k: int) -> Floats:
     return np.asarray(rows.log_posteriors[:, k] - others)
 
 
-def event_of(rows: Predictions, label: Any) -> int | None:
+def event_of(rows: Predictions | Fitted, label: Any) -> int | None:
     """Return the class whose posterior is drawn: the one asked for, or the second of two."""
     if label is not None:
         return code_of(label, rows.classes)

@@ -64,16 +64,14 @@ def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) ->
 
 def _standardised(fitted: Fitted) -> Floats:
     """Return the coefficients of each score by standard deviations of all rows, (1 or K, d)."""
-    coefficients = getattr(fitted.estimator, "coef_", None)
-    moments = getattr(fitted.estimator, "moments_", None)
+    estimator, name = fitted.estimator, type(fitted.estimator).__name__
+    coefficients, moments = (getattr(estimator, each, None) for each in ("coef_", "moments_"))
     if coefficients is None:
-        raise InvalidInputError(
-            f"{type(fitted.estimator).__name__} has no coefficients (coef_): importance is drawn "
-            "for linear classifiers, such as sf.LDA or logistic regression"
-        )
-    if hasattr(fitted.estimator, "dual_coef_") and len(fitted.estimator.classes_) > 2:
-        msg = f"{type(fitted.estimator).__name__} has coefficients of pairs of classes, not of each"
-        raise InvalidInputError(f"{msg}: draw those of LinearSVC or logistic regression")
+        cure = "importance is drawn for linear classifiers, such as sf.LDA or logistic regression"
+        raise InvalidInputError(f"{name} has no coefficients (coef_): {cure}")
+    if hasattr(estimator, "dual_coef_") and len(estimator.classes_) > 2:
+        cure = "draw those of LinearSVC or logistic regression"
+        raise InvalidInputError(f"{name} has coefficients of pairs of classes, not of each: {cure}")
     if moments is not None:
         return standardised_coefficients(coefficients, np.sqrt(moments.total_variances))
     if len(fitted.rows):
@@ -170,8 +168,7 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any) -> None:
     ends = np.array([[low], [high]])
     (line,) = canvas.ax.plot(ends[:, 0], estimator.predict(ends), color=canvas.style.ink)
     rows = canvas.dot(x[:, 0], y, canvas.style.accent, 4.5, alpha=0.7)
-    places = np.linspace(low, high, 6)[1:-1]
-    z = np.linspace(-3, 3, 121)
+    places, z = np.linspace(low, high, 6)[1:-1], np.linspace(-3, 3, 121)
     # N(y; wᵀx + w_0, σ²), sideways: as high as a sixth of the way
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
     look = {"color": WAY, "linewidth": 1.4}
@@ -209,10 +206,8 @@ def perceptron_steps(
     """
     fitted, mistakes = Fitted.of(estimator, X), getattr(estimator, "mistakes_", ())[:most]
     if not mistakes or fitted.n_features != 2 or len(fitted.classes) != 2:
-        raise InvalidInputError(
-            "perceptron_steps draws a Perceptron(record='mistakes') of two classes and two "
-            "features that made a mistake"
-        )
+        what = "a Perceptron(record='mistakes') of two classes and two features that made a mistake"
+        raise InvalidInputError(f"perceptron_steps draws {what}")
     codes, n = fitted.codes(y), len(mistakes)
     lines = [Hyperplane(w[1:], w[0]) for w in estimator.path_.parameters[: len(mistakes) + 1]]
     window = _window(fitted, [line for line in lines if line.normal.any()])

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import LightSource, to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
@@ -36,12 +35,16 @@ def draw_points(
     for k, look in enumerate(canvas.looks):
         rows = shown[codes[shown] == k]
         bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
-        edges = {
-            "edgecolors": np.where(bad, canvas.style.ink, canvas.style.ground).tolist(),
-            "linewidths": np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist(),
+        edges = np.where(bad, canvas.style.ink, canvas.style.ground).tolist()
+        widths = np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist()
+        dots = {
+            "s": area,
+            "marker": look.marker,
+            "c": look.colour,
+            "edgecolors": edges,
+            "zorder": 3,
         }
-        dots = {"s": area, "marker": look.marker, "c": look.colour, "zorder": 3}
-        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", **dots, **edges)
+        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", linewidths=widths, **dots)
 
 
 def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) -> None:
@@ -68,10 +71,9 @@ def ellipses(
     canvas: Canvas, mean: Floats, sigma: Floats, k: int, coverage: Sequence[float]
 ) -> None:
     """Draw the ellipses that hold the given shares of the Gaussian of class k."""
-    line: dict[str, Any] = {"linestyle": "-", "linewidth": 1.2, "zorder": 2.6}
     for share in coverage:
         x, y = ellipse(mean, sigma, share).T
-        canvas.curve(x, y, k, "ellipse", **line)
+        canvas.curve(x, y, k, "ellipse", linestyle="-", linewidth=1.2, zorder=2.6)
 
 
 def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:
@@ -96,15 +98,6 @@ def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
             text.set(path_effects=halo, fontweight="bold", parse_math=False, clip_on=True)
 
 
-def wrong_entry(canvas: Canvas, wrong: Any) -> list[tuple[Any, str]]:
-    """Return what a legend says of rows predicted wrongly, if there are any."""
-    if not np.any(wrong):
-        return []
-    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=1.1)
-    ring.set(markerfacecolor="none", markeredgecolor=canvas.style.ink)
-    return [(ring, "predicted wrongly")]
-
-
 def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
     """Draw the rows of each of few classes as ticks in a row of its own, below zero."""
     # the axes, which reach up to ``top``, are given room for it
@@ -119,10 +112,9 @@ def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
     shown = chosen_rows(len(values), 1500)
     for k, look in enumerate(canvas.looks):
         x = values[shown[codes[shown] == k]]
-        heights = np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7))
         tick: Any = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
         tick |= {"color": look.colour, "alpha": 0.8, "label": f"_rows {look.label}"}
-        canvas.ax.plot(x, heights, **tick)
+        canvas.ax.plot(x, np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7)), **tick)
 
 
 def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:

@@ -50,8 +50,7 @@ def effect_of_neighbours(
     >>> effect_of_neighbours(X, y, [1, 5, 15], folds=3).get_xlabel()
     'neighbours k'
     """
-    how: Any = {"weights": weights, "folds": folds, "random_state": random_state}
-    curve = neighbour_curve(X, y, neighbours, **how)
+    curve = neighbour_curve(X, y, neighbours, weights, folds, random_state)
     k, soft, accent = curve.neighbours, canvas.style.soft, canvas.style.accent
     low, high = curve.test_error - curve.standard_error, curve.test_error + curve.standard_error
     canvas.ax.fill_between(k, low.clip(0), high, color=accent, alpha=0.2, linewidth=0)
@@ -136,7 +135,7 @@ class NeighbourCurve:
 
 
 def neighbour_curve(
-    X: Any, y: Any, neighbours: Any = None, *, weights: str = "uniform", folds: int = 10,
+    X: Any, y: Any, neighbours: Any = None, weights: str = "uniform", folds: int = 10,
     random_state: int = 0,
 ) -> NeighbourCurve:  # fmt: skip
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""

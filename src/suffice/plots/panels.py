@@ -11,7 +11,7 @@ from suffice.curves.feature_separation import separation
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.plots import marks
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, many_axes, write_legend
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, Entries, documented, many_axes, write_legend
 from suffice.plots.inputs import Fitted, rows_to_draw
 from suffice.plots.plane import around, feature_places
 from suffice.plots.style import Theme
@@ -26,8 +26,7 @@ CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of ce
 
 def _grid(
     theme: Theme, classes: Any, names: Sequence[str], values: Floats,
-    draw: Callable[[Canvas, int, int], None],
-    entries: Callable[[Canvas], Sequence[tuple[Any, str]]] = Canvas.entries,
+    draw: Callable[[Canvas, int, int], None], entries: Callable[[Canvas], Entries] = Canvas.entries,
 ) -> Any:  # fmt: skip
     """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
     m, named = len(names), shortened(names, 20)
@@ -149,9 +148,8 @@ def real_against_synthetic(
     fitted = Fitted.of(estimator, X)
     codes = fitted.codes(y)
     if not hasattr(estimator, "sample"):
-        name = type(estimator).__name__
-        msg = f"{name} cannot draw rows: use a generative classifier, such as sf.LDA or sf.QDA"
-        raise InvalidInputError(msg)
+        cure = "use a generative classifier, such as sf.LDA or sf.QDA"
+        raise InvalidInputError(f"{type(estimator).__name__} cannot draw rows: {cure}")
     drawn, labels = estimator.sample(len(fitted.rows), random_state=random_state)
     chosen = _chosen(fitted.names, fitted.rows, codes, features)
     real, synthetic = fitted.rows[:, chosen], np.asarray(drawn)[:, chosen]

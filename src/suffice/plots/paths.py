@@ -85,7 +85,10 @@ def _draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, window: Any)
         ax.plot(grids[0], values, color=LIGHT.soft, linewidth=1)
         points, names = np.column_stack([points, path.losses]), [*names, "loss"]
     else:
-        levels, shades = _levels(values), _shades(LIGHT)
+        low, high = float(values.min()), float(np.quantile(values, 0.98))
+        # contours are denser near the lowest loss
+        levels = low + (high - low) * np.linspace(0.03, 1, LEVELS) ** 2 + 1e-12 * abs(low)
+        shades = _shades(LIGHT)
         # a shade for each band, so that bands near the lowest loss differ as much as others
         norm = BoundaryNorm(levels, shades.N, extend="both")
         ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
@@ -157,10 +160,3 @@ def _grids(path: DescentPath, axes: tuple[int, ...], window: Any) -> list[Floats
         msg = f"window={window!r}: expected (low, high) for each of {len(axes)} parameters"
         raise InvalidParameterError(msg)
     return [np.linspace(low, high, GRID) for low, high in ends]
-
-
-def _levels(values: Floats) -> Floats:
-    """Return contour levels, denser near the lowest loss."""
-    low, high = float(values.min()), float(np.quantile(values, 0.98))
-    levels: Floats = low + (high - low) * np.linspace(0.03, 1, LEVELS) ** 2 + 1e-12 * abs(low)
-    return levels

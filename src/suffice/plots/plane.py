@@ -51,7 +51,14 @@ class Plane:
     @classmethod
     def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Self:
         """Return the first discriminant coordinates, other directions at their expectation."""
-        space = _discriminant_space(fitted, y)
+        space: Any = fitted.estimator
+        if not hasattr(fitted.classifier.model, "covariance_of"):  # its classes are not Gaussian
+            if y is None:
+                msg = "discriminant coordinates need labels: pass y, or choose two features"
+                raise errors.InvalidInputError(msg)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", errors.DegenerateDataWarning)
+                space = LDA().fit(fitted.rows, y)
         reader = space.scalings_[:, :count]
         centred = fitted.rows - space.xbar_
         # E[x − x̄ | z], least squares of the rows on their coordinates
@@ -82,8 +89,7 @@ class Plane:
         """Return ((low, high), …), (m, 2), around rows; not too flat if isometric."""
         z = self.coordinates(x)
         low, high = z.min(axis=0), z.max(axis=0)
-        width = high - low
-        width = np.where(width > 0, width, np.where(high != 0, np.abs(high), 1.0))
+        width = np.where(high > low, high - low, np.where(high != 0, np.abs(high), 1.0))
         if self.isometric:
             width = np.maximum(width, FLATTEST * width.max())
         half = (0.5 + margin) * width
@@ -112,25 +118,12 @@ def around(x: Floats, margin: float) -> Floats:
 
 def mesh(xs: Floats, ys: Floats) -> Floats:
     """Return the points of a grid, (len(ys) · len(xs), 2), x running fastest."""
-    x, y = np.meshgrid(xs, ys)
-    return np.stack([x.ravel(), y.ravel()], axis=1)
+    return np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
 
 
 def feature_places(names: tuple[str, ...], features: Iterable[Any]) -> list[int]:
     """Return the places of features given by place or by name."""
     return [column_position(feature, names, len(names), "feature") for feature in features]
-
-
-def _discriminant_space(fitted: Fitted, y: Any) -> Any:
-    """Return the classifier's own discriminant coordinates, or those of the rows."""
-    if hasattr(fitted.classifier.model, "covariance_of"):  # Gaussian classes
-        return fitted.estimator
-    if y is None:
-        msg = "discriminant coordinates need labels: pass y, or choose two features"
-        raise errors.InvalidInputError(msg)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.DegenerateDataWarning)
-        return LDA().fit(fitted.rows, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +155,14 @@ class PredictionGrid:
 
     def exact_curves(self, a: int, b: int) -> list[Floats] | None:
         """Return where the boundary of two classes decides, as polylines; None if unknown."""
-        boundary = _boundary(self.fitted, a, b)
-        if boundary is None:
+        ours, decision = self.fitted.estimator, getattr(self.fitted.classifier, "decision", None)
+        if a < 0 or decision is None or not decision.is_map or not hasattr(ours, "boundary"):
+            return None
+        try:
+            boundary = ours.boundary(self.fitted.classes[a], self.fitted.classes[b])
+        except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
+            return None
+        if not isinstance(boundary, (Hyperplane, Quadric)):
             return None
         curves = self.plane.section(boundary).curve(self.window, n=400)
         return [part for curve in curves for part in self._deciding(curve, a, b)]
@@ -194,15 +193,3 @@ class PredictionGrid:
         else:
             values = self.scores[..., a] - self.scores[..., b]
         return np.ma.masked_where(~np.isin(self.codes, (a, b)), values)
-
-
-def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:
-    """Return the boundary of two classes, if the classifier has it and decides by it."""
-    estimator, decision = fitted.estimator, getattr(fitted.classifier, "decision", None)
-    if a < 0 or decision is None or not decision.is_map or not hasattr(estimator, "boundary"):
-        return None
-    try:
-        boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])
-    except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
-        return None
-    return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, figure
+from suffice.plots.canvas import Canvas, Entries, figure
 from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import Plane, PredictionGrid, plane_for
 from suffice.typing import Codes, Floats
@@ -51,24 +52,23 @@ def decision_regions(
     """
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
+    refused: Entries = []
     if len(plane.names) == 1:
-        extra = _draw_bands(canvas, fitted, plane, codes)
+        _draw_bands(canvas, fitted, plane)
     else:
         grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
-        _fill(canvas, grid)
+        refused = _fill(canvas, grid)
         _outline(canvas, grid)
         _ellipses(canvas, grid, marks.shares(canvas, coverage))
-        extra = _rows(canvas, grid, codes)
         canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
         canvas.ax.set_aspect("equal" if plane.isometric else "auto")
         canvas.name_axes(*plane.names)
-    canvas.legend([*canvas.entries(), *extra])
+    wrong = [] if codes is None else _rows(canvas, fitted, plane, codes)
+    canvas.legend([*canvas.entries(), *wrong, *refused])
 
 
-def _draw_bands(
-    canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes | None
-) -> list[tuple[Any, str]]:
-    """Draw bands, thresholds and strips; return what the legend must say beside the classes."""
+def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
+    """Draw bands, the thresholds between them, and the names of the strips."""
     low, high = line.window(fitted.rows)[0]
     cuts, answers = bands(fitted, line, low, high)
     for (left, right), k in zip(pairwise([low, *cuts, high]), answers, strict=True):
@@ -85,20 +85,6 @@ def _draw_bands(
     canvas.ax.set_ylim(K - 0.5, -0.5)
     canvas.ax.set_yticks(range(0, K, step), labels=names[::step], parse_math=False)
     canvas.ax.tick_params(axis="y", length=0)
-    if codes is None:
-        return []
-    rows, codes, wrong = _judged(fitted, codes)
-    z = np.stack([line.coordinates(rows)[:, 0], codes + jitter(len(codes))], axis=1)
-    marks.draw_points(canvas, z, codes, wrong)
-    return marks.wrong_entry(canvas, wrong)
-
-
-def _judged(fitted: Fitted, codes: Codes) -> tuple[Floats, Codes, Any]:
-    """Return the rows to draw, their classes, and whether they are predicted wrongly."""
-    shown = marks.chosen_rows(len(codes))
-    rows, codes = fitted.rows[shown], codes[shown]
-    predicted = fitted.predict(rows)
-    return rows, codes, (predicted != codes) & (predicted >= 0)
 
 
 def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[float], Codes]:
@@ -121,15 +107,18 @@ def jitter(n: int, width: float = 0.6) -> Floats:
     return np.asarray((golden - 0.5) * width)
 
 
-def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
-    """Tint each cell by its class; cells where the classifier refuses are left, and hatched."""
+def _fill(canvas: Canvas, grid: PredictionGrid) -> Entries:
+    """Tint cells by class, hatch those where the classifier refuses; return what to say of them."""
     colours = np.array([*(to_rgba(look.colour, TINT) for look in canvas.looks), (0, 0, 0, 0)])
     image = {"extent": grid.window.ravel(), "origin": "lower", "aspect": "auto"}
     canvas.ax.imshow(colours[grid.codes], interpolation="nearest", zorder=0, **image)
     refused = grid.codes < 0
-    if np.any(refused):
-        hatch = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"], "zorder": 1}
-        canvas.ax.contourf(grid.xs, grid.ys, refused, **hatch).set_edgecolor(canvas.style.soft)
+    if not np.any(refused):
+        return []
+    hatch = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"], "zorder": 1}
+    canvas.ax.contourf(grid.xs, grid.ys, refused, **hatch).set_edgecolor(canvas.style.soft)
+    patch = Patch(facecolor="none", edgecolor=canvas.style.soft, hatch="////", linewidth=0)
+    return [(patch, "no decision")]
 
 
 def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
@@ -157,16 +146,17 @@ def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
             canvas.ax.contour(grid.xs, grid.ys, grid.margin(a, b), levels=[0.0], **ink)
 
 
-def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, str]]:
-    """Draw the rows and return what the legend must say beside the classes."""
-    extra: list[tuple[Any, str]] = []
-    if codes is not None:
-        rows, codes, wrong = _judged(grid.fitted, codes)
-        z = grid.plane.coordinates(rows)
+def _rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> Entries:
+    """Draw rows, on a line each class in its strip; return what to say of those judged wrongly."""
+    shown = marks.chosen_rows(len(codes))
+    rows, codes = fitted.rows[shown], codes[shown]
+    predicted, z = fitted.predict(rows), plane.coordinates(rows)
+    wrong = (predicted != codes) & (predicted >= 0)
+    if len(plane.names) == 1:
+        marks.draw_points(canvas, np.column_stack([z, codes + jitter(len(codes))]), codes, wrong)
+    else:
         marks.draw_points(canvas, z, codes, wrong)
         marks.name_classes(canvas, z, codes)
-        extra = marks.wrong_entry(canvas, wrong)
-    if np.any(grid.codes < 0):
-        patch = Patch(facecolor="none", edgecolor=canvas.style.soft, hatch="////", linewidth=0)
-        extra.append((patch, "no decision"))
-    return extra
+    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=1.1)
+    ring.set(markerfacecolor="none", markeredgecolor=canvas.style.ink)
+    return [(ring, "predicted wrongly")] if np.any(wrong) else []

@@ -272,9 +272,8 @@ def _scale(ax: Any, result: LearningCurve, metric: str) -> None:
 
 def _spaced(places: Any) -> list[int]:
     """Return the places that are far enough apart for their numbers to be written."""
-    reach = (places[-1] - places[0]) / 7
     kept = [len(places) - 1]
     for at in range(len(places) - 2, -1, -1):
-        if places[kept[-1]] - places[at] >= reach:
+        if places[kept[-1]] - places[at] >= (places[-1] - places[0]) / 7:
             kept.append(at)
     return kept[::-1]
