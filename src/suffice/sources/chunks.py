@@ -149,8 +149,7 @@ def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.D
     """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
     # so that the sums do not depend on how the reader cuts its batches
     pieces, room = list[pl.DataFrame](), n_rows
-    for frame in frames:
-        rest = frame
+    for rest in frames:
         while rest.height >= room:
             yield [*pieces, rest[:room]]
             rest, pieces, room = rest[room:], [], n_rows
@@ -221,6 +220,5 @@ def usable_rows(x: Floats, *, holes: bool = False) -> Any:
 
 def gaps_in(x: Floats, names: Sequence[str], *, holes: bool) -> dict[str, int]:
     """Return how many numbers of each column cannot be used, where there are any."""
-    unusable = np.isinf(x) if holes else ~np.isfinite(x)
-    counts = zip(names, unusable.sum(0).tolist(), strict=True)
+    counts = zip(names, (np.isinf(x) if holes else ~np.isfinite(x)).sum(0).tolist(), strict=True)
     return {name: count for name, count in counts if count}

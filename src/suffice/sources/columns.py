@@ -50,9 +50,8 @@ def is_date(dtype: Any) -> bool:
 
 def as_numbers(column: pl.Series) -> Any:
     """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
-    if column.dtype == DAYS:
-        return (column.cast(pl.Int64).cast(pl.Float64) / _DAY).to_numpy()
-    return column.to_numpy()
+    days = column.dtype == DAYS
+    return (column.cast(pl.Int64).cast(pl.Float64) / _DAY if days else column).to_numpy()
 
 
 def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
@@ -151,11 +150,9 @@ def _is_wide(dtype: Any) -> bool:
 
 
 def _type_of(column: Column, dtype: Any) -> Any:
-    if is_date(dtype):
-        return DAYS
-    if isinstance(column, Category):
+    if isinstance(column, Category) and not is_date(dtype):
         return pl.String if kind_of_type(dtype) in (TEXT, EMPTY) else dtype
-    return pl.Float64
+    return DAYS if is_date(dtype) else pl.Float64
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
@@ -235,8 +232,7 @@ def _is_text(levels: Sequence[str], dtype: Any) -> bool:
     if kind_of_type(dtype) != NUMBER:
         return False
     numbers = levels_of(texts.cast(pl.Float64, strict=False)).levels
-    called = {"True", "False"} if dtype == pl.Boolean else {*numbers}
-    return not called.issuperset(levels)
+    return not ({"True", "False"} if dtype == pl.Boolean else {*numbers}).issuperset(levels)
 
 
 def _used(schema: Schema) -> Sequence[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 METHODS = ("auto", "database", "stream")
 _BYTES = 1 << 23  # of text parsed at a time
 _FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
+# keeps to ourselves that Ibis calls what DuckDB and pandas mean to give up
+_quietly = partial(warnings.catch_warnings, action="ignore", category=DeprecationWarning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +75,6 @@ def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFra
         yield pl.DataFrame(batch)
         with _quietly():
             batch = next(reader, None)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep to ourselves that Ibis calls what DuckDB and pandas mean to give up."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
 
 
 @contextmanager
@@ -206,15 +201,11 @@ _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
     "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
-    # 2000 columns of an answer
-    "sqlite": Engine(
-        max_outputs=1900,
-        widest_sums=10,
-        batches=_fetched,
-        anywhere=_from_any_thread,
+    "sqlite": Engine(  # 2000 columns of an answer
+        max_outputs=1900, widest_sums=10, batches=_fetched, anywhere=_from_any_thread,
         is_odd=lambda column: column.typeof().isin(["text", "blob"]),
     ),
-}
+}  # fmt: skip
 
 
 def engine_of(backend: Any) -> Engine:
