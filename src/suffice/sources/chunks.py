@@ -92,11 +92,9 @@ class Loader:
     """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
 
     def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1, device: Any = None) -> None:
-        self.roles = roles
-        shape = len(roles.numbers), n_rows
+        self.roles, self._numbers = roles, frozenset(roles.numbers)
         empty = np.empty if device is None else partial(copied_quickly, device=device)
-        self._blocks = cycle([empty(shape) for _ in range(n_blocks)])
-        self._numbers = frozenset(roles.numbers)
+        self._blocks = cycle([empty((len(roles.numbers), n_rows)) for _ in range(n_blocks)])
         self._schema = roles.schema  # with the levels met so far
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:

@@ -24,9 +24,7 @@ NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another ty
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
 _DAY = 86_400e6  # microseconds
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
-_ID = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
-)
+_ID = re.compile(r"(?i)|unnamed: \d+|index|rownames?|key|u?u?id|.*[-_. ](id|uuid|key)|id[-_. ].*")
 _CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
 _FEW = 20  # rows; fewer distinct texts may be chance
 _TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
@@ -134,8 +132,7 @@ class Roles:
         types = sample.schema
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
-            labels: Any = types[self.target]
-            labels = pl.Float64() if _is_wide(labels) else labels
+            labels: Any = pl.Float64() if _is_wide(types[self.target]) else types[self.target]
             columns[self.target] = labels if kind_of_type(labels) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64

@@ -184,8 +184,7 @@ def _parts(source: Any) -> _Parts:
 def _first_rows(client: Any, parts: _Parts) -> Source:
     heads, n_rows = list[Any](), 0
     for at, part in parts:
-        (future,) = _applied(client, _head, [(at, part)])
-        head = _awaited(client, future)
+        head = _awaited(client, *_applied(client, _head, [(at, part)]))
         pair = isinstance(head, tuple)
         heads.append(head if pair or not heads else frames.like_first(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height

@@ -101,8 +101,7 @@ def _encoding(head: bytes) -> str:
 
 def _decoded(head: bytes, encoding: str, label: str) -> str:
     try:
-        wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
-        if b"\0" in head and not wide:
+        if b"\0" in head and not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
             cure = "save it to a file with the extension of its format"
             raise InvalidInputError(f"{label} is not text but binary: {cure}")
         return decoder_of(encoding).decode(head)
@@ -252,7 +251,7 @@ class TextTable:
 def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFrame:
     """Return the first rows of a file, or of a head that is all there is, as text."""
     options = {**layout.options, "schema": dict.fromkeys(layout.names, pl.String)}
-    options["n_rows"] = source.rows_sampled(len(layout.names))
+    options["n_rows"] = min(source.SAMPLE_ROWS, max(source.SAMPLE_CELLS // len(layout.names), 100))
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
             blocks = text_rows(pieces_in(table) if table else [head, b""], layout, label)

@@ -100,9 +100,8 @@ def _one_snapshot(backend: Any) -> Iterator[None]:
 
 def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows by COPY, which is three times as quick as a cursor and as exact."""
-    query = backend.compile(rows)
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
-    connection, copy = backend.con, f"COPY ({query}) TO STDOUT (FORMAT CSV)"
+    connection, copy = backend.con, f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
     with connection.cursor() as cursor, connection.transaction():
         cursor.execute("SET LOCAL datestyle TO ISO")
         with cursor.copy(copy) as lines:

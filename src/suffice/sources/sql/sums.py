@@ -34,9 +34,7 @@ def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
 
 def as_float(column: Any) -> Any:
     """Return a numeric or Boolean column as float64."""
-    if column.type().is_boolean():
-        column = column.cast("int32")
-    return column.cast("float64")
+    return (column.cast("int32") if column.type().is_boolean() else column).cast("float64")
 
 
 def finite(column: Any) -> Any:
@@ -206,10 +204,9 @@ class TableSums:
         firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d) if f"c{j}" in rows.columns}
         grouped = {**firsts, **products} if kept == "per-class" else firsts
         head = self._asked(rows, grouped, by_class=True)
-        if kept != "pooled":
-            return _answer_of(head, d, kept)
-        pooled = self._asked(rows, products, by_class=False)
-        self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
+        pooled = self._asked(rows, products, by_class=False) if kept == "pooled" else None
+        if pooled is not None:
+            self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
         return _answer_of(head, d, kept, pooled)
 
     def _asked(self, rows: Any, outputs: Mapping[str, Any], *, by_class: bool) -> pl.DataFrame:
