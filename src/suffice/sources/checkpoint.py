@@ -44,15 +44,11 @@ class Checkpoint:
         stamps = in_order(stamp_of, list(self._files), _REQUESTS)  # before anything is read
         self._stamps = dict(zip(self._files, stamps, strict=True))
         self._question = {
-            **source.files[0].reading.said,
-            "features": list(roles.features),
-            "target": roles.target,
-            "labels": str(roles.columns(source.sample)[roles.target or ""]),
-            "weight": roles.weight,
-            "storage": options.get("storage", "auto"),
-            "fourth": bool(options.get("fourth")),
-            "categorical": _categories(roles.schema),
-        }
+            **source.files[0].reading.said, "features": list(roles.features),
+            "target": roles.target, "labels": str(roles.columns(source.sample)[roles.target or ""]),
+            "weight": roles.weight, "storage": options.get("storage", "auto"),
+            "fourth": bool(options.get("fourth")), "categorical": _categories(roles.schema),
+        }  # fmt: skip
         self.summed, self.counted = Summed(), dict[str, Counted]()
         self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
         self._n_done, self._begun = 0, dict[str, int]()  # before: rows of whole files, of others
@@ -168,9 +164,8 @@ def summed_with_checkpoint(
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
     frames = read_ahead(checkpoint.frames(roles.columns(source.sample)))
-    totals = running_sums(frames, roles, checkpoint.summed, **options)
     try:
-        for total in totals:
+        for total in running_sums(frames, roles, checkpoint.summed, **options):
             checkpoint.note(total)
             checkpoint.save(after=SECONDS)
             told(total.n_rows)

@@ -92,11 +92,9 @@ class Loader:
     """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
 
     def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1, device: Any = None) -> None:
-        self.roles = roles
-        shape = len(roles.numbers), n_rows
+        self.roles, self._numbers = roles, frozenset(roles.numbers)
         empty = np.empty if device is None else partial(copied_quickly, device=device)
-        self._blocks = cycle([empty(shape) for _ in range(n_blocks)])
-        self._numbers = frozenset(roles.numbers)
+        self._blocks = cycle([empty((len(roles.numbers), n_rows)) for _ in range(n_blocks)])
         self._schema = roles.schema  # with the levels met so far
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
@@ -149,8 +147,7 @@ def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.D
     """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
     # so that the sums do not depend on how the reader cuts its batches
     pieces, room = list[pl.DataFrame](), n_rows
-    for frame in frames:
-        rest = frame
+    for rest in frames:
         while rest.height >= room:
             yield [*pieces, rest[:room]]
             rest, pieces, room = rest[room:], [], n_rows
@@ -221,6 +218,5 @@ def usable_rows(x: Floats, *, holes: bool = False) -> Any:
 
 def gaps_in(x: Floats, names: Sequence[str], *, holes: bool) -> dict[str, int]:
     """Return how many numbers of each column cannot be used, where there are any."""
-    unusable = np.isinf(x) if holes else ~np.isfinite(x)
-    counts = zip(names, unusable.sum(0).tolist(), strict=True)
+    counts = zip(names, (np.isinf(x) if holes else ~np.isfinite(x)).sum(0).tolist(), strict=True)
     return {name: count for name, count in counts if count}

@@ -24,9 +24,7 @@ NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another ty
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
 _DAY = 86_400e6  # microseconds
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
-_ID = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
-)
+_ID = re.compile(r"(?i)|unnamed: \d+|index|rownames?|key|u?u?id|.*[-_. ](id|uuid|key)|id[-_. ].*")
 _CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
 _FEW = 20  # rows; fewer distinct texts may be chance
 _TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
@@ -50,9 +48,8 @@ def is_date(dtype: Any) -> bool:
 
 def as_numbers(column: pl.Series) -> Any:
     """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
-    if column.dtype == DAYS:
-        return (column.cast(pl.Int64).cast(pl.Float64) / _DAY).to_numpy()
-    return column.to_numpy()
+    days = column.dtype == DAYS
+    return (column.cast(pl.Int64).cast(pl.Float64) / _DAY if days else column).to_numpy()
 
 
 def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
@@ -135,8 +132,7 @@ class Roles:
         types = sample.schema
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
-            labels: Any = types[self.target]
-            labels = pl.Float64() if _is_wide(labels) else labels
+            labels: Any = pl.Float64() if _is_wide(types[self.target]) else types[self.target]
             columns[self.target] = labels if kind_of_type(labels) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
@@ -151,11 +147,9 @@ def _is_wide(dtype: Any) -> bool:
 
 
 def _type_of(column: Column, dtype: Any) -> Any:
-    if is_date(dtype):
-        return DAYS
-    if isinstance(column, Category):
+    if isinstance(column, Category) and not is_date(dtype):
         return pl.String if kind_of_type(dtype) in (TEXT, EMPTY) else dtype
-    return pl.Float64
+    return DAYS if is_date(dtype) else pl.Float64
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
@@ -235,8 +229,7 @@ def _is_text(levels: Sequence[str], dtype: Any) -> bool:
     if kind_of_type(dtype) != NUMBER:
         return False
     numbers = levels_of(texts.cast(pl.Float64, strict=False)).levels
-    called = {"True", "False"} if dtype == pl.Boolean else {*numbers}
-    return not called.issuperset(levels)
+    return not ({"True", "False"} if dtype == pl.Boolean else {*numbers}).issuperset(levels)
 
 
 def _used(schema: Schema) -> Sequence[str]:

@@ -96,12 +96,9 @@ def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
 
 
 def _summed(
-    client: Any,
-    groups: Sequence[Any],
-    submitted: Callable[[Any, Any], Sequence[Any]],
-    noted: Callable[[Summed, Any], None],
-    total: Summed,
-) -> Summed:
+    client: Any, groups: Sequence[Any], submitted: Callable[[Any, Any], Sequence[Any]],
+    noted: Callable[[Summed, Any], None], total: Summed,
+) -> Summed:  # fmt: skip
     """Return the sums of groups of tasks, added in turn, all groups being worked on at once."""
     # only the roots of trees are held, so that a worker may drop a part once it is merged
     with _connected(client) as there:
@@ -187,8 +184,7 @@ def _parts(source: Any) -> _Parts:
 def _first_rows(client: Any, parts: _Parts) -> Source:
     heads, n_rows = list[Any](), 0
     for at, part in parts:
-        (future,) = _applied(client, _head, [(at, part)])
-        head = _awaited(client, future)
+        head = _awaited(client, *_applied(client, _head, [(at, part)]))
         pair = isinstance(head, tuple)
         heads.append(head if pair or not heads else frames.like_first(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height
@@ -269,13 +265,12 @@ def summed_files(
     return with_rest_told(_summed(client, groups, submitted, noted, start), roles)
 
 
-def _pieces(file: File, skip: int, roles: Roles) -> Iterator[_Piece]:
-    """Yield the tasks of one file: some rows each where the file can be cut, else all."""
+def _pieces(file: File, skip: int, roles: Roles) -> list[_Piece]:
+    """Return the tasks of one file: some rows each where the file can be cut, else all."""
     # types travel, rows need not; workers may stand in another folder
     light = replace(file.without_rows(), path=file.address)
     n_rows, size = file.n_rows, max(NUMBERS // len(roles.features), 1)
     if n_rows is None:
-        yield _Piece(light, skip)
-        return
-    for lo in range(skip, max(n_rows, skip + 1), size):
-        yield _Piece(light, lo, size, last=lo + size >= n_rows)
+        return [_Piece(light, skip)]
+    starts = range(skip, max(n_rows, skip + 1), size)
+    return [_Piece(light, lo, size, last=lo + size >= n_rows) for lo in starts]

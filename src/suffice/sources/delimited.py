@@ -15,16 +15,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
+from suffice.sources import source
 from suffice.sources.file_bytes import decoder_of, is_packed, pieces_in, text_rows
-from suffice.sources.source import (
-    Scan,
-    TextStyle,
-    as_type,
-    copy_of,
-    exactly,
-    reading_of,
-    rows_sampled,
-)
+from suffice.sources.source import Scan, TextStyle, as_type, copy_of, exactly, reading_of
 from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins, typed
 from suffice.text.lists import quoted
 
@@ -76,16 +69,10 @@ class Layout:
         if header and twin:
             raise InvalidInputError(f"{label} has two columns called {twin!r}: rename one of them")
         plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-        return cls(
-            separator=mark,
-            encoding=encoding,
-            translate=not plain or (b"\r" in head and b"\n" not in head),
-            names=_unique(first if header else [""] * len(first), all_named=not header),
-            n_before=at + used if header else at,
-            comment=comment,
-            missing=reading.marks,
-            remarks=tuple(remarks),
-        )
+        translate = not plain or (b"\r" in head and b"\n" not in head)
+        names = _unique(first if header else [""] * len(first), all_named=not header)
+        at += used if header else 0
+        return cls(mark, encoding, translate, names, at, comment, reading.marks, tuple(remarks))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -114,8 +101,7 @@ def _encoding(head: bytes) -> str:
 
 def _decoded(head: bytes, encoding: str, label: str) -> str:
     try:
-        wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
-        if b"\0" in head and not wide:
+        if b"\0" in head and not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
             cure = "save it to a file with the extension of its format"
             raise InvalidInputError(f"{label} is not text but binary: {cure}")
         return decoder_of(encoding).decode(head)
@@ -265,7 +251,7 @@ class TextTable:
 def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFrame:
     """Return the first rows of a file, or of a head that is all there is, as text."""
     options = {**layout.options, "schema": dict.fromkeys(layout.names, pl.String)}
-    options["n_rows"] = rows_sampled(len(layout.names))
+    options["n_rows"] = min(source.SAMPLE_ROWS, max(source.SAMPLE_CELLS // len(layout.names), 100))
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
             blocks = text_rows(pieces_in(table) if table else [head, b""], layout, label)

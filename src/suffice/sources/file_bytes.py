@@ -218,11 +218,9 @@ def _without_lines(pieces: Iterable[bytes], n: int) -> Iterator[bytes]:
             yield piece[at:]
 
 
-def _line_end(data: bytes, *, last: bool = False) -> int:
-    return len(data) if last else data.rfind(b"\n") + 1
-
-
-def line_blocks(pieces: Iterable[bytes], end_of: Callable[..., int] = _line_end) -> Iterator[bytes]:
+def line_blocks(
+    pieces: Iterable[bytes], end_of: Callable[..., int] = lambda data, **_: data.rfind(b"\n") + 1
+) -> Iterator[bytes]:
     """Yield bytes in blocks that end where a line, or what ``end_of`` says is a row, ends."""
     rest = b""
     for piece in pieces:
@@ -284,9 +282,7 @@ class _RowEnds:
         quotes, marks, lines = (np.flatnonzero(letters == code) for code in b'"' + mark + b"\n")
         marks, ends = (at[np.searchsorted(quotes, at) % 2 == 0] for at in (marks, lines))
         short = np.diff(np.searchsorted(marks, ends), prepend=0) < self._width - 1
-        starts = np.searchsorted(lines, np.append(0, ends[:-1] + 1))
-        found: list[int] = starts[short].tolist()
-        return found
+        return list(np.searchsorted(lines, np.append(0, ends[:-1] + 1))[short].tolist())
 
     def _is_row(self, lines: bytes) -> bool:
         text, mark = lines.decode("utf-8", "replace"), self._separator

@@ -155,15 +155,13 @@ def format_of(where: Path | str) -> Callable[..., FileTable]:
         ending = ending if ending in (".tsv", ".tab") else ".csv" if ending in _TEXT else ""
     if ending in FORMATS:
         return FORMATS[ending]
-    if path.suffix in (".suffice", ".moments"):
-        msg = f"{path} is a file of suffice, not a table of rows: give the data file"
-        raise InvalidInputError(msg)
-    if path.suffix.lower() in _WORKBOOKS:
-        msg = f"{path} is a workbook, which is not read: open it and save the sheet as CSV"
-        raise InvalidInputError(msg)
     known = "CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
-    extension = f"the extension {path.suffix or '(none)'}"
-    raise InvalidInputError(f"{path}: {extension} names no format that can be read: use {known}")
+    why = f": the extension {path.suffix or '(none)'} names no format that can be read: use {known}"
+    if path.suffix in (".suffice", ".moments"):
+        why = " is a file of suffice, not a table of rows: give the data file"
+    elif path.suffix.lower() in _WORKBOOKS:
+        why = " is a workbook, which is not read: open it and save the sheet as CSV"
+    raise InvalidInputError(f"{path}{why}")
 
 
 SINKS: Mapping[str, Sink] = {

@@ -123,12 +123,9 @@ def scans_of(
     frames: Iterable[pl.DataFrame], sample: pl.DataFrame, label: str, columns: Mapping[str, Any]
 ) -> list[Scan]:
     """Return frames that come one after another as one table of some columns."""
-
-    def batches(*_: Any) -> Iterator[pl.DataFrame]:
-        for frame in _alike(frames, label, sample):
-            yield frame.select(cast(columns))
-
-    return [Scan(label, sample.clear().lazy().select(cast(columns)), batches=batches)]
+    none = sample.clear().lazy().select(cast(columns))
+    rows = (frame.select(cast(columns)) for frame in _alike(frames, label, sample))
+    return [Scan(label, none, batches=lambda *_: rows)]
 
 
 def _alike(
@@ -158,10 +155,8 @@ def pair_source(chunks: Iterable[Any]) -> Source:
     weight = weights[0] if weights else None
     levels = coded_columns(head[0]) if mixed else ()
     source = batch_source(chain([first], frames), "the iterable", levels)
-    if mixed:
-        roles = roles_for_learning(source, ColumnOptions(target, weight=weight, ids=()))
-    else:
-        roles = Roles(tuple(names), target, weight, holes=True)
+    said, plain = ColumnOptions(target, weight=weight, ids=()), Roles(tuple(names), target, weight)
+    roles = roles_for_learning(source, said) if mixed else replace(plain, holes=True)
     return replace(source, roles=roles, named=mixed or as_matrix(head[0])[1] is not None)
 
 
@@ -218,8 +213,7 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 
 def is_chunks(source: Any) -> bool:
     """Return whether this is an iterable of chunks, rather than one table or a name."""
-    one = isinstance(source, (str, Path, np.ndarray)) or hasattr(source, "sample")
-    if one or is_frame(source):
+    if isinstance(source, (str, Path, np.ndarray)) or hasattr(source, "sample") or is_frame(source):
         return False
     if isinstance(source, (list, tuple)):
         return len(source) > 0 and not isinstance(source[0], (str, Path))

@@ -57,11 +57,8 @@ def _opened_paths(names: Any, reading: TextStyle, _: Any) -> Source:
     return file_source(paths, reading, f"{paths[0]}, …" if paths[1:] else str(paths[0]))
 
 
-# tables of Delta Lake and Iceberg: their log, and not their folder, says which rows count
-
-
 def is_lakehouse(source: Any) -> bool:
-    """Return whether this names a table of Delta Lake or Iceberg."""
+    """Return whether this names a table of Delta Lake or Iceberg, whose log says what counts."""
     return isinstance(source, (str, Path)) and _parted(str(source))[0] in _LAKEHOUSES
 
 

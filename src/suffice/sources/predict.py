@@ -21,7 +21,6 @@ from suffice.sources.source import Progress, Source, Telling, TextStyle
 from suffice.table.mixed import levels_of
 from suffice.text.lists import of_one_kind
 from suffice.threads import over_stream
-from suffice.typing import Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
@@ -98,17 +97,13 @@ class Answers:
             return pl.DataFrame(schema=self.schema)
         classifier = self.classifier
         posterior = classifier.posterior(x) if classifier.has_posterior else None
-        columns = [self._labels(x, posterior)]
+        codes = classifier.decide(x) if posterior is None else classifier.decision.decide(posterior)
+        columns = [_labels_of(classifier).gather(codes)]
         columns += [] if posterior is None else map(pl.Series, posterior.T)
         if self.threshold is not None:
             density = pl.Series(classifier.log_density(x))
             columns += [density, density < self.threshold]
         return pl.DataFrame(dict(zip(self.schema, columns, strict=True)))
-
-    def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
-        decide = self.classifier.decision.decide
-        codes = self.classifier.decide(x) if posterior is None else decide(posterior)
-        return _labels_of(self.classifier).gather(codes)
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
@@ -137,20 +132,11 @@ class Predicted:
 
 
 def predict_stream(
-    estimator: Any,
-    source: Any,
-    sink: str | Path | Callable[[pl.LazyFrame], object],
-    *,
-    keep: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    prefix: str = "",
-    outlier_rate: float = OUTLIER_RATE,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
-    progress: Progress | None = None,
-    client: Any = None,
-    **text: Any,
-) -> Predicted:
+    estimator: Any, source: Any, sink: str | Path | Callable[[pl.LazyFrame], object], *,
+    keep: Sequence[str] | None = None, ignore: Sequence[str] = (), prefix: str = "",
+    outlier_rate: float = OUTLIER_RATE, delimiter: str | None = None, missing: Sequence[str] = (),
+    progress: Progress | None = None, client: Any = None, **text: Any,
+) -> Predicted:  # fmt: skip
     """Return how many rows were scored to a file, one answer for every row, in their order.
 
     Written are the columns kept, ``label``, ``p_<class>`` for every class and, where the model has
@@ -245,9 +231,8 @@ def _written(
     lazily = register_io_source(counted, schema=schema)
     # nothing that a sink asks of the answers may reach the rows
     apart: Any = {f"{what}_pushdown": False for what in ("predicate", "projection", "slice")}
-    typed = lazily.map_batches(lambda f: f.cast(schema), schema=schema, streamable=True, **apart)
     try:
-        write(typed)
+        write(lazily.map_batches(lambda f: f.cast(schema), schema=schema, streamable=True, **apart))
     except Exception:
         if failure is not None:
             raise failure from None

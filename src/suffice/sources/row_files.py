@@ -93,9 +93,6 @@ def file_source(
     files = (first, *others)
     doubts = {name: why for file in files for name, why in file.table.doubts.items()}
 
-    def scans(columns: Mapping[str, Any]) -> Iterator[Scan]:
-        return (file.scan(columns) for file in files)
-
     def count() -> int | None:
         counts = [file.expected_rows for file in files]
         return None if None in counts else sum(filter(None, counts))
@@ -104,8 +101,8 @@ def file_source(
     # of folders all values are known, and those of the first file only would tell little
     rows = pl.int_range(sample.height, eager=True) % max(len(told), 1)
     sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
-    written = isinstance(first.table, TextTable)
-    return Source(label, sample, scans, count, doubts=doubts, files=files, written=written)
+    more: Any = {"doubts": doubts, "files": files, "written": isinstance(first.table, TextTable)}
+    return Source(label, sample, lambda types: (file.scan(types) for file in files), count, **more)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
@@ -150,8 +147,7 @@ def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     table: FileTable
     with reading_of(label):
         if head.lstrip().startswith(b"{"):
-            lines = next(file_bytes.line_blocks([head]))
-            table = TypedTable.of_lines("", reading, label, lines)
+            table = TypedTable.of_lines("", reading, label, next(file_bytes.line_blocks([head])))
         else:
             table = TextTable.of(head, None, reading, label, None)
     for remark in table.remarks:

@@ -121,11 +121,6 @@ class Source:
         return lambda n_rows: progress(n_rows, expected)
 
 
-def rows_sampled(n_columns: int) -> int:
-    """Return how many first rows to look at: fewer of a wide table."""
-    return min(SAMPLE_ROWS, max(SAMPLE_CELLS // n_columns, 100))
-
-
 def exactly(name: str) -> Any:
     """Return the column of this very name; ``pl.col`` would take some names for patterns."""
     plain = name != "*" and not (name.startswith("^") and name.endswith("$"))

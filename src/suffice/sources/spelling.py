@@ -193,8 +193,7 @@ def _exact(format: Numbers, cells: pl.Series) -> Numbers:
 def _two_ways(cells: pl.Series, style: TextStyle) -> str:
     formats = [f for money in ("", _CURRENCY) for f in _formats(style, money)]
     fits = [cells.str.contains(format.pattern) for format in formats]
-    most = max(fits, key=lambda fit: (fit[0], fit.sum()))
-    odd = (~most).arg_max() or len(cells) - 1
+    odd = (~max(fits, key=lambda fit: (fit[0], fit.sum()))).arg_max() or len(cells) - 1
     return f"writes numbers in two ways, {cells[0]!r} and {cells[odd]!r} in row {odd + 1:,}"
 
 

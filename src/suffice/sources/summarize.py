@@ -18,27 +18,14 @@ from suffice.table.schema import Schema
 
 
 def summarize(
-    source: Any,
-    target: Any = None,
-    features: Sequence[str] | Schema | None = None,
-    weight: Any = None,
-    groups: str | None = None,
-    *,
-    ignore: Sequence[str] = (),
-    ids: Sequence[str] | None = None,
-    categorical: Sequence[str] = (),
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
-    storage: str = "auto",
-    fourth: bool = False,
-    progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
-    client: Any = None,
-    method: str = "auto",
-    device: Any = None,
-    n_jobs: int | None = None,
+    source: Any, target: Any = None, features: Sequence[str] | Schema | None = None,
+    weight: Any = None, groups: str | None = None, *, ignore: Sequence[str] = (),
+    ids: Sequence[str] | None = None, categorical: Sequence[str] = (),
+    delimiter: str | None = None, missing: Sequence[str] = (), storage: str = "auto",
+    fourth: bool = False, progress: Progress | None = None, checkpoint: str | Path | None = None,
+    client: Any = None, method: str = "auto", device: Any = None, n_jobs: int | None = None,
     **text: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the sums of every usable row of a source, read once in bounded memory.
 
     Parameters
@@ -127,14 +114,9 @@ def summarize(
 
 
 def summarize_source(
-    source: Source,
-    roles: Roles,
-    *,
-    progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
-    client: Any = None,
-    **options: Any,
-) -> Moments:
+    source: Source, roles: Roles, *, progress: Progress | None = None,
+    checkpoint: str | Path | None = None, client: Any = None, **options: Any,
+) -> Moments:  # fmt: skip
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
     if checkpoint is not None:

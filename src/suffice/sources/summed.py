@@ -100,13 +100,12 @@ def sums_by_column(
     source: Source, roles: Roles, column: str, progress: Progress | None, **options: Any
 ) -> dict[Any, Moments]:
     """Return the sums of the rows of each value of a column, by value."""
-    label = source.label
     if source.summed:
-        msg = f"{label} is summed where it lives: sum each group by a query of its own"
+        msg = f"{source.label} is summed where it lives: sum each group by a query of its own"
         raise InvalidParameterError(msg)
     rows = chunks.chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
     sums = sums_by_key(rows, lambda chunk: keys_in(chunk, column), **options)
-    chunks.require_rows(len(sums), label)
+    chunks.require_rows(len(sums), source.label)
     return sums
 
 

@@ -115,8 +115,9 @@ class TableSource:
         return sums_of_frames(frames_of(self.source, roles), roles, told, **options)
 
     def _stated(self, roles: Roles, of_rows: str) -> str:
-        engine, d = engine_of(self.backend), len(roles.features)
-        name, reason = method_for(self.method, engine, d, of_rows)
+        name, reason = method_for(
+            self.method, engine_of(self.backend), len(roles.features), of_rows
+        )
         way = "sums inside the database" if name == "database" else "rows streamed out"
         _LOG.info("%s: %s: %s", self.label, way, reason)
         return name
@@ -247,8 +248,7 @@ def _connected(address: str, shown: str) -> Any:
     try:
         if kind == "sqlite":
             # whichever thread collects the garbage closes it
-            connection = sqlite3.connect(file, check_same_thread=False)
-            backend = ibis.sqlite.from_connection(connection)
+            backend = ibis.sqlite.from_connection(sqlite3.connect(file, check_same_thread=False))
         elif kind == "duckdb":
             backend = ibis.duckdb.connect(file, read_only=True)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 METHODS = ("auto", "database", "stream")
 _BYTES = 1 << 23  # of text parsed at a time
 _FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
+# keeps to ourselves that Ibis calls what DuckDB and pandas mean to give up
+_quietly = partial(warnings.catch_warnings, action="ignore", category=DeprecationWarning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +78,6 @@ def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFra
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep to ourselves that Ibis calls what DuckDB and pandas mean to give up."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
-
-
-@contextmanager
 def _one_snapshot(backend: Any) -> Iterator[None]:
     """Let several queries see the same rows of PostgreSQL, and compile none of them."""
     # its just-in-time compiler takes longer over a thousand sums than it saves
@@ -105,9 +100,8 @@ def _one_snapshot(backend: Any) -> Iterator[None]:
 
 def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows by COPY, which is three times as quick as a cursor and as exact."""
-    query = backend.compile(rows)
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
-    connection, copy = backend.con, f"COPY ({query}) TO STDOUT (FORMAT CSV)"
+    connection, copy = backend.con, f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
     with connection.cursor() as cursor, connection.transaction():
         cursor.execute("SET LOCAL datestyle TO ISO")
         with cursor.copy(copy) as lines:
@@ -206,15 +200,11 @@ _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
     "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
-    # 2000 columns of an answer
-    "sqlite": Engine(
-        max_outputs=1900,
-        widest_sums=10,
-        batches=_fetched,
-        anywhere=_from_any_thread,
+    "sqlite": Engine(  # 2000 columns of an answer
+        max_outputs=1900, widest_sums=10, batches=_fetched, anywhere=_from_any_thread,
         is_odd=lambda column: column.typeof().isin(["text", "blob"]),
     ),
-}
+}  # fmt: skip
 
 
 def engine_of(backend: Any) -> Engine:

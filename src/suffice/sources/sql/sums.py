@@ -34,9 +34,7 @@ def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
 
 def as_float(column: Any) -> Any:
     """Return a numeric or Boolean column as float64."""
-    if column.type().is_boolean():
-        column = column.cast("int32")
-    return column.cast("float64")
+    return (column.cast("int32") if column.type().is_boolean() else column).cast("float64")
 
 
 def finite(column: Any) -> Any:
@@ -160,14 +158,15 @@ class TableSums:
     def summed(self, storage: str) -> Summed:
         moments, n_usable = self._moments(storage)
         n_rows = self._count(self.table)
-        if n_rows == n_usable:
-            return Summed(moments, RowsRead(n_rows))
-        return Summed(moments, RowsRead(n_rows, n_rows - n_usable, self._gaps()))
+        gaps = {} if n_rows == n_usable else self._gaps()
+        return Summed(moments, RowsRead(n_rows, n_rows - n_usable, gaps))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
         # pilots come from the first rows; where they turn out to be far from the mean of some
         # class, as seen from its spread, the sums are computed once more about its own middle
-        kept, sums = self._kept(storage), self
+        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
+        n_classes = self._count(labels) if storage == "auto" else 1
+        kept, sums = plan(storage, n_classes, len(self.pilots), fourth=False)[0], self
         answer = self._answer(kept, self.rows)
         if not _keeps_digits(answer):
             sums = replace(self, pilots=np.zeros_like(self.pilots))
@@ -205,16 +204,10 @@ class TableSums:
         firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d) if f"c{j}" in rows.columns}
         grouped = {**firsts, **products} if kept == "per-class" else firsts
         head = self._asked(rows, grouped, by_class=True)
-        if kept != "pooled":
-            return _answer_of(head, d, kept)
-        pooled = self._asked(rows, products, by_class=False)
-        self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
+        pooled = self._asked(rows, products, by_class=False) if kept == "pooled" else None
+        if pooled is not None:
+            self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
         return _answer_of(head, d, kept, pooled)
-
-    def _kept(self, storage: str) -> Storage:
-        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
-        n_classes = self._count(labels) if storage == "auto" else 1
-        return plan(storage, n_classes, len(self.pilots), fourth=False)[0]
 
     def _asked(self, rows: Any, outputs: Mapping[str, Any], *, by_class: bool) -> pl.DataFrame:
         """Return the answer, from as few queries as the engine allows; all must count the same."""
@@ -238,9 +231,8 @@ class TableSums:
     def _gaps(self) -> dict[str, int]:
         lacking = {name: _not(self._known(name)) for name in self._needed}
         outputs = {f"g{at}": c.cast("int32").sum() for at, c in enumerate(lacking.values())}
-        counts: list[Any] = []
-        for part in _parts(outputs, self.engine.max_outputs):
-            counts += self.ask(self.table.aggregate(**part)).row(0)
+        parts = _parts(outputs, self.engine.max_outputs)
+        counts = [n for part in parts for n in self.ask(self.table.aggregate(**part)).row(0)]
         return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
 
     def _assembled(self, answer: _Answer) -> Moments:
