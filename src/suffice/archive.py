@@ -1,7 +1,5 @@
 """Files of ours: one zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
 
-# no size that a file claims is believed before the bytes are there
-
 import errno
 import hashlib
 import io
@@ -25,6 +23,7 @@ _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
 _PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
+# no size that a file claims is believed before the bytes are there
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
 _DENSEST = 200  # bytes of content to a byte of file
 _LONG_HEADER, _DENSEST_HEADER = 1 << 20, 20  # the same for text, which unpacks into objects

@@ -83,11 +83,8 @@ def _bar(*, always: bool) -> Any:
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"), progress.BarColumn(),
+        progress.MofNCompleteColumn(), progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(), transient=True,
         console=Console(stderr=True, force_terminal=True if always else None),
-        transient=True,
-    )
+    )  # fmt: skip

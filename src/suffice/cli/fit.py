@@ -158,9 +158,8 @@ def _prepared(
 
 
 def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
-    d = int(fitted.n_features_in_)
+    d, rows = int(fitted.n_features_in_), ""
     facts = {"model": type(fitted).__name__, "classes": fitted.classes_, "n_features": d}
-    rows = ""
     if hasattr(fitted, "moments_"):
         facts["rows"] = int(fitted.moments_.counts.sum())
         rows = f" to {facts['rows']:,} rows"

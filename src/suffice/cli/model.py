@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+import suffice
 from suffice.cli.command import choice, file_argument, option, output, seed, several, subcommand
 from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
@@ -17,8 +19,6 @@ from suffice.errors import FileFormatError, InvalidInputError
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from suffice.moments import Moments
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 _AT_ONCE = 100_000
@@ -29,10 +29,9 @@ _AT_ONCE = 100_000
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice.files import read
-    from suffice.moments import Moments
 
     header, arrays = read(file)
-    moments = Moments.of_archive(header, arrays) if "storage" in header else None
+    moments = suffice.Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}
@@ -106,13 +105,13 @@ def _coefficients(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     return _cut("coefficient", scores, rows)
 
 
-def _means(moments: Moments) -> Any:
+def _means(moments: suffice.Moments) -> Any:
     """Return the means (K, d); None where a class has no rows."""
     known = zip(moments.means.tolist(), moments.counts.tolist(), strict=True)
     return [mean if count else [None] * len(mean) for mean, count in known]
 
 
-def _by_class(moments: Moments) -> Any:
+def _by_class(moments: suffice.Moments) -> Any:
     """Return a table with a column per class: its rows, its weight, its means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
     means = zip(names, *_means(moments), strict=True)
@@ -228,9 +227,10 @@ def export(
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")
-    of_sql = [name for name in ("table", "dialect", "keep") if _was_typed(name)]
-    if of_sql and kind != "sql":
-        raise click.UsageError(f"--{of_sql[0]} is of SQL: leave it out, or say --to sql")
+    typed, default = click.get_current_context().get_parameter_source, ParameterSource.DEFAULT
+    for name in ("table", "dialect", "keep"):
+        if kind != "sql" and typed(name) is not default:
+            raise click.UsageError(f"--{name} is of SQL: leave it out, or say --to sql")
     fitted = load_model(model)
     if kind == "onnx":
         data: bytes = fitted.to_onnx().SerializeToString()
@@ -246,8 +246,3 @@ def export(
         terminal.result({kind: data.decode().strip()})
     else:
         sys.stdout.buffer.write(data)
-
-
-def _was_typed(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is not click.core.ParameterSource.DEFAULT

@@ -102,8 +102,7 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     names = None if moments.schema else moments.feature_names
     options = ColumnOptions(schema=moments.schema, holes=True)
     roles = roles_for_predicting(source, names, moments.n_features, options)
-    none = source.sample.select(roles.features).clear()
-    total, n_rows = changes.RowSums.like(moments, none), 0
+    total, n_rows = changes.RowSums.like(moments, source.sample.select(roles.features).clear()), 0
     with terminal.progress("rows") as progress:
         for frame in frames_of(source, roles):
             total += changes.RowSums.like(moments, frame.select(roles.features))

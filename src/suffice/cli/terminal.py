@@ -46,8 +46,7 @@ class Terminal:
     def result(self, document: dict[str, Any], text: str | None = None) -> None:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
-            counted = {"not_used": self.not_used} if self.not_used else {}
-            known = jsonable({**document, **counted})
+            known = jsonable(document | ({"not_used": self.not_used} if self.not_used else {}))
             text = json.dumps(known, ensure_ascii=False, allow_nan=False)
             # no character that steers a terminal
             click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

@@ -214,13 +214,10 @@ class MomentStore:
 def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
     schema = sums.schema
     return {
-        "target": entry.target,
-        "weight": entry.weight,
-        "features": schema or sums.feature_names,
+        "target": entry.target, "weight": entry.weight, "features": schema or sums.feature_names,
         "categorical": [column.name for column in schema.categories] if schema else [],
-        "storage": sums.storage,
-        "fourth": sums.fourth is not None,
-    }
+        "storage": sums.storage, "fourth": sums.fourth is not None,
+    }  # fmt: skip
 
 
 def _part(entry: Entry, moments: Moments) -> _Part:

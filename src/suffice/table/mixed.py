@@ -34,19 +34,15 @@ class MixedRows(NamedTuple):
 
 
 def read(
-    X: Any,
-    schema: Schema | None = None,
-    *,
-    categorical: Any = None,
-    missing: str = "marginal",
+    X: Any, schema: Schema | None = None, *, categorical: Any = None, missing: str = "marginal",
     names: Sequence[str] | None = None,
-) -> MixedRows:
+) -> MixedRows:  # fmt: skip
     """Return the rows of a frame, under its own schema or a given one."""
     # ``missing='indicator'`` fills the empty cells of a number by its mean, and adds an indicator
     names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
-        chosen = _as_names(categorical, names)
-        said = [name in {*chosen, *coded_columns(X)} for name in names]
+        chosen = {*_as_names(categorical, names), *coded_columns(X)}
+        said = [name in chosen for name in names]
         values = list(map(_values, columns, said))
         found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
         schema = Schema(tuple(found))
@@ -119,8 +115,7 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
     if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
         array = np.asarray(X)
         fits = names is not None and len(names) == array.shape[1]
-        known = names if fits else (f"x{j}" for j in range(array.shape[1]))
-        return list(known), list(array.T)
+        return list(names if fits else (f"x{j}" for j in range(array.shape[1]))), list(array.T)
     if hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         columns = [X.iloc[:, j] for j in range(len(names))]
@@ -137,8 +132,7 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
 
 def levels_of(column: Any) -> Levels:
     """Return any column as levels."""
-    levels: Levels = _values(column, levels=True)
-    return levels
+    return _values(column, levels=True)  # type: ignore[no-any-return]
 
 
 def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001

@@ -14,13 +14,8 @@ def number(value: Any, digits: int = 4) -> str:
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
     whole = 10**digits - 0.5 <= size < 1e9
-    text = (
-        f"{size:.{digits}g}"
-        if not whole
-        else f"{size:,.0f}"
-        if round(size) >= 1e4
-        else f"{size:.0f}"
-    )
+    mark = "," if round(size) >= 1e4 else ""  # of thousands
+    text = f"{size:{mark}.0f}" if whole else f"{size:.{digits}g}"
     return f"−{text}" if value < 0 else text
 
 
