@@ -71,9 +71,7 @@ def helped(*modules: str, when: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def ahead(
-    work: Callable[[Any, Any], Any], what: Any, tasks: Sequence[Any]
-) -> Iterator[Callable[[Any], Any]]:
+def ahead(work: Callable[[Any, Any], Any], what: Any, tasks: Sequence[Any]) -> Iterator[Any]:
     """Let helpers do ``work(what, task)``, the last task first; yield what returns the result."""
     # it is None where a task is to be done here: none has begun it, or it failed or cannot be sent
     helpers, job = _HELPERS.get() if tasks else (), b""

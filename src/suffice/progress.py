@@ -63,8 +63,7 @@ class Progress:
         on_terminal = sys.stderr is not None and sys.stderr.isatty()
         if callable(self._wish) or self._wish is False or not (self._wish or on_terminal):
             return
-        seconds = time.perf_counter() - self._started
-        if seconds < _PATIENCE:
+        if (seconds := time.perf_counter() - self._started) < _PATIENCE:
             return
         if self._bar is None:
             self._bar = _bar(always=self._wish is True)

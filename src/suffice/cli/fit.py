@@ -129,9 +129,7 @@ def fit_and_save(
     _tell(fitted, output, terminal)
 
 
-def _prepared(
-    estimator: Any, data: Data, storage: str, terminal: Terminal
-) -> tuple[Any, Callable[[], Any]]:
+def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> tuple[Any, Any]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
     from suffice.estimation.settings import is_open
 

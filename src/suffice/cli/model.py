@@ -81,9 +81,7 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
             yield f"{one['weight']:.0%} {one.get('outsider') or views[one['view']].name}: {said}"
 
 
-def _cut(
-    first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]
-) -> tuple[list[str], list[list[Any]]]:
+def _cut(first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tuple[Any, Any]:
     """Return a table with a column per label, as much of it as stays readable."""
     more = ["…"] if len(labels) > _CLASSES else []
     shown = [[name, *values[:_CLASSES], *more] for name, *values in rows[:_ROWS]]

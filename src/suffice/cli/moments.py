@@ -30,14 +30,12 @@ from suffice.errors import InvalidParameterError
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
 @click.option("--device", metavar="NAME", help="Sum on this device of PyTorch, such as cuda.")
-def summarize(
-    terminal: Terminal, /, data: Data, output: Path, cluster: str, **options: Any
-) -> None:
+def summarize(terminal: Terminal, /, data: Data, output: Path, **options: Any) -> None:
     """Save the sums of labelled rows: all a Gaussian model needs.
 
     One pass in bounded memory. The file holds class weights, means and scatters, no rows.
     """
-    moments = data.moments(terminal, client=cluster, **options)
+    moments = data.moments(terminal, client=options.pop("cluster"), **options)
     moments.save(output)
     facts = {"classes": moments.classes, "features": moments.feature_names}
     terminal.written(output, repr(moments), rows=int(moments.counts.sum()), **facts)
@@ -97,8 +95,7 @@ def forget(
     sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
     taken = [_sums(part, sums, target, terminal) for part in parts]
     rest = functools.reduce(operator.sub, taken, sums)
-    left: Any = rest if known else whole.fit_moments(rest)
-    left.save(output)
+    (rest if known else whole.fit_moments(rest)).save(output)
     rows = int(rest.counts.sum())
     gone = int(sums.counts.sum()) - rows
     terminal.written(output, f"{gone:,} rows forgotten, {rows:,} left", forgotten=gone, rows=rows)

@@ -94,8 +94,7 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     from suffice.validation import drift as changes
 
     fitted = load(model)
-    moments = getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)
-    if moments is None:
+    if (moments := getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)) is None:
         msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
         raise InvalidInputError(msg)
     source = data.source()

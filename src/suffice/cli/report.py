@@ -60,8 +60,7 @@ def report(
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
-    written = form or FORMATS.get(path.suffix.lower())
-    if written is None:
+    if (written := form or FORMATS.get(path.suffix.lower())) is None:
         msg = f"{path}: no format has this extension: use .html, .md or .json, or name a --format"
         raise InvalidParameterError(msg)
     model = path.with_name(f"{stem}.suffice")

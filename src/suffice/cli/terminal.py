@@ -14,7 +14,7 @@ import click
 
 from suffice.errors import InvalidParameterError
 from suffice.text.lists import CONTROL, plural, printable
-from suffice.text.tables import jsonable
+from suffice.text.tables import jsonable, rich_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,8 +95,6 @@ class Terminal:
         if self.json:
             return
         from rich.console import Console
-
-        from suffice.text.tables import rich_table
 
         head = [printable(name) for name in columns]
         lines = [[printable(c) if isinstance(c, str) else c for c in row] for row in rows]

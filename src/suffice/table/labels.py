@@ -213,8 +213,7 @@ def values_by_class(values: Mapping[Any, float], classes: Labels, *, where: str)
     """Return the values of a mapping in the order of the classes, every one of them named."""
     known = positions(classes)
     found = {position(label, known, where=where): value for label, value in values.items()}
-    missing = [label for label, code in known.items() if code not in found]
-    if missing:
+    if missing := [label for label, code in known.items() if code not in found]:
         named = quoted(missing, SHOWN)
         msg = f"{where} has no entry for {named}: name every class, with 0 if need be"
         raise InvalidParameterError(msg)

@@ -106,8 +106,7 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield pairs of texts that differ only by blanks or case."""
     seen: dict[str, str] = {}
     for text in texts:
-        twin = seen.setdefault(" ".join(text.split()).casefold(), text)
-        if twin != text:
+        if (twin := seen.setdefault(" ".join(text.split()).casefold(), text)) != text:
             yield twin, text
 
 
@@ -162,8 +161,7 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
 
 
 def _of_pandas(column: Any, *, levels: bool) -> Any:
-    kind = pandas_kind(column.dtype)
-    if kind in ("date", "duration"):
+    if (kind := pandas_kind(column.dtype)) in ("date", "duration"):
         times = column.to_numpy("datetime64[us]" if kind == "date" else "timedelta64[us]")
         return _of_objects(times, levels=True) if levels else _days(column.name, times)
     if kind == "number" and not levels:
@@ -211,8 +209,7 @@ def _of_polars(column: Any, *, levels: bool) -> Any:
     distinct = column.unique().drop_nulls()
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())
-    known = distinct.to_list()
-    if not known:
+    if not (known := distinct.to_list()):
         return Levels([], np.full(len(column), -1, np.int32))
     table = dict(zip(known, range(len(known)), strict=True))
     codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32)
@@ -262,8 +259,7 @@ def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
     chosen = [categorical] if isinstance(categorical, str) else categorical
     place = {at: name for j, name in enumerate(names) for at in (j, j - len(names))}
     found = {c if isinstance(c, str) else place.get(c, c) for c in chosen}
-    unknown = sorted(str(c) for c in found if c not in names)
-    if unknown:
+    if unknown := sorted(str(c) for c in found if c not in names):
         msg = f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"
         raise FeatureMismatchError(msg)
     return found
