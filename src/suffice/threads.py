@@ -18,7 +18,6 @@ from suffice.errors import InvalidParameterError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Method = TypeVar("Method", bound="Callable[..., Any]")
-
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)

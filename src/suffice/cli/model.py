@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -16,9 +16,6 @@ from suffice.cli.command import choice, file_argument, option, output, seed, sev
 from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import FileFormatError, InvalidInputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 _AT_ONCE = 100_000
@@ -174,14 +171,14 @@ def sample(
     write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 
-def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> Any:
     """Return the rows as a lazy table that is drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
 
     rng = np.random.default_rng(seed)
 
-    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+    def frames(*_: Any) -> Iterator[Any]:
         for start in range(0, number, _AT_ONCE):
             yield _frame(fitted, min(_AT_ONCE, number - start), rng, label)
 
@@ -189,7 +186,7 @@ def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFra
     return register_io_source(frames, schema=schema)
 
 
-def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
+def _frame(fitted: Any, number: int, rng: Any, label: str) -> Any:
     import polars as pl
 
     x, y = fitted.sample(number, rng)

@@ -172,11 +172,10 @@ def compare(
     check_figure(plot, "--plot ")
     _start_helpers(data, when=not models)
     rows, seed, groups = data.rows(how["groups"]), how["seed"], how["groups"]
-    said: Any = {"sample_weight": rows.table.weight, "random_state": seed}
+    said: Any = {"sample_weight": rows.table.weight, "progress": False if terminal.quiet else None}
     said["groups"] = None if groups is None else rows.kept.get_column(groups)
-    said["progress"] = False if terminal.quiet else None
     compared = rows.frame, rows.table.labels, _chosen_models(models, added, seed), how["cv"]
-    result = suffice.compare(*compared, **said)
+    result = suffice.compare(*compared, random_state=seed, **said)
     if output is not None:
         import polars as pl
 

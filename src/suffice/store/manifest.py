@@ -220,10 +220,8 @@ def _names(entries: Sequence[Entry]) -> list[str]:
 def are_files(data: Any) -> bool:
     """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
     names = _named(data)
-    return bool(names) and all(
-        not is_database(name) and (is_url(name) or has_magic(str(name)) or Path(name).exists())
-        for name in names
-    )
+    there = (is_url(name) or has_magic(str(name)) or Path(name).exists() for name in names)
+    return bool(names) and not any(map(is_database, names)) and all(there)
 
 
 def _named(data: Any) -> Sequence[str | Path]:

@@ -143,7 +143,6 @@ def _sqlite(address: str, table: str) -> _Rows:
 
 def _postgres(address: str, table: str) -> _Rows:
     psycopg = extra("psycopg", "sql", "a store in PostgreSQL")
-
     connect = partial(psycopg.connect, address, autocommit=True)
     begin = f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{table}'))"
     return _Rows(address, table, lambda **_: connect(), psycopg.Error, "%s", begin)
