@@ -1,7 +1,5 @@
 """Files of ours: one zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
 
-# no size that a file claims is believed before the bytes are there
-
 import errno
 import hashlib
 import io
@@ -25,6 +23,7 @@ _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
 _PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
+# no size that a file claims is believed before the bytes are there
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
 _DENSEST = 200  # bytes of content to a byte of file
 _LONG_HEADER, _DENSEST_HEADER = 1 << 20, 20  # the same for text, which unpacks into objects
@@ -113,10 +112,9 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
         with zipfile.ZipFile(file) as archive:
             _refuse_bombs(archive, file.seek(0, os.SEEK_END))
             header = _header(archive, path)
-            arrays = {
-                name.removesuffix(".npy"): _array(_member(archive, name), digest)
-                for name, digest in header["sha256"].items()
-            }
+            found = header["sha256"].items()
+            arrays = {n.removesuffix(".npy"): _array(_member(archive, n), d) for n, d in found}
+            return header, arrays
     except FileFormatError:
         raise
     except Exception as error:
@@ -124,7 +122,6 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
         cure = "name a file that suffice saved, or write it again"
         msg = f"{path} is not a suffice file, or is damaged ({reason}): {cure}"
         raise FileFormatError(msg) from error
-    return header, arrays
 
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
@@ -149,8 +146,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
     members = archive.infolist()
     if {member.compress_type for member in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         raise ValueError("a member is packed in another way than ours")
-    total = sum(member.file_size for member in members)
-    if total > max(_PLENTY, _DENSEST * size):
+    if (total := sum(member.file_size for member in members)) > max(_PLENTY, _DENSEST * size):
         raise ValueError(f"{size:,} bytes claim to hold {total:,}")
 
 

@@ -55,10 +55,8 @@ _HELPERS: ContextVar[tuple[Helper, ...]] = ContextVar("helpers", default=())
 
 @contextmanager
 def helped(*modules: str, when: bool = True) -> Iterator[None]:
-    """Let a process for each other core help with what is done ``ahead`` inside, or none.
-
-    Those that are there already will do; new ones import ``modules`` meanwhile.
-    """
+    """Let a process for each other core help with what is done ``ahead`` inside, or none."""
+    # those that are there already will do; new ones import ``modules`` meanwhile
     there, helpers = _HELPERS.get() if when else (), []
     with suppress(OSError, AssertionError):  # no process may be started: all is done here
         for _ in range(min(n_threads_of(None) - 1, _MOST) if when and not there else 0):
@@ -73,13 +71,9 @@ def helped(*modules: str, when: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def ahead(
-    work: Callable[[Any, Any], Any], what: Any, tasks: Sequence[Any]
-) -> Iterator[Callable[[Any], Any]]:
-    """Let helpers do ``work(what, task)``, the last task first; yield what returns the result.
-
-    It is None where a task is to be done here: none has begun it, or it failed or cannot be sent.
-    """
+def ahead(work: Callable[[Any, Any], Any], what: Any, tasks: Sequence[Any]) -> Iterator[Any]:
+    """Let helpers do ``work(what, task)``, the last task first; yield what returns the result."""
+    # it is None where a task is to be done here: none has begun it, or it failed or cannot be sent
     helpers, job = _HELPERS.get() if tasks else (), b""
     with suppress(Exception):
         job = pickle.dumps((work, what)) if helpers else b""

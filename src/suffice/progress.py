@@ -63,8 +63,7 @@ class Progress:
         on_terminal = sys.stderr is not None and sys.stderr.isatty()
         if callable(self._wish) or self._wish is False or not (self._wish or on_terminal):
             return
-        seconds = time.perf_counter() - self._started
-        if seconds < _PATIENCE:
+        if (seconds := time.perf_counter() - self._started) < _PATIENCE:
             return
         if self._bar is None:
             self._bar = _bar(always=self._wish is True)
@@ -83,11 +82,8 @@ def _bar(*, always: bool) -> Any:
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"), progress.BarColumn(),
+        progress.MofNCompleteColumn(), progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(), transient=True,
         console=Console(stderr=True, force_terminal=True if always else None),
-        transient=True,
-    )
+    )  # fmt: skip

@@ -18,7 +18,6 @@ from suffice.errors import InvalidParameterError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Method = TypeVar("Method", bound="Callable[..., Any]")
-
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
@@ -63,8 +62,7 @@ def over_stream(
     work: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None
 ) -> Iterator[Result]:
     """Yield the same of tasks that come one by one, at most ``n_jobs`` of them ahead."""
-    n_threads = n_threads_of(n_jobs)
-    if n_threads < 2:
+    if (n_threads := n_threads_of(n_jobs)) < 2:
         yield from map(work, tasks)
         return
     with ThreadPoolExecutor(n_threads) as pool:
@@ -126,9 +124,7 @@ def _blas_libraries(_with_scipy: bool) -> Any:  # noqa: FBT001
     return ThreadpoolController()
 
 
-def side_by_side(
-    work: Callable[..., Result], *columns: Iterable[Any], n_numbers: int
-) -> list[Result]:
+def side_by_side(work: Callable[..., Result], *columns: Any, n_numbers: int) -> list[Result]:
     """Return ``work`` of each row of ``columns``, by threads if it looks at enough numbers."""
     tasks = list(zip(*columns, strict=True))
     if n_numbers < _FEW_NUMBERS:

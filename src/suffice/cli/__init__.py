@@ -14,8 +14,7 @@ from typing import Any
 _SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
 UNREAD = _SIGNALLED + 13  # SIGPIPE, which Python does not hear: nobody reads on
 _GARBAGE = 100_000  # new objects before Python looks for cycles: imports alone make more than that
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not everywhere
-_HEARD = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+_HEARD = [getattr(signal, s) for s in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, s)]
 
 
 def main() -> None:

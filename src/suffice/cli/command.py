@@ -105,7 +105,6 @@ def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 learning_data, new_data = _described(_COLUMNS), _described({})
 
-
 _STORAGE = "What scatter to keep; auto keeps one matrix per class where that is affordable."
 _STORAGES = ["auto", "per-class", "pooled", "diagonal"]
 sums_options = given(
@@ -119,8 +118,7 @@ def output(
 ) -> Decorator:
     """Return the option ``-o``, or another that names a file to write; maybe in a store."""
     names = ("-o", "--output") if option == "-o" else (option,)
-    said: Any = {"required": required, "metavar": "FILE", "type": OutputFile(urls)}
-    return click.option(*names, help=text, **said)
+    return click.option(*names, help=text, required=required, metavar="FILE", type=OutputFile(urls))
 
 
 class OutputFile(click.Path):
@@ -224,8 +222,7 @@ def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Co
     def made(function: Callable[..., Any]) -> Command:
         name = function.__name__.strip("_").replace("_", "-")
         epilog = "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
-        options: dict[str, Any] = {"epilog": epilog, **said}
-        return click.command(name, cls=Command, **options)(click.pass_obj(function))
+        return click.command(name, cls=Command, epilog=epilog, **said)(click.pass_obj(function))
 
     return made
 

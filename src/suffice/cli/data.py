@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import suffice
 from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
-    from suffice.moments import Moments
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
 def load_model(path: Path) -> Any:
     """Return the fitted estimator of a file."""
-    from suffice.files import load
-    from suffice.moments import Moments
-
-    loaded = load(path)
-    if isinstance(loaded, Moments):
+    loaded = suffice.load(path)
+    if isinstance(loaded, suffice.Moments):
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
         raise FileFormatError(msg)
     return loaded
@@ -37,22 +34,20 @@ def load_model(path: Path) -> Any:
 def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
     """Return a model that has a method, or say that its kind has not."""
     if not hasattr(fitted, verb):
-        what = verb.strip("_")
-        msg = f"{path} holds the model {type(fitted).__name__}, which has no {what}: {cure}"
-        raise InvalidInputError(msg)
+        known = f"{path} holds the model {type(fitted).__name__}"
+        raise InvalidInputError(f"{known}, which has no {verb.strip('_')}: {cure}")
     return fitted
 
 
-def load_moments(path: Path) -> Moments:
+def load_moments(path: Path) -> suffice.Moments:
     """Return the sums of a file: moments, or those inside a model."""
     from suffice import archive
-    from suffice.moments import Moments
 
     header, arrays = archive.read(path)
     if "storage" not in header:
         msg = f"{path} holds {header['suffice']!r} without sums: give a moments file"
         raise FileFormatError(msg)
-    return Moments.of_archive(header, arrays)
+    return suffice.Moments.of_archive(header, arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class Data:
     name: str
     columns: Mapping[str, Any] = field(default_factory=dict)  # in the words of ColumnOptions
     reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
-    total: Moments | None = None  # the sums, where they are known
+    total: suffice.Moments | None = None  # the sums, where they are known
 
     @property
     def is_ours(self) -> bool:
@@ -95,10 +90,9 @@ class Data:
         try:
             return source, roles_for_learning(source, said)
         except UnknownTargetError as error:
-            said = replace(said, target=_asked(error))
-            return source, roles_for_learning(source, said)
+            return source, roles_for_learning(source, replace(said, target=_asked(error)))
 
-    def moments(self, terminal: Terminal, **options: Any) -> Moments:
+    def moments(self, terminal: Terminal, **options: Any) -> suffice.Moments:
         """Return the sums of the rows, read once."""
         from suffice.sources.summarize import summarize_source
 
@@ -106,14 +100,13 @@ class Data:
         with terminal.progress("rows") as progress:
             return summarize_source(source, roles, progress=progress, **options)
 
-    def sums(self, terminal: Terminal, **options: Any) -> Moments:
+    def sums(self, terminal: Terminal, **options: Any) -> suffice.Moments:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:
             return self.total
         if not self.is_ours:
             return self.moments(terminal, **options)
-        said = {*self.columns, *self.reading} - {"target"}
-        if said:
+        if said := {*self.columns, *self.reading} - {"target"}:
             told = f"{self.name} holds sums, whose columns and weights are settled"
             msg = f"{told}: leave out what is said of {quoted(sorted(said))}, or give the data file"
             raise InvalidInputError(msg)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import suffice as sf
 from suffice.cli.command import data_argument, output, subcommand
 from suffice.cli.terminal import Terminal, write_table
 
@@ -49,9 +50,8 @@ def lab(
 
     if save is not None:
         if data or target:
-            raise click.UsageError(
-                "a page that is saved shows no table: leave DATA and --target out"
-            )
+            msg = "a page that is saved shows no table: leave DATA and --target out"
+            raise click.UsageError(msg)
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")
@@ -89,8 +89,6 @@ def warm_up(terminal: Terminal, /) -> None:
 def _everyday_work() -> None:
     """Collect sums, fit models and ask them, on rows of every layout."""
     import numpy as np
-
-    import suffice as sf
 
     rng = np.random.default_rng(0)
     y, weights = np.arange(_ROWS) % 3, rng.uniform(1, 2, _ROWS)

@@ -129,9 +129,7 @@ def fit_and_save(
     _tell(fitted, output, terminal)
 
 
-def _prepared(
-    estimator: Any, data: Data, storage: str, terminal: Terminal
-) -> tuple[Any, Callable[[], Any]]:
+def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> tuple[Any, Any]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
     from suffice.estimation.settings import is_open
 
@@ -158,9 +156,8 @@ def _prepared(
 
 
 def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
-    d = int(fitted.n_features_in_)
+    d, rows = int(fitted.n_features_in_), ""
     facts = {"model": type(fitted).__name__, "classes": fitted.classes_, "n_features": d}
-    rows = ""
     if hasattr(fitted, "moments_"):
         facts["rows"] = int(fitted.moments_.counts.sum())
         rows = f" to {facts['rows']:,} rows"

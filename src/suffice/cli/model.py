@@ -6,19 +6,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+import suffice
 from suffice.cli.command import choice, file_argument, option, output, seed, several, subcommand
 from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import FileFormatError, InvalidInputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from suffice.moments import Moments
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 _AT_ONCE = 100_000
@@ -29,10 +26,9 @@ _AT_ONCE = 100_000
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice.files import read
-    from suffice.moments import Moments
 
     header, arrays = read(file)
-    moments = Moments.of_archive(header, arrays) if "storage" in header else None
+    moments = suffice.Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}
@@ -82,9 +78,7 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
             yield f"{one['weight']:.0%} {one.get('outsider') or views[one['view']].name}: {said}"
 
 
-def _cut(
-    first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]
-) -> tuple[list[str], list[list[Any]]]:
+def _cut(first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tuple[Any, Any]:
     """Return a table with a column per label, as much of it as stays readable."""
     more = ["…"] if len(labels) > _CLASSES else []
     shown = [[name, *values[:_CLASSES], *more] for name, *values in rows[:_ROWS]]
@@ -106,13 +100,13 @@ def _coefficients(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     return _cut("coefficient", scores, rows)
 
 
-def _means(moments: Moments) -> Any:
+def _means(moments: suffice.Moments) -> Any:
     """Return the means (K, d); None where a class has no rows."""
     known = zip(moments.means.tolist(), moments.counts.tolist(), strict=True)
     return [mean if count else [None] * len(mean) for mean, count in known]
 
 
-def _by_class(moments: Moments) -> Any:
+def _by_class(moments: suffice.Moments) -> Any:
     """Return a table with a column per class: its rows, its weight, its means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
     means = zip(names, *_means(moments), strict=True)
@@ -177,14 +171,14 @@ def sample(
     write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 
-def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> Any:
     """Return the rows as a lazy table that is drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
 
     rng = np.random.default_rng(seed)
 
-    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+    def frames(*_: Any) -> Iterator[Any]:
         for start in range(0, number, _AT_ONCE):
             yield _frame(fitted, min(_AT_ONCE, number - start), rng, label)
 
@@ -192,7 +186,7 @@ def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFra
     return register_io_source(frames, schema=schema)
 
 
-def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
+def _frame(fitted: Any, number: int, rng: Any, label: str) -> Any:
     import polars as pl
 
     x, y = fitted.sample(number, rng)
@@ -228,9 +222,10 @@ def export(
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")
-    of_sql = [name for name in ("table", "dialect", "keep") if _was_typed(name)]
-    if of_sql and kind != "sql":
-        raise click.UsageError(f"--{of_sql[0]} is of SQL: leave it out, or say --to sql")
+    typed, default = click.get_current_context().get_parameter_source, ParameterSource.DEFAULT
+    for name in ("table", "dialect", "keep"):
+        if kind != "sql" and typed(name) is not default:
+            raise click.UsageError(f"--{name} is of SQL: leave it out, or say --to sql")
     fitted = load_model(model)
     if kind == "onnx":
         data: bytes = fitted.to_onnx().SerializeToString()
@@ -246,8 +241,3 @@ def export(
         terminal.result({kind: data.decode().strip()})
     else:
         sys.stdout.buffer.write(data)
-
-
-def _was_typed(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is not click.core.ParameterSource.DEFAULT

@@ -6,17 +6,15 @@ import functools
 import operator
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import suffice
 from suffice.cli.command import file_argument, learning_data, output, subcommand, sums_options
 from suffice.cli.data import Data, able, load_moments
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
 
 
 @subcommand(
@@ -32,14 +30,12 @@ if TYPE_CHECKING:
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
 @click.option("--device", metavar="NAME", help="Sum on this device of PyTorch, such as cuda.")
-def summarize(
-    terminal: Terminal, /, data: Data, output: Path, cluster: str, **options: Any
-) -> None:
+def summarize(terminal: Terminal, /, data: Data, output: Path, **options: Any) -> None:
     """Save the sums of labelled rows: all a Gaussian model needs.
 
     One pass in bounded memory. The file holds class weights, means and scatters, no rows.
     """
-    moments = data.moments(terminal, client=cluster, **options)
+    moments = data.moments(terminal, client=options.pop("cluster"), **options)
     moments.save(output)
     facts = {"classes": moments.classes, "features": moments.feature_names}
     terminal.written(output, repr(moments), rows=int(moments.counts.sum()), **facts)
@@ -72,7 +68,7 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
 
 
-def _digest(sums: Moments) -> bytes:
+def _digest(sums: suffice.Moments) -> bytes:
     """Return what two sums have in common only if they are of the same rows."""
     arrays = sums.classes, sums.counts, sums.weights, sums.means, sums.means_low
     return sha256(b"".join(part.tobytes() for part in arrays)).digest()
@@ -94,22 +90,18 @@ def forget(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
-    from suffice.files import load
-    from suffice.moments import Moments
-
-    whole = load(total)
-    known = isinstance(whole, Moments)
+    whole = suffice.load(total)
+    known = isinstance(whole, suffice.Moments)
     sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
     taken = [_sums(part, sums, target, terminal) for part in parts]
     rest = functools.reduce(operator.sub, taken, sums)
-    left: Any = rest if known else whole.fit_moments(rest)
-    left.save(output)
+    (rest if known else whole.fit_moments(rest)).save(output)
     rows = int(rest.counts.sum())
     gone = int(sums.counts.sum()) - rows
     terminal.written(output, f"{gone:,} rows forgotten, {rows:,} left", forgotten=gone, rows=rows)
 
 
-def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
+def _sums(part: str, total: suffice.Moments, target: str | None, terminal: Terminal) -> Any:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
     known = {"schema": total.schema} if total.schema else {"features": total.feature_names}
     data = Data(part)

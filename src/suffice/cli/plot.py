@@ -94,8 +94,7 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
     if saved:
         fitted = load_model(Path(model))
         names = list(getattr(fitted, "feature_names_in_", x.columns))
-        lacking = [name for name in names if name not in x.columns]
-        if lacking:
+        if lacking := [name for name in names if name not in x.columns]:
             msg = f"{data.name} lacks the columns {quoted(lacking)} that {model} needs"
             raise InvalidInputError(msg)
         return fitted, x[names], y

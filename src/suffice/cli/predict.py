@@ -94,16 +94,14 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     from suffice.validation import drift as changes
 
     fitted = load(model)
-    moments = getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)
-    if moments is None:
+    if (moments := getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)) is None:
         msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
         raise InvalidInputError(msg)
     source = data.source()
     names = None if moments.schema else moments.feature_names
     options = ColumnOptions(schema=moments.schema, holes=True)
     roles = roles_for_predicting(source, names, moments.n_features, options)
-    none = source.sample.select(roles.features).clear()
-    total, n_rows = changes.RowSums.like(moments, none), 0
+    total, n_rows = changes.RowSums.like(moments, source.sample.select(roles.features).clear()), 0
     with terminal.progress("rows") as progress:
         for frame in frames_of(source, roles):
             total += changes.RowSums.like(moments, frame.select(roles.features))

@@ -6,11 +6,13 @@ import shlex
 import sys
 import warnings
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import click
 
+import suffice
 from suffice.cli.command import choice, folds, learning_data, output, seed, several, subcommand
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure
@@ -58,8 +60,7 @@ def report(
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
-    written = form or FORMATS.get(path.suffix.lower())
-    if written is None:
+    if (written := form or FORMATS.get(path.suffix.lower())) is None:
         msg = f"{path}: no format has this extension: use .html, .md or .json, or name a --format"
         raise InvalidParameterError(msg)
     model = path.with_name(f"{stem}.suffice")
@@ -94,10 +95,8 @@ def _tell_verdict(made: Any, path: Path, model: Path | None, terminal: Terminal)
 
 def _unused(path: Path, terminal: Terminal) -> Path:
     """Return a path where nothing is, numbered if need be, and say so if it is another one."""
-    number, found = 1, path
-    while found.exists():
-        number += 1
-        found = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    others = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    found = next(each for each in chain([path], others) if not each.exists())
     if found != path:
         terminal.note(f"{path} is there already: writing {found}; --force replaces it")
     return found
@@ -139,13 +138,12 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
     """Return the rows of another source, with labels where it has them."""
     import polars as pl
 
-    from suffice.moments import Moments
     from suffice.reporting.trust import NewRows
     from suffice.sources.chunks import frames_of, load_rows
     from suffice.sources.columns import ColumnOptions, roles_for_learning, roles_for_predicting
 
     source, columns = replace(data, name=name).source(), documented.columns
-    schema = Moments.of(documented.asked, documented.table.labels).schema
+    schema = suffice.Moments.of(documented.asked, documented.table.labels).schema
     said = ColumnOptions(documented.target, columns, schema=schema)
     if documented.target in source.sample.columns:
         chunk = load_rows(source, roles_for_learning(source, said))
@@ -173,14 +171,11 @@ def compare(
     """Compare classifiers by cross-validation."""
     check_figure(plot, "--plot ")
     _start_helpers(data, when=not models)
-    from suffice import comparison
-
     rows, seed, groups = data.rows(how["groups"]), how["seed"], how["groups"]
-    said: Any = {"sample_weight": rows.table.weight, "random_state": seed}
+    said: Any = {"sample_weight": rows.table.weight, "progress": False if terminal.quiet else None}
     said["groups"] = None if groups is None else rows.kept.get_column(groups)
-    said["progress"] = False if terminal.quiet else None
     compared = rows.frame, rows.table.labels, _chosen_models(models, added, seed), how["cv"]
-    result = comparison.compare(*compared, **said)
+    result = suffice.compare(*compared, random_state=seed, **said)
     if output is not None:
         import polars as pl
 

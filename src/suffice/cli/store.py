@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+import suffice
 from suffice.cli.command import given, learning_data, output, several, subcommand, sums_options
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
@@ -37,16 +38,10 @@ def store() -> None:
     """
 
 
-def _opened(store: str) -> Any:
-    from suffice.store import MomentStore
-
-    return MomentStore(store)
-
-
 def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
     if only and last:
         raise InvalidParameterError("--only and --last do not go together: give one of them")
-    opened = _opened(store)
+    opened = suffice.MomentStore(store)
     with terminal.working("adding up partitions"):
         return opened.total(opened.partitions[-last:] if last else only or None, except_)
 
@@ -60,7 +55,7 @@ def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any
 
 
 def _tell_last(store: str, terminal: Terminal) -> None:
-    record = _opened(store).log[-1]
+    record = suffice.MomentStore(store).log[-1]
     text = "{!r}: {:,} rows before, {:,} now".format(record["partition"], *record["rows"])
     terminal.result({"store": store, **record}, f"{store}: {text}")
 
@@ -86,7 +81,8 @@ def add(
     """
     named = partition or (Path(data.name).stem if data.is_ours else None)
     said = {name: value for name, value in sums.items() if value not in ("auto", False)}
-    counted = _count(terminal, data, partial(_opened(store).add, partition=named, why=why), **said)
+    into = partial(suffice.MomentStore(store).add, partition=named, why=why)
+    counted = _count(terminal, data, into, **said)
     new = {name: rows for name, rows in counted.items() if rows}
     rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
     text = f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
@@ -103,7 +99,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 
     Nothing is left of the sums before but their digest in the log.
     """
-    _count(terminal, data, partial(_opened(store).replace, partition, why=why))
+    _count(terminal, data, partial(suffice.MomentStore(store).replace, partition, why=why))
     _tell_last(store, terminal)
 
 
@@ -113,7 +109,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 @_why
 def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     """Withdraw a partition, as if it had never been added."""
-    _opened(store).remove(partition, why=why)
+    suffice.MomentStore(store).remove(partition, why=why)
     _tell_last(store, terminal)
 
 
@@ -121,7 +117,7 @@ def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
 @_place
 def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
-    entries = _opened(store).entries
+    entries = suffice.MomentStore(store).entries
     rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
     terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
     terminal.table(("partition", "rows", "sums", "file"), rows)
@@ -131,7 +127,7 @@ def list_(terminal: Terminal, /, store: str) -> None:
 @_place
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
-    records, fields = _opened(store).log, ("when", "who", "action", "partition", "why")
+    records, fields = suffice.MomentStore(store).log, ("when", "who", "action", "partition", "why")
     rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
     terminal.result({"store": store, "records": records})
     terminal.table((*fields, "rows"), rows)

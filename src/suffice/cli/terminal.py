@@ -14,7 +14,7 @@ import click
 
 from suffice.errors import InvalidParameterError
 from suffice.text.lists import CONTROL, plural, printable
-from suffice.text.tables import jsonable
+from suffice.text.tables import jsonable, rich_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,8 +46,7 @@ class Terminal:
     def result(self, document: dict[str, Any], text: str | None = None) -> None:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
-            counted = {"not_used": self.not_used} if self.not_used else {}
-            known = jsonable({**document, **counted})
+            known = jsonable(document | ({"not_used": self.not_used} if self.not_used else {}))
             text = json.dumps(known, ensure_ascii=False, allow_nan=False)
             # no character that steers a terminal
             click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -96,8 +95,6 @@ class Terminal:
         if self.json:
             return
         from rich.console import Console
-
-        from suffice.text.tables import rich_table
 
         head = [printable(name) for name in columns]
         lines = [[printable(c) if isinstance(c, str) else c for c in row] for row in rows]

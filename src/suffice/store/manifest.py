@@ -1,7 +1,5 @@
 """What a store holds, its record of changes, which files are new, totals in an order names fix."""
 
-# added up by the letters that names begin with: the same bits whatever came first
-
 import io
 import json
 import os
@@ -133,14 +131,12 @@ class Manifest:
         record = {
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "who": f"{os.environ.get('LOGNAME', os.getuid())}@{os.uname().nodename}",
-            "action": action,
-            "partition": partition,
-            "why": why,
+            "action": action, "partition": partition, "why": why,
             "before": [entry.digest for entry in before],
             "after": [entry.digest for entry in new],
             "rows": [sum(entry.rows for entry in entries) for entries in (before, new)],
             "withdrawn": [e.file.content for e in before if e.file and action != "add"],
-        }
+        }  # fmt: skip
         entries = tuple(sorted([*rest, *new], key=lambda entry: entry.key))
         Manifest(entries, (*self.records, json.dumps(record).encode()))._write(place)
         # what is no part of any total goes: sums withdrawn, and what killed writers left
@@ -192,6 +188,7 @@ def total_of(
     place: Place, entries: Sequence[Entry], kept: set[str], made: dict[str, Moments]
 ) -> Moments:
     """Return the sum of entries sorted by key; of groups, sums kept before, or else made now."""
+    # added up by the letters that names begin with: the same bits whatever came first
     if len(entries) == 1:
         return entries[0].load(place)
     name = _name_of(entries)
@@ -223,10 +220,8 @@ def _names(entries: Sequence[Entry]) -> list[str]:
 def are_files(data: Any) -> bool:
     """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
     names = _named(data)
-    return bool(names) and all(
-        not is_database(name) and (is_url(name) or has_magic(str(name)) or Path(name).exists())
-        for name in names
-    )
+    there = (is_url(name) or has_magic(str(name)) or Path(name).exists() for name in names)
+    return bool(names) and not any(map(is_database, names)) and all(there)
 
 
 def _named(data: Any) -> Sequence[str | Path]:

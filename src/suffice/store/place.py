@@ -1,14 +1,13 @@
 """Where a store keeps its contents: named bytes, which one writer at a time replaces whole."""
 
-# in a folder every put is whole, in a database all puts of a writer are; readers never wait
-
 import fcntl
 import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -45,10 +44,9 @@ class _Folder:
             yield self
 
     def get(self, name: str) -> bytes | None:
-        try:
+        with suppress(FileNotFoundError):
             return (self.path / name).read_bytes()
-        except FileNotFoundError:
-            return None
+        return None
 
     def put(self, name: str, content: bytes) -> None:
         (self.path / name).parent.mkdir(exist_ok=True)
@@ -117,6 +115,7 @@ class _Rows:
         return [name for (name,) in found.fetchall()]
 
 
+# in a folder every put is whole, in a database all puts of a writer are; readers never wait
 Place: TypeAlias = _Folder | _Rows
 
 
@@ -144,9 +143,6 @@ def _sqlite(address: str, table: str) -> _Rows:
 
 def _postgres(address: str, table: str) -> _Rows:
     psycopg = extra("psycopg", "sql", "a store in PostgreSQL")
-
-    def connect(**_: bool) -> Any:
-        return psycopg.connect(address, autocommit=True)
-
+    connect = partial(psycopg.connect, address, autocommit=True)
     begin = f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{table}'))"
-    return _Rows(address, table, connect, psycopg.Error, "%s", begin)
+    return _Rows(address, table, lambda **_: connect(), psycopg.Error, "%s", begin)

@@ -115,7 +115,7 @@ class MomentStore:
 
     def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
         """Put other sums in the place of a partition's, as after a person's rows were deleted."""
-        parts = self._parts(partition, data, options)
+        parts = self._parts(partition, data, options, new=False)
 
         def replaced(now: Manifest) -> Sequence[Entry]:
             _require(partition, {record["partition"] for record in now.log})
@@ -167,9 +167,7 @@ class MomentStore:
                     if Manifest.read(place) == manifest:  # no writer came between
                         raise
 
-    def _parts(
-        self, name: str, data: Any, options: Mapping[str, Any], *, new: bool = False
-    ) -> list[_Part]:
+    def _parts(self, name: str, data: Any, options: Mapping[str, Any], *, new: bool) -> list[_Part]:
         """Return the sums of a partition, one for each file; of ``new`` ones only, or of all."""
         with self._place.writing() as place:
             known = Manifest.read(place, begin=True)
@@ -192,8 +190,7 @@ class MomentStore:
         """Give a partition the entries that are decided on, in one commit; None: they are not."""
         with self._place.writing() as place:
             now = Manifest.read(place, begin=True)
-            entries = decide(now)
-            if entries is None:
+            if (entries := decide(now)) is None:
                 return False
             if not parts and entries == now.of(partition):
                 return True
@@ -214,13 +211,10 @@ class MomentStore:
 def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
     schema = sums.schema
     return {
-        "target": entry.target,
-        "weight": entry.weight,
-        "features": schema or sums.feature_names,
+        "target": entry.target, "weight": entry.weight, "features": schema or sums.feature_names,
         "categorical": [column.name for column in schema.categories] if schema else [],
-        "storage": sums.storage,
-        "fourth": sums.fourth is not None,
-    }
+        "storage": sums.storage, "fourth": sums.fourth is not None,
+    }  # fmt: skip
 
 
 def _part(entry: Entry, moments: Moments) -> _Part:
@@ -255,8 +249,7 @@ def _chosen(
 ) -> Sequence[Entry]:
     names = {entry.partition for entry in manifest.entries}
     kept = names if partitions is None else _matching(names, partitions)
-    kept = kept - _matching(names, except_)
-    if not kept:
+    if not (kept := kept - _matching(names, except_)):
         raise errors.InvalidInputError("no partition is left to sum: add one, or choose more")
     return [entry for entry in manifest.entries if entry.partition in kept]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.table.foreign import to_numpy
-from suffice.text.lists import quoted
+from suffice.text.lists import plain, quoted
 from suffice.typing import Codes, Labels
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
@@ -163,8 +163,7 @@ def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
 
 def two_codes(label_a: Any, label_b: Any, classes: Any) -> tuple[int, int]:
     """Return the codes of two labels, which must be two."""
-    known = positions(classes)
-    a, b = (position(label, known, where="the call") for label in (label_a, label_b))
+    a, b = (code_of(label, classes) for label in (label_a, label_b))
     if a == b:
         raise InvalidInputError(f"name two different classes, not {label_a!r} twice")
     return a, b
@@ -185,8 +184,9 @@ def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
         codes = np.where(known[at] == found, at, -1)
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
-        label = found[row].item() if hasattr(found[row], "item") else found[row]
-        msg = f"row {row} has label {label!r}, which is not one of {quoted(known, SHOWN)}"
+        msg = (
+            f"row {row} has label {plain(found[row])!r}, which is not one of {quoted(known, SHOWN)}"
+        )
         raise UnknownLabelError(msg)
     return codes
 
@@ -201,11 +201,11 @@ def label_written(text: str, classes: Any) -> Any:
 
 def position(label: Any, known: dict[Any, int], *, where: str) -> int:
     """Return the code of one label, or say which labels there are."""
-    plain = label.item() if hasattr(label, "item") else label
+    name = plain(label)
     try:
-        return known[plain]
+        return known[name]
     except (KeyError, TypeError):
-        msg = f"{where} names the label {plain!r}, which is no class{_hint(plain, known)}"
+        msg = f"{where} names the label {name!r}, which is no class{_hint(name, known)}"
         raise UnknownLabelError(msg) from None
 
 
@@ -213,8 +213,7 @@ def values_by_class(values: Mapping[Any, float], classes: Labels, *, where: str)
     """Return the values of a mapping in the order of the classes, every one of them named."""
     known = positions(classes)
     found = {position(label, known, where=where): value for label, value in values.items()}
-    missing = [label for label, code in known.items() if code not in found]
-    if missing:
+    if missing := [label for label, code in known.items() if code not in found]:
         named = quoted(missing, SHOWN)
         msg = f"{where} has no entry for {named}: name every class, with 0 if need be"
         raise InvalidParameterError(msg)

@@ -79,8 +79,7 @@ def filled(x: Matrix) -> Matrix:
     if not has_missing(x):
         return x
     gaps = np.isnan(x)
-    known = np.maximum((~gaps).sum(0), 1)
-    return np.where(gaps, np.where(gaps, 0.0, x).sum(0) / known, x)
+    return np.where(gaps, np.where(gaps, 0.0, x).sum(0) / np.maximum((~gaps).sum(0), 1), x)
 
 
 def as_weights(weight: Any, n_rows: int) -> Floats | None:

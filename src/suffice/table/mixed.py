@@ -34,19 +34,15 @@ class MixedRows(NamedTuple):
 
 
 def read(
-    X: Any,
-    schema: Schema | None = None,
-    *,
-    categorical: Any = None,
-    missing: str = "marginal",
+    X: Any, schema: Schema | None = None, *, categorical: Any = None, missing: str = "marginal",
     names: Sequence[str] | None = None,
-) -> MixedRows:
+) -> MixedRows:  # fmt: skip
     """Return the rows of a frame, under its own schema or a given one."""
     # ``missing='indicator'`` fills the empty cells of a number by its mean, and adds an indicator
     names, columns = _columns(X, names if schema is None else schema.names)
     if schema is None:
-        chosen = _as_names(categorical, names)
-        said = [name in {*chosen, *coded_columns(X)} for name in names]
+        chosen = {*_as_names(categorical, names), *coded_columns(X)}
+        said = [name in chosen for name in names]
         values = list(map(_values, columns, said))
         found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
         schema = Schema(tuple(found))
@@ -110,8 +106,7 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield pairs of texts that differ only by blanks or case."""
     seen: dict[str, str] = {}
     for text in texts:
-        twin = seen.setdefault(" ".join(text.split()).casefold(), text)
-        if twin != text:
+        if (twin := seen.setdefault(" ".join(text.split()).casefold(), text)) != text:
             yield twin, text
 
 
@@ -119,8 +114,7 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
     if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
         array = np.asarray(X)
         fits = names is not None and len(names) == array.shape[1]
-        known = names if fits else (f"x{j}" for j in range(array.shape[1]))
-        return list(known), list(array.T)
+        return list(names if fits else (f"x{j}" for j in range(array.shape[1]))), list(array.T)
     if hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         columns = [X.iloc[:, j] for j in range(len(names))]
@@ -137,8 +131,7 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
 
 def levels_of(column: Any) -> Levels:
     """Return any column as levels."""
-    levels: Levels = _values(column, levels=True)
-    return levels
+    return _values(column, levels=True)  # type: ignore[no-any-return]
 
 
 def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001
@@ -168,8 +161,7 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
 
 
 def _of_pandas(column: Any, *, levels: bool) -> Any:
-    kind = pandas_kind(column.dtype)
-    if kind in ("date", "duration"):
+    if (kind := pandas_kind(column.dtype)) in ("date", "duration"):
         times = column.to_numpy("datetime64[us]" if kind == "date" else "timedelta64[us]")
         return _of_objects(times, levels=True) if levels else _days(column.name, times)
     if kind == "number" and not levels:
@@ -217,8 +209,7 @@ def _of_polars(column: Any, *, levels: bool) -> Any:
     distinct = column.unique().drop_nulls()
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())
-    known = distinct.to_list()
-    if not known:
+    if not (known := distinct.to_list()):
         return Levels([], np.full(len(column), -1, np.int32))
     table = dict(zip(known, range(len(known)), strict=True))
     codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32)
@@ -268,8 +259,7 @@ def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
     chosen = [categorical] if isinstance(categorical, str) else categorical
     place = {at: name for j, name in enumerate(names) for at in (j, j - len(names))}
     found = {c if isinstance(c, str) else place.get(c, c) for c in chosen}
-    unknown = sorted(str(c) for c in found if c not in names)
-    if unknown:
+    if unknown := sorted(str(c) for c in found if c not in names):
         msg = f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"
         raise FeatureMismatchError(msg)
     return found

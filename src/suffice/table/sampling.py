@@ -21,8 +21,7 @@ def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
         return np.arange(len(codes))
     order = np.random.default_rng(seed).permutation(len(codes))
     few = places_within(codes, order) < FEWEST
-    rest = order[~few[order]]
-    kept = np.flatnonzero(few)
+    rest, kept = order[~few[order]], np.flatnonzero(few)
     return np.sort(np.concatenate([kept, rest[: max(n_rows - len(kept), 0)]]))
 
 

@@ -8,17 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.errors import InvalidInputError
+from suffice.table import matrix
 from suffice.table.foreign import is_foreign, to_numpy
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import (
-    Matrix,
-    as_matrix,
-    as_weights,
-    has_missing,
-    is_mixed,
-    refuse_nonfinite,
-    taken,
-)
+from suffice.table.matrix import Matrix, as_weights, taken
 from suffice.table.mixed import read
 from suffice.table.schema import Encoding, Schema
 from suffice.typing import Codes, Floats, Labels
@@ -38,17 +31,10 @@ class Table:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        classes: Any = None,
-        categorical: Any = None,
-        missing: str = "marginal",
-        schema: Schema | None = None,
+        cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None,
+        categorical: Any = None, missing: str = "marginal", schema: Schema | None = None,
         names: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Return users' rows, labels and weights, after checking that they fit together."""
         # ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
         # and those that ``categorical`` names become categories; ``missing="indicator"`` fills
@@ -56,10 +42,10 @@ class Table:
         # of the columns of a mixed array.
         codes: Any
         indicators = None
-        plain = schema is None and categorical is None and not is_mixed(X)
+        plain = schema is None and categorical is None and not matrix.is_mixed(X)
         if plain:
-            x, found = as_matrix(X)
-        if not plain or (missing == "indicator" and has_missing(x)):
+            x, found = matrix.as_matrix(X)
+        if not plain or (missing == "indicator" and matrix.has_missing(x)):
             how: Any = {"categorical": categorical, "missing": missing, "names": names}
             schema, x, indicators = read(X, schema, **how)
             found = schema.feature_names
@@ -92,8 +78,7 @@ class Table:
 
     @property
     def labels(self) -> Labels:
-        labels: Labels = self.classes[self.codes]
-        return labels
+        return self.classes[self.codes]
 
     @property
     def weights(self) -> Floats:
@@ -149,7 +134,7 @@ def numbering_rows(table: Table) -> Iterator[None]:
     try:
         yield
     except InvalidInputError:
-        refuse_nonfinite(table.x, table.names, table.weight)
+        matrix.refuse_nonfinite(table.x, table.names, table.weight)
         raise
 
 

@@ -9,12 +9,10 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 # control characters but tab and line feed, and marks that turn the direction of writing
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _IN_ADDRESS = re.compile(r"(:/+[^/\s:@]*:)\S*@")
-_WORDS = (
-    "passw(?:or)?d|pwd|sig|signature|x-(?:amz|goog)-[a-z-]+|(?:access_?|secret_?)?(?:token|key)"
-)
-_NAMED = re.compile(
-    rf"(?i)((?:(?<=[?&])(?:{_WORDS})|passw(?:or)?d|pwd))(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)"
-)
+_SECRET = "passw(?:or)?d|pwd"
+_WORDS = f"{_SECRET}|sig|signature|x-(?:amz|goog)-[a-z-]+|(?:access_?|secret_?)?(?:token|key)"
+_VALUE = r"(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)"
+_NAMED = re.compile(rf"(?i)((?:(?<=[?&])(?:{_WORDS})|{_SECRET})){_VALUE}")
 
 
 def plain(label: Any) -> Any:

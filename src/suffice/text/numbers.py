@@ -14,13 +14,8 @@ def number(value: Any, digits: int = 4) -> str:
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
     whole = 10**digits - 0.5 <= size < 1e9
-    text = (
-        f"{size:.{digits}g}"
-        if not whole
-        else f"{size:,.0f}"
-        if round(size) >= 1e4
-        else f"{size:.0f}"
-    )
+    mark = "," if round(size) >= 1e4 else ""  # of thousands
+    text = f"{size:{mark}.0f}" if whole else f"{size:.{digits}g}"
     return f"−{text}" if value < 0 else text
 
 
@@ -29,17 +24,9 @@ def percent(share: Any) -> str:
     if not np.isfinite(share):
         return NOTHING
     p = 100 * float(share)
-    if p in (0.0, 100.0):
-        text = f"{p:.0f}"
-    elif 0 < p < 1e-3:
-        text = "< 0.001"
-    elif 0.05 <= p < 99.95:
-        text = f"{p:.1f}"
-    elif p < 50:
-        text = f"{p:.2g}"
-    else:
-        text = f"{p:.4g}" if p < 99.995 else "> 99.99"
-    return f"{text}\N{NO-BREAK SPACE}%"
+    form = ".0f" if p in (0, 100) else ".1f" if 0.05 <= p < 99.95 else ".2g" if p < 50 else ".4g"
+    beyond = "< 0.001" if 0 < p < 1e-3 else "> 99.99" if p >= 99.995 and p != 100 else ""
+    return f"{beyond or format(p, form)}\N{NO-BREAK SPACE}%"
 
 
 def percent_label(share: float) -> str:
@@ -50,9 +37,7 @@ def percent_label(share: float) -> str:
 
 def p_value(p: Any) -> str:
     """Return a p-value alone, for a table."""
-    if p is None or not np.isfinite(p):
-        return NOTHING
-    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return NOTHING if p is None or not np.isfinite(p) else "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_statement(p: float, relation: str = "=") -> str:
@@ -111,16 +96,11 @@ def difference_in_points(shares: Any) -> str:
 
 STYLES: Mapping[str, Callable[[Any], str]] = {
     **{each.__name__: each for each in (count, number, short, loss, percent)},
-    "text": str,
-    "p": p_value,
-    "points": difference_in_points,
-    "seconds": duration,
-    "signed": difference,
-}
+    "text": str, "p": p_value, "points": difference_in_points,
+    "seconds": duration, "signed": difference,
+}  # fmt: skip
 
 
 def cell(value: Any, style: str) -> str:
     """Return a cell of a table as text; text stays text in every style."""
-    if value is None:
-        return NOTHING
-    return value if isinstance(value, str) else STYLES[style](value)
+    return NOTHING if value is None else value if isinstance(value, str) else STYLES[style](value)

@@ -26,11 +26,9 @@ def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[s
 
 
 def rich_table(
-    head: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    right: Container[int] | None = None,
+    head: Sequence[str], rows: Iterable[Sequence[Any]], right: Container[int] | None = None,
     styles: Sequence[str] = (),
-) -> Any:
+) -> Any:  # fmt: skip
     """Return a table for a terminal; by default columns of numbers stand on the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
