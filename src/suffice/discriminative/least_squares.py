@@ -29,8 +29,7 @@ def regress_indicators(moments: Moments) -> LinearModel:
     means = moments.centred_means
     # far from the origin the grand mean is rounded: what is left of it goes out again
     left = shares @ means
-    sums = moments.weights[:, None] * (means - left) * v
-    slopes = solve_semidefinite(total, sums.T).T
+    slopes = solve_semidefinite(total, (moments.weights[:, None] * (means - left) * v).T).T
     # they sum to zero, as the right-hand sides do, up to rounding
     weights = (slopes - slopes.mean(0)) * v
     at_centre = shares - weights @ left

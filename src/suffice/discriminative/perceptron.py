@@ -79,14 +79,8 @@ def one_by_one(
         from suffice.discriminative.kernels import show_rows
 
         table, scaling = design.table, design.scaling
-        rows = (
-            *read_only(table.x, table.codes),
-            scaling.centre,
-            scaling.inverse,
-            scaling.lead,
-            order,
-        )
-        wrong = int(show_rows(*rows, rate, seen, rule is direct, weights, drift))
+        rows = *read_only(table.x, table.codes), scaling.centre, scaling.inverse, scaling.lead
+        wrong = int(show_rows(*rows, order, rate, seen, rule is direct, weights, drift))
     else:
         for first in range(0, n, _BLOCK):
             here = order[first : first + _BLOCK]

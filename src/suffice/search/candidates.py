@@ -143,8 +143,7 @@ class OutsideCandidate:
     def fitted(self, table: Table) -> Member:
         seen = table.with_rows(self.view.apply(table.x))
         [model] = self.learner.learn(seen, [self.setting], judging=False)  # type: ignore[union-attr]
-        doubt = doubt_of(table.n_rows)
-        return Member(self, averaged.TemperedModel(model, self.temperature, doubt))
+        return Member(self, averaged.TemperedModel(model, self.temperature, doubt_of(table.n_rows)))
 
     def describe(self) -> str:
         return f"{self.name}, temperature {self.temperature:.3g}"
