@@ -161,8 +161,7 @@ def held_out_loss(problem: Problem, point: softmax.Evaluation) -> float:
 
 
 def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
-    c, d = phi.shape
-    z, w = block.x, block.weights
+    (c, d), z, w = phi.shape, block.x, block.weights
     p = softmax.probabilities(np, phi, z)[2][1:]
     # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
     of_pairs = inverse.reshape(c, d, c, d)

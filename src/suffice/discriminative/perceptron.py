@@ -28,8 +28,7 @@ def one_against_rest(scores: Floats, codes: Codes) -> Floats:
 def direct(scores: Floats, codes: Codes) -> Floats:
     """Return +1 for the right class and −1 for its best rival where that scores no less."""
     # Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction)
-    row = np.arange(len(codes))
-    rivals = scores.copy()
+    row, rivals = np.arange(len(codes)), scores.copy()
     rivals[codes, row] = -np.inf
     rival = rivals.argmax(0)
     wrong = scores[codes, row] <= rivals[rival, row]
