@@ -168,19 +168,15 @@ def _cells(row: Row) -> dict[str, str]:
     failed, p = bool(row["failure"]), row["p_adjusted"]
     error, low, high = (f"{100 * row[name]:.1f}" for name in ("error", "error_low", "error_high"))
     return {
-        "model": row["model"],
-        "approach": NOTHING if failed else row["approach"],
+        "model": row["model"], "approach": NOTHING if failed else row["approach"],
         "error": "failed" if failed else f"{error} %",
         "95 %": NOTHING if failed else f"{low} – {high}",
-        "log-loss": cell(row["log_loss"], "loss"),
-        "Brier": cell(row["brier"], "loss"),
-        "calib.": cell(row["calibration_error"], "loss"),
-        "AUC": cell(row["auc"], "loss"),
-        "params": cell(row["n_parameters"], "count"),
-        "fit": cell(row["fit_seconds"], "seconds"),
+        "log-loss": cell(row["log_loss"], "loss"), "Brier": cell(row["brier"], "loss"),
+        "calib.": cell(row["calibration_error"], "loss"), "AUC": cell(row["auc"], "loss"),
+        "params": cell(row["n_parameters"], "count"), "fit": cell(row["fit_seconds"], "seconds"),
         "predict": cell(row["predict_seconds"], "seconds"),
         "p": NOTHING if failed else "" if np.isnan(p) else p_value(p),
-    }
+    }  # fmt: skip
 
 
 def compare(

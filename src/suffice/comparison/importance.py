@@ -60,8 +60,7 @@ def permutation_importance(
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
     # a model that errs as often as the most frequent class does has no error to explain
     clear = told[0][0].low > 0 and outcome.error < 1 - shares.max()
-    clear = clear or np.isnan(told[1][0].mean)
-    return told[0] if clear else told[1]
+    return told[0] if clear or np.isnan(told[1][0].mean) else told[1]
 
 
 def _losses(learnt: Any, rows: Any, truth: Codes, classes: Labels) -> Floats:

@@ -17,13 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from suffice.comparison.models import (
-    ComparedModel,
-    FitSize,
-    is_readable,
-    n_parameters,
-    seconds_to_fit,
-)
+from suffice.comparison import models
 from suffice.curves.reliability import BINS, reliability
 from suffice.curves.thresholds import mean_area
 from suffice.estimators.encoder import TableEncoder, takes
@@ -137,7 +131,7 @@ def overheard() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
-def notes_on(model: ComparedModel, folds: Folds, caught: Sequence[Any]) -> Iterator[str]:
+def notes_on(model: models.ComparedModel, folds: Folds, caught: Sequence[Any]) -> Iterator[str]:
     """Yield whether weights are ignored, and the first warning of each category, with how many."""
     weighted = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
     if folds.weight is not None and not weighted:
@@ -205,7 +199,7 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
 class Case(NamedTuple):
     """A model, the folds it is judged on, and what to say of these."""
 
-    model: ComparedModel
+    model: models.ComparedModel
     folds: Folds
     note: str = ""
 
@@ -219,12 +213,10 @@ def judged(
     """Return what the folds say of each model, or why nothing can be said."""
     able = [at for at, case in enumerate(cases) if case.model.travels]
     tasks = [(at, fold) for at in able for fold in range(len(cases[at].folds.splits))]
-    n_folds = sum(len(case.folds.splits) for case in cases)
-    shared = cases, keep, get_config()
     with (
-        Progress(progress, n_folds, what) as steps,
+        Progress(progress, sum(len(case.folds.splits) for case in cases), what) as steps,
         _workers_for(cases),
-        ahead(_judged_elsewhere, shared, tasks) as found,
+        ahead(_judged_elsewhere, (cases, keep, get_config()), tasks) as found,
     ):
         return [_judged(at, case, found, steps, keep=keep) for at, case in enumerate(cases)]
 
@@ -234,8 +226,9 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
     """Give small tables one thread, or other processes if models take long; forests all cores."""
     folds = cases[0].folds
     n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
-    size = FitSize(n, d, len(folds.classes))
-    long = sum(len(c.folds.splits) * seconds_to_fit(c.model.name, size) for c in cases) > _LONG
+    size = models.FitSize(n, d, len(folds.classes))
+    times = (len(c.folds.splits) * models.seconds_to_fit(c.model.name, size) for c in cases)
+    long = sum(times) > _LONG
     small, many = n * d < _SMALL, n >= _MANY
     cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
     with threadpool_limits(1 if small else None), cores, helped(when=small and not many and long):
@@ -282,32 +275,24 @@ def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tu
     seconds = fit_seconds, time.perf_counter() - started
     held = folds.predictions(fold, learnt, shown, labels)
     scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
-    return learnt, held, scores, n_parameters(learnt), is_readable(learnt), *seconds
+    return learnt, held, scores, models.n_parameters(learnt), models.is_readable(learnt), *seconds
 
 
 def outcome_of(
-    model: ComparedModel, results: Sequence[Any], folds: Folds, notes: Sequence[str], *, keep: bool
-) -> Outcome:
+    model: models.ComparedModel, results: Sequence[Any], folds: Folds, notes: Sequence[str],
+    *, keep: bool,
+) -> Outcome:  # fmt: skip
     """Return what all folds say of a model; classifiers and posteriors are kept if asked."""
     learnt, parts, scores, sizes, readable, fits, predictions = zip(*results, strict=True)
     held_out = Predictions.joined(parts)
     return Outcome(
-        model.name,
-        held_out.row_losses,
-        _area(held_out, scores),
-        _calibration_error(held_out),
-        float(np.rint(np.mean(sizes))),
-        float(np.median(fits)),
-        float(np.median(predictions)),
-        model.is_generative,
-        readable[0],
-        held_out if keep else replace(held_out, logs=None),
-        np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
-        folds.overlap,
-        learnt if keep else (),
-        tuple(notes),
+        model.name, held_out.row_losses, _area(held_out, scores), _calibration_error(held_out),
+        float(np.rint(np.mean(sizes))), float(np.median(fits)), float(np.median(predictions)),
+        model.is_generative, readable[0], held_out if keep else replace(held_out, logs=None),
+        np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]), folds.overlap,
+        learnt if keep else (), tuple(notes),
         None if folds.groups is None else folds.groups[held_out.rows],
-    )
+    )  # fmt: skip
 
 
 def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:

@@ -63,12 +63,9 @@ class LearningCurve(Tabled):
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model and size."""
         return [
-            {
-                "model": curve.name,
-                "n_rows": int(size),
-                **{metric: float(curve.mean(metric)[at]) for metric in CRITERIA},
-                **{f"{m}_se": float(curve.standard_error(m)[at]) for m in CRITERIA},
-            }
+            {"model": curve.name, "n_rows": int(size)}
+            | {metric: float(curve.mean(metric)[at]) for metric in CRITERIA}
+            | {f"{m}_se": float(curve.standard_error(m)[at]) for m in CRITERIA}
             for curve in self.curves
             for at, size in enumerate(self.sizes)
         ]

@@ -273,15 +273,6 @@ def _model(entry: Any, seed: int) -> ComparedModel:
     name, estimator = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", entry)
     if isinstance(estimator, str):
         estimator = known_model(estimator).make(seed)
-    _check_estimator(name, estimator)
-    return ComparedModel(str(name), estimator)
-
-
-def _in_full(estimator: Any) -> str:
-    return " ".join(repr(estimator).split())
-
-
-def _check_estimator(name: Any, estimator: Any) -> None:
     where = f"models[{name!r}]" if name else "one of models"
     if isinstance(estimator, type):
         msg = f"{where} is the class {estimator.__name__}: pass an instance, {estimator.__name__}()"
@@ -291,12 +282,16 @@ def _check_estimator(name: Any, estimator: Any) -> None:
         raise InvalidParameterError(msg)
     if not is_classifier(estimator):
         raise InvalidParameterError(f"{where} is {_in_full(estimator)}, which is no classifier")
+    return ComparedModel(str(name), estimator)
+
+
+def _in_full(estimator: Any) -> str:
+    return " ".join(repr(estimator).split())
 
 
 def is_readable(fitted: Any) -> bool:
     """Whether a rule can be written down: one equation for each class, or one tree."""
-    model = core(fitted)
-    return any(hasattr(model, name) for name in ("coef_", "model_", "tree_", "_strategy"))
+    return any(hasattr(core(fitted), name) for name in ("coef_", "model_", "tree_", "_strategy"))
 
 
 def n_parameters(fitted: Any) -> float:

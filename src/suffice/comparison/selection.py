@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.comparison import judging
 from suffice.comparison.comparison import Comparison, compared, folds_for
-from suffice.comparison.models import ComparedModel, parse_models
+from suffice.comparison.models import parse_models
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
 from suffice.table.matrix import taken
@@ -92,7 +92,13 @@ def select(
     X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
     judged_on = folds_for(X_known, y_known, folds, None, None, random_state)
     comparison = compared(candidates, judged_on, random_state, progress)
-    pick = _pick(candidates, comparison, criterion)
+    known = {model.name: model for model in candidates}
+    outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
+    losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]
+    if np.isnan(losses).all():
+        raise InvalidParameterError(f"no model has posteriors, and a {criterion}: pick by 'error'")
+    # of least loss; of equal ones, the one of least error
+    pick = known[outcomes[int(np.nanargmin(losses))].name]
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
     with judging.overheard() as caught:
         learner = judging.learner_of(pick.estimator, X, is_plain=False)
@@ -100,15 +106,3 @@ def select(
     notes = list(judging.notes_on(pick, final, caught))
     outcome = judging.outcome_of(pick, [result], final, notes, keep=False)
     return Selection(comparison, criterion, result[0], outcome, parts)
-
-
-def _pick(
-    candidates: tuple[ComparedModel, ...], comparison: Comparison, criterion: str
-) -> ComparedModel:
-    """Return the model of least loss; of equal ones, the one of least error."""
-    known = {model.name: model for model in candidates}
-    outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
-    losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]
-    if np.isnan(losses).all():
-        raise InvalidParameterError(f"no model has posteriors, and a {criterion}: pick by 'error'")
-    return known[outcomes[int(np.nanargmin(losses))].name]

@@ -250,8 +250,7 @@ def _balanced(own: Outcome) -> Gain:
     w = rows.weights / rows.weights.mean()  # numbers of rows
     hits, n = np.bincount(rows.truth, w * ~rows.wrong), np.bincount(rows.truth, w)
     hits, n = hits[n > 0], n[n > 0]
-    k = len(n)
-    share = (hits + 1) / (n + 2)
+    k, share = len(n), (hits + 1) / (n + 2)
     # Var = Σ_k r_k (1 − r_k) / n_k / K², of rows that are correlated over folds
     se = np.sqrt((share * (1 - share) / n).sum() * own.n_rows / own.effective_rows) / k
     balanced = float((hits / n).mean())
@@ -276,8 +275,7 @@ def _counted_once(rows: Predictions) -> Floats:
 
 def _threshold(own: Outcome) -> Threshold | None:
     """Return the threshold of most balanced accuracy for the rarer of two classes."""
-    rows = own.held_out
-    folds = range(int(own.folds.max()) + 1)
+    rows, folds = own.held_out, range(int(own.folds.max()) + 1)
     if rows.logs is None or len(rows.classes) != 2 or len(folds) == 1:
         return None
     once = _counted_once(rows)

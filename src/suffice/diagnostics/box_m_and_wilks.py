@@ -243,8 +243,7 @@ def box_m(moments: Moments) -> BoxM:
     used, left_out_columns = usable_columns(moments)
     present = np.flatnonzero(moments.weights > 0)
     codes = _comparable(used, present)
-    v = used.weights[codes] - 1
-    scatters = used.scatters[codes]
+    v, scatters = used.weights[codes] - 1, used.scatters[codes]
     whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
     # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
     log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]

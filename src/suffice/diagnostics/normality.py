@@ -49,8 +49,7 @@ def henze_zirkler(z: Floats) -> tuple[float, float]:
     # log-normal with the exact mean and variance
     mean, variance = _null_moments(b, d)
     log_variance = np.log1p(variance / mean**2)
-    log_mean = np.log(mean) - log_variance / 2
-    excess = np.log(max(hz, np.finfo(float).tiny)) - log_mean
+    excess = np.log(max(hz, np.finfo(float).tiny)) - (np.log(mean) - log_variance / 2)
     return float(hz), float(ndtr(-excess / np.sqrt(log_variance)))
 
 
@@ -109,14 +108,10 @@ class Normality(Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for each class."""
         columns = {
-            "class": self.classes,
-            "henze_zirkler": self.statistics,
-            "p_value": self.p_values,
-            "adjusted_p_value": self.adjusted_p_values,
-            "directions": self.directions,
-            "n_used": self.n_used,
-            "n_rows": self.n_rows,
-        }
+            "class": self.classes, "henze_zirkler": self.statistics, "p_value": self.p_values,
+            "adjusted_p_value": self.adjusted_p_values, "directions": self.directions,
+            "n_used": self.n_used, "n_rows": self.n_rows,
+        }  # fmt: skip
         values = zip(*(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in values]
 

@@ -229,10 +229,9 @@ class Solver(ABC):
 
 
 def damped(
-    evaluate: Callable[[Floats], Evaluation],
-    start: Floats,
+    evaluate: Callable[[Floats], Evaluation], start: Floats,
     direction: Callable[[Evaluation], Floats],
-) -> Iterator[Step]:
+) -> Iterator[Step]:  # fmt: skip
     """Yield the points of steps φ + t Δ, t the first of 1, ½, ¼ … that is low enough, if any is."""
     here, t = evaluate(start), 0.0
     while True:

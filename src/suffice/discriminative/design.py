@@ -159,8 +159,7 @@ class CompiledDesign(Design):
 
         table, scaling = self.table, self.scaling
         weight = np.zeros(0) if table.weight is None else table.weight
-        rows = read_only(table.x, table.codes, weight)
-        return *rows, lo, hi, scaling.centre, scaling.inverse
+        return *read_only(table.x, table.codes, weight), lo, hi, scaling.centre, scaling.inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,11 +288,10 @@ class Problem:
 def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
     """Return the columns that are constant, or combinations of the columns before them."""
     constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
-    mean = moments.grand_mean
     if moments.storage == "diagonal":
         return np.flatnonzero(constant)
     scatter = moments.pooled_scatter + moments.between_scatter
     if not fit_intercept:
-        scatter = scatter + moments.total_weight * np.outer(mean, mean)
+        scatter = scatter + moments.total_weight * np.outer(moments.grand_mean, moments.grand_mean)
     scatter[constant] = scatter[:, constant] = 0.0
     return dependent_columns(scatter)

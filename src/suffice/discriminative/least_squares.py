@@ -25,12 +25,10 @@ def regress_indicators(moments: Moments) -> LinearModel:
     v = Scaling.of(moments).inverse
     # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
-    shares = moments.weights / moments.total_weight
-    means = moments.centred_means
+    shares, means = moments.weights / moments.total_weight, moments.centred_means
     # far from the origin the grand mean is rounded: what is left of it goes out again
     left = shares @ means
-    sums = moments.weights[:, None] * (means - left) * v
-    slopes = solve_semidefinite(total, sums.T).T
+    slopes = solve_semidefinite(total, (moments.weights[:, None] * (means - left) * v).T).T
     # they sum to zero, as the right-hand sides do, up to rounding
     weights = (slopes - slopes.mean(0)) * v
     at_centre = shares - weights @ left

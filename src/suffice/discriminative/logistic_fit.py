@@ -51,8 +51,7 @@ def lda_start(problem: Problem) -> Floats:
     means = m.centred_means * v
     within = m.pooled_scatter * v * v[:, None] / m.total_weight
     slopes = _tempered(means, solve_semidefinite(within, means.T).T)
-    log_priors = np.log(m.weights / m.total_weight)
-    intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
+    intercepts = np.log(m.weights / m.total_weight) - 0.5 * np.einsum("kj,kj->k", means, slopes)
     about = (m.grand_mean - problem.scaling.centre) * v
     rows = np.column_stack([intercepts - slopes @ about, slopes])
     return np.asarray(rows[1:] - rows[0])
@@ -113,9 +112,8 @@ def fit_logistic(
     def fitted(l2: float) -> tuple[Problem, Solution]:
         problem = Problem.of(table, moments, l2=l2, **posed)
         way = solver or suitable_solver(problem)
-        first = (start or lda_start)(problem)
         stopping = replace(way.default, **(limits or {}))
-        return problem, way.solve(problem, first, stopping, record=record)
+        return problem, way.solve(problem, (start or lda_start)(problem), stopping, record=record)
 
     with one_blas_thread():
         problem, solution = fitted(l2)
@@ -163,8 +161,7 @@ def held_out_loss(problem: Problem, point: softmax.Evaluation) -> float:
 
 
 def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
-    c, d = phi.shape
-    z, w = block.x, block.weights
+    (c, d), z, w = phi.shape, block.x, block.weights
     p = softmax.probabilities(np, phi, z)[2][1:]
     # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
     of_pairs = inverse.reshape(c, d, c, d)

@@ -28,8 +28,7 @@ def one_against_rest(scores: Floats, codes: Codes) -> Floats:
 def direct(scores: Floats, codes: Codes) -> Floats:
     """Return +1 for the right class and −1 for its best rival where that scores no less."""
     # Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction)
-    row = np.arange(len(codes))
-    rivals = scores.copy()
+    row, rivals = np.arange(len(codes)), scores.copy()
     rivals[codes, row] = -np.inf
     rival = rivals.argmax(0)
     wrong = scores[codes, row] <= rivals[rival, row]
@@ -79,14 +78,8 @@ def one_by_one(
         from suffice.discriminative.kernels import show_rows
 
         table, scaling = design.table, design.scaling
-        rows = (
-            *read_only(table.x, table.codes),
-            scaling.centre,
-            scaling.inverse,
-            scaling.lead,
-            order,
-        )
-        wrong = int(show_rows(*rows, rate, seen, rule is direct, weights, drift))
+        rows = *read_only(table.x, table.codes), scaling.centre, scaling.inverse, scaling.lead
+        wrong = int(show_rows(*rows, order, rate, seen, rule is direct, weights, drift))
     else:
         for first in range(0, n, _BLOCK):
             here = order[first : first + _BLOCK]

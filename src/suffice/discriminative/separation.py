@@ -49,7 +49,8 @@ def find_separation(problem: Problem, solution: Solution) -> Separation | None:
     if _separating(design, point.phi, lambda a: _steepest_program(a, gain)) is None:
         return unexplained
     sparse = _separating(design, point.phi, lambda a: _sparsest_program(a, gain, shape))
-    return Separation(complete, _used(sparse))
+    size = np.zeros(0) if sparse is None else np.abs(sparse[:, 1:]).max(0, initial=0.0)
+    return Separation(complete, np.flatnonzero(size > _NONZERO * size.max(initial=0.0)))
 
 
 def _flat(problem: Problem, point: Evaluation) -> bool:
@@ -61,15 +62,11 @@ def _flat(problem: Problem, point: Evaluation) -> bool:
     # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
     null = np.kron((np.eye(c) - 1 / (c + 1)) / (c + 1), problem.products[np.ix_(told, told)])
     kept = (np.arange(c)[:, None] * d + told).ravel()
-    return scaled_cholesky(_hessian(problem, point)[np.ix_(kept, kept)] - _FLAT * null) is None
-
-
-def _hessian(problem: Problem, point: Evaluation) -> Floats:
-    if point.hessian is not None:
-        return np.asarray(point.hessian)
-    objective = problem.objective
-    sample = objective.sample(max(_SAMPLE, objective.design.table.n_rows // 8))
-    return np.asarray(sample.curve(point.phi).hessian)
+    hessian, objective = point.hessian, problem.objective
+    if hessian is None:
+        sample = objective.sample(max(_SAMPLE, objective.design.table.n_rows // 8))
+        hessian = sample.curve(point.phi).hessian
+    return scaled_cholesky(hessian[np.ix_(kept, kept)] - _FLAT * null) is None
 
 
 def _gain(problem: Problem) -> Floats:
@@ -156,10 +153,3 @@ def _solved(cost: Floats, **constraints: Any) -> Floats | None:
         if found.success:
             return np.asarray(found.x)
     return None
-
-
-def _used(delta: Floats | None) -> Codes:
-    if delta is None:
-        return np.empty(0, np.intp)
-    size = np.abs(delta[:, 1:]).max(0, initial=0.0)
-    return np.flatnonzero(size > _NONZERO * size.max(initial=0.0))

@@ -173,6 +173,5 @@ def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
     covariance = np.einsum("ij,ajbk,lk->aibl", jacobian, inverse, jacobian, optimize=True)
     held = 1 + problem.aliased
     held = held if problem.scaling.lead else np.append(held, 0)
-    covariance[:, held] = np.nan
-    covariance[:, :, :, held] = np.nan
+    covariance[:, held] = covariance[:, :, :, held] = np.nan
     return np.asarray(covariance.reshape(c * d, c * d))

@@ -143,8 +143,7 @@ class OutsideCandidate:
     def fitted(self, table: Table) -> Member:
         seen = table.with_rows(self.view.apply(table.x))
         [model] = self.learner.learn(seen, [self.setting], judging=False)  # type: ignore[union-attr]
-        doubt = doubt_of(table.n_rows)
-        return Member(self, averaged.TemperedModel(model, self.temperature, doubt))
+        return Member(self, averaged.TemperedModel(model, self.temperature, doubt_of(table.n_rows)))
 
     def describe(self) -> str:
         return f"{self.name}, temperature {self.temperature:.3g}"
@@ -198,8 +197,7 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
 def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     """Return shares (M,) that make Σ_n w_n log Σ_m s_m p_m large, p_m of the true class (M, n)."""
     # EM from equal shares; all are credited with a part of one more row: few rows trust no one only
-    p = np.exp(true_log - true_log.max(0))
-    w = weight / weight.sum()
+    p, w = np.exp(true_log - true_log.max(0)), weight / weight.sum()
     (m, n), shares = p.shape, np.full(len(p), 1 / len(p))
     for _ in range(_STEPS):
         # s_m ← (n s_m E[p_m / Σ_j s_j p_j] + 1/M) / (n + 1)

@@ -58,10 +58,8 @@ def tied_path(
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
     held, (k, d) = training.held_out, training.means.shape[1:]
-    scores = np.zeros((k, len(gammas), *held.rows.shape))
-    usable = np.ones(len(gammas), bool)
-    weights = np.empty((d, len(gammas), k))
-    bias = np.empty((len(gammas), k))
+    scores, usable = np.zeros((k, len(gammas), *held.rows.shape)), np.ones(len(gammas), bool)
+    weights, bias = np.empty((d, len(gammas), k)), np.empty((len(gammas), k))
     for f in range(training.n_folds):
         sigma = training.pooled[f] / training.weights[f].sum()
         scale = np.sqrt(np.diagonal(sigma))
@@ -86,10 +84,8 @@ def class_path(
     training: Training, log_priors: Floats, pooling: float, gammas: Floats
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of a covariance for each class, and scores (K, Γ, F, m)."""
-    k, d = training.means.shape[1:]
-    held = training.held_out
-    scores = np.empty((k, len(gammas), *held.rows.shape))
-    usable = np.ones(len(gammas), bool)
+    held, (k, d) = training.held_out, training.means.shape[1:]
+    scores, usable = np.empty((k, len(gammas), *held.rows.shape)), np.ones(len(gammas), bool)
     step = max(1, _NUMBERS // (k * d * max(held.rows.shape[1], d)))
     classes = max(1, _NUMBERS // (step * d * held.rows.shape[1]))
     for lo in range(0, training.n_folds, step):

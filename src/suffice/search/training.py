@@ -136,8 +136,7 @@ class Training:
         lacking = np.einsum("fjj->fj", self.pooled) <= floor
         for f in np.flatnonzero(lacking.any(1)):
             columns, total = np.flatnonzero(lacking[f]), self.weights[f].sum()
-            share = self.weights[f] / total
-            at = self.means[f][:, columns]
+            share, at = self.weights[f] / total, self.means[f][:, columns]
             between = share @ np.square(at - share @ at)
             lent = np.where(between > EPS, SEPARATING_SHARE * between, 1.0)
             set_diagonal(self.pooled[f], columns, lent * total)
@@ -215,6 +214,5 @@ def _moments(
 
 def set_diagonal(matrix: Floats, columns: Codes, values: Any) -> None:
     """Make some features independent of all others, with these variances."""
-    matrix[columns] = 0.0
-    matrix[:, columns] = 0.0
+    matrix[columns] = matrix[:, columns] = 0.0
     matrix[columns, columns] = values

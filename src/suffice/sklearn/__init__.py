@@ -17,13 +17,9 @@ from suffice.sklearn.gaussian import (
 from suffice.sklearn.logistic import LogisticRegression
 
 __all__ = [
-    "GaussianNB",
-    "LinearDiscriminantAnalysis",
-    "LogisticRegression",
-    "QuadraticDiscriminantAnalysis",
-    "patch",
-    "unpatch",
-]
+    "GaussianNB", "LinearDiscriminantAnalysis", "LogisticRegression",
+    "QuadraticDiscriminantAnalysis", "patch", "unpatch",
+]  # fmt: skip
 
 _OURS = (GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis)
 _THEIRS = {ours: ours.__bases__[-1] for ours in _OURS}  # each extends the class it stands for

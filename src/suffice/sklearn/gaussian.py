@@ -18,15 +18,8 @@ from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
 from suffice.moments.collect import ratio
-from suffice.sklearn.rows import (
-    FLOATS,
-    Decided,
-    Linear,
-    Scored,
-    labelled_table,
-    log_of,
-    pooled_rows,
-)
+from suffice.sklearn import rows
+from suffice.sklearn.rows import log_of, pooled_rows
 from suffice.table import Table
 from suffice.table.labels import codes_of
 from suffice.typing import Floats
@@ -70,7 +63,7 @@ def _is_theirs(asked: Any, table: Table, n_scatters: int) -> bool:
     return misused or alone or big or few
 
 
-class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
+class LinearDiscriminantAnalysis(rows.Linear, theirs.LinearDiscriminantAnalysis):
     """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
     The rows are summed once and the solvers work on the sums.
@@ -88,7 +81,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_table(self, X, y, ensure_min_samples=2, dtype=FLOATS)
+        table = rows.labelled_table(self, X, y, ensure_min_samples=2, dtype=rows.FLOATS)
         per_class = table.n_classes if self._storage() == "per-class" else 1
         priors = table.class_weights / table.n_rows if self.priors is None else self.priors
         self.priors_ = np.asarray(priors, np.float64)
@@ -182,7 +175,7 @@ def _to_single(estimator: Any) -> None:
             setattr(estimator, name, value.astype(np.float32))
 
 
-class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysis):
+class QuadraticDiscriminantAnalysis(rows.Decided, theirs.QuadraticDiscriminantAnalysis):
     """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
@@ -202,7 +195,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_table(self, X, y)
+        table = rows.labelled_table(self, X, y)
         counts = table.class_weights
         if _is_theirs(self, table, table.n_classes) or (counts == 1).any():
             return super().fit(X, y)  # type: ignore[no-any-return]
@@ -244,7 +237,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         return Scorer.of(constants, np.asarray(self.means_, np.float64), covariances)
 
 
-class GaussianNB(Scored, naive_bayes.GaussianNB):
+class GaussianNB(rows.Scored, naive_bayes.GaussianNB):
     """Gaussian naive Bayes: parameters, attributes and definitions are scikit-learn's.
 
     Batches of ``partial_fit`` add up exactly: their order and grouping do not matter.
@@ -269,7 +262,7 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = labelled_table(self, X, y)
+        table = rows.labelled_table(self, X, y)
         self.classes_ = table.classes
         return self._learn(table, sample_weight, None)
 
@@ -277,7 +270,7 @@ class GaussianNB(Scored, naive_bayes.GaussianNB):
         """Add rows to what was learnt; the first call lists all ``classes``."""
         self._validate_params()
         first = _check_partial_fit_first_call(self, classes)
-        batch = labelled_table(self, X, y, reset=first)
+        batch = rows.labelled_table(self, X, y, reset=first)
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
             new = f"The target label(s) {batch.classes[codes < 0]} in y"

@@ -79,15 +79,11 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     def _solved(self, table: Table, l2: float, start: Start | None) -> tuple[Floats, int]:
         """Return coefficients against the first class, intercepts first, and steps taken."""
         fit = fit_logistic(
-            table,
-            moments_to_fit(table),
-            l2=l2,
+            table, moments_to_fit(table), l2=l2, fit_intercept=self.fit_intercept,
             start=start if self.max_iter else start or zero_start,
             limits={"max_iter": self.max_iter, "tol": min(self.tol, _FINEST)},
-            fit_intercept=self.fit_intercept,
-            per_deviation=False,
-            refuse_separation=False,
-        )
+            per_deviation=False, refuse_separation=False,
+        )  # fmt: skip
         if not fit.solution.converged and fit.solution.trace[-1].gradient_norm > self.tol:
             newton = self.solver == "newton-cholesky"
             who = "Newton solver did not" if newton else f"{self.solver} failed to"
@@ -174,8 +170,6 @@ def _refuse_sparse(X: Any) -> None:
 
 
 def _refuse(what: str) -> None:
+    msg = f"{what} is not part of suffice.sklearn.LogisticRegression: use an l2 penalty with"
     cure = "scikit-learn's own class (sklearn.linear_model, suffice.sklearn.unpatch())"
-    msg = (
-        f"{what} is not part of suffice.sklearn.LogisticRegression: use an l2 penalty with another"
-    )
-    raise InvalidParameterError(f"{msg} solver, or {cure}")
+    raise InvalidParameterError(f"{msg} another solver, or {cure}")
