@@ -195,8 +195,7 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
 def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance."""
     # they end with r of each class, what holes take off its Δ², and l, log|P_mm|
-    known = q.precision
-    pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))
+    known, pulls = q.precision, dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
     p = {(i, j): reading.dialect.as_double(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
