@@ -282,20 +282,15 @@ def _leaves(trees: Trees, x: Any) -> Any:
     leaf, base = trees.left == node, trees.roots[tree]
     ends = np.repeat(np.flatnonzero(leaf), k)
     nodes = {
-        "treeids": tree,
-        "nodeids": node - base,
-        "featureids": trees.feature,
-        "values": trees.threshold.astype(float),
-        "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "treeids": tree, "nodeids": node - base, "featureids": trees.feature,
+        "values": trees.threshold.astype(float), "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
         "truenodeids": np.where(leaf, 0, trees.left - base),
         "falsenodeids": np.where(leaf, 0, trees.right - base),
-    }
+    }  # fmt: skip
     targets = {
-        "treeids": tree[ends],
-        "nodeids": (node - base)[ends],
-        "ids": np.tile(np.arange(k), leaf.sum()),
-        "weights": trees.shares[leaf].ravel(),
-    }
+        "treeids": tree[ends], "nodeids": (node - base)[ends],
+        "ids": np.tile(np.arange(k), leaf.sum()), "weights": trees.shares[leaf].ravel(),
+    }  # fmt: skip
     words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
     words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
     words |= {"n_targets": k, "aggregate_function": "AVERAGE"}

@@ -192,8 +192,7 @@ def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:
         return
     # −½ |z − l|² / ℓ²
     yield {"q": added([f"z{j} * z{j}" for j in range(len(view.centre))])}
-    halves = enumerate(np.square(view.landmarks).sum(1) / 2)
-    unit = double(view.length**2)
+    halves, unit = enumerate(np.square(view.landmarks).sum(1) / 2), double(view.length**2)
     near = (f"{product(view.landmarks[i], 'z')} - {double(half)} - 5e-1 * q" for i, half in halves)
     yield {f"y{i}": f"({each}) / {unit}" for i, each in enumerate(near)}
 

@@ -219,8 +219,7 @@ def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) 
             stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
         stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
         yield stage
-        p = {(a, b): f"p{at}_{a}_{b}" for a, b in p}
-        g = {(k, i): f"g{k}_{i}" for k, i in g}
+        p, g = {(a, b): f"p{at}_{a}_{b}" for a, b in p}, {(k, i): f"g{k}_{i}" for k, i in g}
         r, log_det = {k: f"r{k}" for k in r}, f"l{at}"
 
 
@@ -233,8 +232,7 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
         factor = np.linalg.cholesky(known[np.ix_(block, block)])
         # g_mᵀ P_mm⁻¹ g_m = |L⁻¹ (P x)_m − L⁻¹ (P μ)_m|²,  P_mm = L Lᵀ
-        names = [f"y{at}_{j}" for j in block]
-        rows = np.linalg.solve(factor, known[block])
+        names, rows = [f"y{at}_{j}" for j in block], np.linalg.solve(factor, known[block])
         forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
         pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T

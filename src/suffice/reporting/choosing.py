@@ -183,8 +183,7 @@ def judge(
 
 def _refuse_repeats(folds: Folds) -> None:
     """Raise unless every row is held out once, as what the page says of rows supposes."""
-    tests = np.concatenate([test for _, test in folds.splits])
-    times = np.bincount(tests, minlength=len(folds.codes))
+    times = np.bincount(np.concatenate([test for _, test in folds.splits]), None, len(folds.codes))
     for row in np.flatnonzero(times != 1)[:1]:
         how = f"row {row} is held out {times[row]} times by cv"
         msg = f"a report judges every row once, and {how}: use folds, such as StratifiedKFold"

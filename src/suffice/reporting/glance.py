@@ -35,13 +35,9 @@ def glance(f: Findings, outliers: Outliers | None) -> page.Section:
         _facts(data, checks, outliers),
         *(page.Paragraph(note, "note") for note in notes),
         *(page.Paragraph(note, "caution") for note in suspects),
-        _classes(data),
-        _separation(f),
-        *distributions(f),
-        _columns(data),
-        *_gaps(data),
+        _classes(data), _separation(f), *distributions(f), _columns(data), *_gaps(data),
         *_pairs(data, f.moments),
-    ]
+    ]  # fmt: skip
     return page.Section("data", "The data", tuple(blocks))
 
 
