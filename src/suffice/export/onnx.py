@@ -28,10 +28,9 @@ ML = "ai.onnx.ml"
 MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
 _LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
 _EMPTY: dict[str, tuple[Any, Any]] = {  # types of labels, and that of no label
-    "STRING": (object, ""),
-    "DOUBLE": (np.float64, np.nan),
+    "STRING": (object, ""), "DOUBLE": (np.float64, np.nan),
     "INT64": (np.int64, np.iinfo(np.int64).min),
-}
+}  # fmt: skip
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:

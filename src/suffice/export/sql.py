@@ -1,6 +1,7 @@
 """A fitted classifier as a query in stages, and as an expression over an Ibis table."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _written(
     for most_holes, most_terms in MOST_TERMS.items():
         written = Stages.of(classifier, dialect, most_holes)
         if written.n_terms <= most_terms:
-            yield written.stages(columns, booleans)
+            yield chain([written.reading.raw(columns, booleans)], written.from_numbers())
 
 
 def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> str:

@@ -51,11 +51,6 @@ class Stages:
             return sum(d**2 + m * d for d, m in shapes)
         return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
 
-    def stages(self, columns: Sequence[str], booleans: Collection[str]) -> Iterator[Stage]:
-        """Yield every stage; the first reads columns of the table."""
-        yield self.reading.raw(columns, booleans)
-        yield from self.from_numbers()
-
     def from_numbers(self) -> Iterator[Stage]:
         """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
         live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
@@ -165,9 +160,8 @@ class Stages:
                 apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
                 if not marginal.is_diagonal:
                     return f"r{k}", f"l{at}" if apart else ""
-                logs = np.log(np.diagonal(marginal.precision))
-                drops = marginal.drops[list(marginal.classes).index(k)]
-                return _where(flags, drops), _where(flags, logs) if apart else ""
+                p, pull = np.diagonal(marginal.precision), marginal.pulls[marginal.classes == k][0]
+                return _where(flags, pull**2 / p), _where(flags, np.log(p)) if apart else ""
         return "", ""
 
 

@@ -247,9 +247,8 @@ def explained_by(fitted: Any, data: DocumentedTable) -> Any:
     best = getattr(fitted, "best_estimator_", fitted)
     if not isinstance(best, GaussianClassifier):
         return None
-    given = best.get_params()  # whatever it chose by itself becomes a setting
-    left_open = [name for name, value in given.items() if is_open(value)]
-    found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
+    given = best.get_params().items()  # whatever it chose by itself becomes a setting
+    found = {name: vars(best).get(f"{name}_", value) for name, value in given if is_open(value)}
     found["power"] = best.moments_.power
     if data.source is not None:  # that of the encoded rows
         power = None if best.power is None else "yeo-johnson"

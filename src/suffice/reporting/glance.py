@@ -122,10 +122,9 @@ def _columns(data: DocumentedTable) -> page.DataTable:
     return page.DataTable(
         "Columns",
         ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
-        ("text", "text", "percent", "count", *["number"] * 4),
-        tuple(body),
+        ("text", "text", "percent", "count", *["number"] * 4), tuple(body),
         note=f"{plural(more, 'more column')} not shown." if more else "",
-    )
+    )  # fmt: skip
 
 
 def _most(items: Any, most: int) -> Any:

@@ -157,13 +157,11 @@ def _worst(f: Findings) -> page.DataTable:
     return page.DataTable(
         "Worst predictions",
         (f.sample.id_name, "true class", "predicted", "posterior of true class", *columns),
-        ("text", "text", "text", "percent", *["signed"] * len(columns)),
-        tuple(body),
+        ("text", "text", "text", "percent", *["signed"] * len(columns)), tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
         f"were misclassified.{said if columns else ''}",
-        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()),
-        linked=True,
-    )
+        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()), linked=True,
+    )  # fmt: skip
 
 
 def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
