@@ -24,18 +24,15 @@ def document_of(estimator: Any) -> dict[str, Any]:
     classifier = classifier_of(estimator)
     model = classifier.model
     document = {
-        "suffice": "classifier",
-        "format": FORMAT,
-        "model": type(estimator).__name__,
-        "settings": estimator.get_params(),
-        "classes": classifier.classes,
+        "suffice": "classifier", "format": FORMAT, "model": type(estimator).__name__,
+        "settings": estimator.get_params(), "classes": classifier.classes,
         **_named(classifier, "n_features", "feature_names", "has_posterior"),
         "encoding": classifier.encoding and classifier.encoding.to_json(),
         "integrates": integrates(classifier),
         "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
         "decision": _named(classifier.decision, "actions", "costs", "reject"),
-    }
+    }  # fmt: skip
     # the same in the words of statistics, where a model has them
     known = {name: getattr(estimator, name, None) for name in _PARAMETERS}
     return document | {n.removesuffix("_"): v for n, v in known.items() if v is not None}

@@ -36,11 +36,6 @@ class Marginal:
         """Whether features do not depend on each other, so that P_mm is inverted at once."""
         return not (self.precision - np.diag(np.diagonal(self.precision))).any()
 
-    @property
-    def drops(self) -> Floats:
-        """What each hole takes off Δ² where P is diagonal, (m, d)."""
-        return np.asarray(self.pulls**2 / np.diagonal(self.precision))
-
     def scaled(self, units: Floats) -> Marginal:
         return Marginal(self.classes, self.precision * units * units[:, None], self.pulls * units)
 

@@ -28,10 +28,9 @@ ML = "ai.onnx.ml"
 MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
 _LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
 _EMPTY: dict[str, tuple[Any, Any]] = {  # types of labels, and that of no label
-    "STRING": (object, ""),
-    "DOUBLE": (np.float64, np.nan),
+    "STRING": (object, ""), "DOUBLE": (np.float64, np.nan),
     "INT64": (np.int64, np.iinfo(np.int64).min),
-}
+}  # fmt: skip
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
@@ -87,10 +86,9 @@ def _typed(labels: Any) -> tuple[str, Any]:
     dtype, empty = _EMPTY[kind]
     values = ["" if label is None else label for label in labels.tolist()]
     if kind == "INT64" and labels.max() > np.iinfo(np.int64).max:
-        msg = (
+        raise InvalidParameterError(
             f"ONNX has no whole number as large as the label {labels.max()}: fit the model to text"
         )
-        raise InvalidParameterError(msg)
     return kind, np.array([*values, empty], dtype)
 
 
@@ -171,9 +169,8 @@ def _of_classes(scores: Any, class_of: Codes) -> Any:
 
 def _measured(formula: Formula, numbers: Any) -> Any:
     origin, power = formula.scorer.origin, formula.power
-    if power is None:
-        return numbers - origin
-    return _moved(power.select(np.arange(len(origin))), numbers) - origin
+    x = numbers if power is None else _moved(power.select(np.arange(len(origin))), numbers)
+    return x - origin
 
 
 def _moved(power: PowerTransform, x: Any, verb: Any = Branch.apply) -> Any:
@@ -192,9 +189,7 @@ def _by_class(columns: list[Any], parts: Any, axis: int = 1) -> Any:
     """Return what parts say of their classes, in the order of the classes."""
     codes = [k for part in parts for k in part.classes.tolist()]
     joined: Any = np.concatenate(columns, axis=axis)
-    if codes == sorted(codes):
-        return joined
-    return joined[(*[slice(None)] * axis, np.argsort(codes))]
+    return joined if codes == sorted(codes) else joined[(*[slice(None)] * axis, np.argsort(codes))]
 
 
 def _marginal(formula: Formula, found: list[Marginal], missing: Any, base: Any, x: Any) -> Any:
@@ -286,20 +281,15 @@ def _leaves(trees: Trees, x: Any) -> Any:
     leaf, base = trees.left == node, trees.roots[tree]
     ends = np.repeat(np.flatnonzero(leaf), k)
     nodes = {
-        "treeids": tree,
-        "nodeids": node - base,
-        "featureids": trees.feature,
-        "values": trees.threshold.astype(float),
-        "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "treeids": tree, "nodeids": node - base, "featureids": trees.feature,
+        "values": trees.threshold.astype(float), "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
         "truenodeids": np.where(leaf, 0, trees.left - base),
         "falsenodeids": np.where(leaf, 0, trees.right - base),
-    }
+    }  # fmt: skip
     targets = {
-        "treeids": tree[ends],
-        "nodeids": (node - base)[ends],
-        "ids": np.tile(np.arange(k), leaf.sum()),
-        "weights": trees.shares[leaf].ravel(),
-    }
+        "treeids": tree[ends], "nodeids": (node - base)[ends],
+        "ids": np.tile(np.arange(k), leaf.sum()), "weights": trees.shares[leaf].ravel(),
+    }  # fmt: skip
     words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
     words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
     words |= {"n_targets": k, "aggregate_function": "AVERAGE"}
@@ -310,16 +300,15 @@ def _leaves(trees: Trees, x: Any) -> Any:
 def _viewed(view: views.View, x: Any) -> Any:
     if isinstance(view, views.PowerTransformed):
         return _moved(view.transform, x)
-    if isinstance(view, views.KernelFeatures):
-        z = (_viewed(view.below, x) - view.centre) / view.scale
-        return np.concatenate([z, _nearness(view, z)], axis=1)
-    if isinstance(view, views.FourierFeatures):
-        z = (_viewed(view.below, x) - view.centre) / view.scale
-        phase = z @ view.frequencies
-        return np.concatenate([z, np.cos(phase), np.sin(phase)], axis=1)
     if isinstance(view, views.Softened):
         return _viewed(view.below, x)
-    return view.apply(x)
+    if not isinstance(view, (views.KernelFeatures, views.FourierFeatures)):
+        return view.apply(x)
+    z = (_viewed(view.below, x) - view.centre) / view.scale
+    if isinstance(view, views.KernelFeatures):
+        return np.concatenate([z, _nearness(view, z)], axis=1)
+    phase = z @ view.frequencies
+    return np.concatenate([z, np.cos(phase), np.sin(phase)], axis=1)
 
 
 def _nearness(view: views.KernelFeatures, z: Any) -> Any:
@@ -453,11 +442,6 @@ def _double(x: Any) -> Any:
     return x if isinstance(x, Deferred) else np.asarray(x, np.float64)
 
 
-def _stacked(graph: Graph, arrays: Any, axis: int) -> Deferred:
-    axes = np.array([axis])
-    return graph.node("Concat", *(graph.node("Unsqueeze", a, axes) for a in arrays), axis=axis)
-
-
 def _expm1(x: Any) -> Any:
     # eˣ − 1 = x (1 + x/2 (1 + x/3 (1 + x/4 (1 + x/5)))) + …
     series = x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
@@ -477,5 +461,7 @@ _FUNCTIONS: dict[Any, Callable[..., Deferred]] = {
     np.where: lambda graph, here, x, y: graph.node("Where", here, _double(x), _double(y)),
     np.clip: lambda graph, x, low, high, **_: graph.node("Clip", x, low, high),
     np.concatenate: lambda graph, arrays, axis: graph.node("Concat", *arrays, axis=axis),
-    np.stack: _stacked,
+    np.stack: lambda graph, arrays, axis: graph.node(
+        "Concat", *(graph.node("Unsqueeze", a, np.array([axis])) for a in arrays), axis=axis
+    ),
 }

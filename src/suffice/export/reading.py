@@ -52,10 +52,8 @@ def literal(label: Any) -> str:
     """Return a label as text, number, truth value or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
         return "NULL"
-    if isinstance(label, bool):
-        return "TRUE" if label else "FALSE"
     if isinstance(label, int):
-        return str(label)
+        return str(label).upper()  # also of truth values
     if isinstance(label, float):
         return double(label)
     if "\0" in str(label):
@@ -71,10 +69,8 @@ def added(terms: Sequence[str]) -> str:
 
 def tree(terms: Sequence[str], joined: Any) -> str:
     """Return terms joined two by two."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return str(joined(tree(terms[:half], joined), tree(terms[half:], joined)))
+    first, second = terms[: len(terms) // 2], terms[len(terms) // 2 :]
+    return str(joined(tree(first, joined), tree(second, joined))) if first else terms[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +153,11 @@ class Dialect:
 
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
-    "postgres": Dialect(
-        "PostgreSQL",
-        "DOUBLE PRECISION",
-        "GREATEST",
-        "LEAST",
-        1664,
-        63,
-        "OFFSET 0",
-        folds_case=False,
-    ),
-    "sqlite": Dialect(
-        "SQLite",
-        "REAL",
-        "MAX",
-        "MIN",
-        2000,
-        materialized="MATERIALIZED",
-        has_nan=False,
-        largest_whole=np.iinfo(np.int64).max,
-    ),
-}
+    "postgres": Dialect("PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", 1664, 63, "OFFSET 0",
+        folds_case=False),
+    "sqlite": Dialect("SQLite", "REAL", "MAX", "MIN", 2000, materialized="MATERIALIZED",
+        has_nan=False, largest_whole=np.iinfo(np.int64).max),
+}  # fmt: skip
 
 
 def dialect_of(name: str) -> Dialect:
@@ -203,8 +183,7 @@ def _curve(e: float, log: str) -> str:
         return log
     if abs(e) < _NEARLY_ZERO:
         # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
-        inner = f"(1e0 + {double(e / 3)} * {log})"
-        return f"{log} * (1e0 + {double(e / 2)} * {log} * {inner})"
+        return f"{log} * (1e0 + {double(e / 2)} * {log} * (1e0 + {double(e / 3)} * {log}))"
     return f"(EXP({double(e)} * {log}) - 1e0) / {double(e)}"
 
 
@@ -248,8 +227,7 @@ class ColumnReading:
         cells = {given: column_of_rows(column) for given, column in place.items()}
         read = {f"v{i}": _code(c, cells[c.name]) for i, c in enumerate(schema.categories)}
         for j, c in enumerate(schema.numbers):
-            truth = place[c.name] in booleans
-            read[f"x{j}"] = self.dialect.number_of(cells[c.name], truth=truth)
+            read[f"x{j}"] = self.dialect.number_of(cells[c.name], truth=place[c.name] in booleans)
         return read
 
     @cached_property
@@ -325,8 +303,7 @@ class ColumnReading:
         """Return between which values no power, product or square overflows."""
         power, origin, unit = self.formula.power, self.formula.scorer.origin[j], self.scale[j]
         log_far = _FAR[isinstance(self.formula.scorer.parts[0], LinearScores)]
-        if power is not None and power.exponents[j] != 1:
-            # t grows as z^e
+        if power is not None and power.exponents[j] != 1:  # t grows as z^e
             origin, unit = power.centre[j], min(unit, power.scale[j])
             log_far /= max(power.exponents[j], 2 - power.exponents[j])
         far = 10 ** min(log_far + math.log10(unit), 307.5)
@@ -340,8 +317,7 @@ class ColumnReading:
             terms.append(f"CASE WHEN x{j} IS NULL THEN {empty} ELSE {full} END")
         pairs = zip(self.encoding.reference, logs[len(schema.filled) :], strict=True)
         for i, (reference, own) in enumerate(pairs):
-            # the reference comes first
-            own.insert(reference, own.pop(0))
+            own.insert(reference, own.pop(0))  # the reference comes first
             cases = " ".join(f"WHEN {at} THEN {p}" for at, p in enumerate(own))
             terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
         return added(terms)

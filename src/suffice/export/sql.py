@@ -1,6 +1,7 @@
 """A fitted classifier as a query in stages, and as an expression over an Ibis table."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,7 @@ from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export import reading as engines
 from suffice.export.marginal import own_members
-from suffice.export.reading import (
-    ROWS,
-    ColumnReading,
-    Dialect,
-    Stage,
-    added,
-    column_of_rows,
-    double,
-    name,
-    tree,
-)
+from suffice.export.reading import ROWS, ColumnReading, Dialect, Stage, added, double
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -76,7 +67,7 @@ def to_sql(
     words.refuse_twins([*inputs, *keep], "table")
     words.refuse_twins([*keep, *answers.values()], "answer")
     words.refuse_large(classifier.decision.actions.tolist())
-    kept = {f"k{at}": column_of_rows(column) for at, column in enumerate(keep)}
+    kept = {f"k{at}": engines.column_of_rows(column) for at, column in enumerate(keep)}
     final = {**dict(zip(kept, keep, strict=True)), **answers}
     for written in _written(classifier, words, inputs, booleans):
         first, *others = written
@@ -85,7 +76,7 @@ def to_sql(
         if width <= words.most_columns:
             break
     words.refuse_wide(width)
-    return _query(stages, ".".join(map(name, names)), final, words)
+    return _query(stages, ".".join(map(engines.name, names)), final, words)
 
 
 def _named(names: str | Sequence[str]) -> Sequence[str]:
@@ -103,7 +94,7 @@ def _written(
     for most_holes, most_terms in MOST_TERMS.items():
         written = Stages.of(classifier, dialect, most_holes)
         if written.n_terms <= most_terms:
-            yield written.stages(columns, booleans)
+            yield chain([written.reading.raw(columns, booleans)], written.from_numbers())
 
 
 def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> str:
@@ -114,7 +105,7 @@ def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> 
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
         lines.append(f"{_STAGE}{at} AS {dialect.materialized} {body}")
         before = f"{_STAGE}{at}"
-    answer = ",\n  ".join(f"{column} AS {name(title)}" for column, title in final.items())
+    answer = ",\n  ".join(f"{column} AS {engines.name(title)}" for column, title in final.items())
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"
 
 
@@ -130,7 +121,7 @@ def _averaged(
     measured = reading.measured()
     features = {f"f{at}": measured[f"c{j}"] for at, j in enumerate(model.features)}
     yield features
-    known = tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
+    known = engines.tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
     # Σ_m s_m p_m(k | x), from ε π_k on
     first = [dialect.as_double(model.doubt * p) for p in model.frequencies]
     yield {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
@@ -202,8 +193,7 @@ def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:
         return
     # −½ |z − l|² / ℓ²
     yield {"q": added([f"z{j} * z{j}" for j in range(len(view.centre))])}
-    halves = enumerate(np.square(view.landmarks).sum(1) / 2)
-    unit = double(view.length**2)
+    halves, unit = enumerate(np.square(view.landmarks).sum(1) / 2), double(view.length**2)
     near = (f"{product(view.landmarks[i], 'z')} - {double(half)} - 5e-1 * q" for i, half in halves)
     yield {f"y{i}": f"({each}) / {unit}" for i, each in enumerate(near)}
 

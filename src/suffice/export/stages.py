@@ -51,11 +51,6 @@ class Stages:
             return sum(d**2 + m * d for d, m in shapes)
         return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
 
-    def stages(self, columns: Sequence[str], booleans: Collection[str]) -> Iterator[Stage]:
-        """Yield every stage; the first reads columns of the table."""
-        yield self.reading.raw(columns, booleans)
-        yield from self.from_numbers()
-
     def from_numbers(self) -> Iterator[Stage]:
         """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
         live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
@@ -165,9 +160,8 @@ class Stages:
                 apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
                 if not marginal.is_diagonal:
                     return f"r{k}", f"l{at}" if apart else ""
-                logs = np.log(np.diagonal(marginal.precision))
-                drops = marginal.drops[list(marginal.classes).index(k)]
-                return _where(flags, drops), _where(flags, logs) if apart else ""
+                p, pull = np.diagonal(marginal.precision), marginal.pulls[marginal.classes == k][0]
+                return _where(flags, pull**2 / p), _where(flags, np.log(p)) if apart else ""
         return "", ""
 
 
@@ -195,8 +189,7 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
 def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance."""
     # they end with r of each class, what holes take off its Δ², and l, log|P_mm|
-    known = q.precision
-    pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))
+    known, pulls = q.precision, dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
     p = {(i, j): reading.dialect.as_double(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
@@ -220,8 +213,7 @@ def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) 
             stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
         stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
         yield stage
-        p = {(a, b): f"p{at}_{a}_{b}" for a, b in p}
-        g = {(k, i): f"g{k}_{i}" for k, i in g}
+        p, g = {(a, b): f"p{at}_{a}_{b}" for a, b in p}, {(k, i): f"g{k}_{i}" for k, i in g}
         r, log_det = {k: f"r{k}" for k in r}, f"l{at}"
 
 
@@ -234,8 +226,7 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
         factor = np.linalg.cholesky(known[np.ix_(block, block)])
         # g_mᵀ P_mm⁻¹ g_m = |L⁻¹ (P x)_m − L⁻¹ (P μ)_m|²,  P_mm = L Lᵀ
-        names = [f"y{at}_{j}" for j in block]
-        rows = np.linalg.solve(factor, known[block])
+        names, rows = [f"y{at}_{j}" for j in block], np.linalg.solve(factor, known[block])
         forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
         pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T

@@ -20,8 +20,7 @@ def answer(f: Findings) -> page.Section:
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [page.Fact("error", verdict.error, interval, "percent")]
     for gain in verdict.gains:
-        style = STYLES.get(gain.measure, "loss")
-        p = p_statement(gain.p_value)
+        style, p = STYLES.get(gain.measure, "loss"), p_statement(gain.p_value)
         if gain.measure == "error":
             facts.append(page.Fact(OTHER, gain.constant, f"its error; {p}", style))
         else:
@@ -78,8 +77,7 @@ def _next(f: Findings) -> str:
     )
 
 
-# columns of the table of models: heading, name in the comparison, style
-COLUMNS = (
+COLUMNS = (  # of the table of models: heading, name in the comparison, style
     ("model", "model", "text"), ("error", "error", "percent"), ("from", "error_low", "percent"),
     ("to", "error_high", "percent"), ("log-loss", "log_loss", "loss"), ("Brier", "brier", "loss"),
     ("calib. error", "calibration_error", "loss"), ("AUC", "auc", "loss"),
@@ -89,21 +87,18 @@ COLUMNS = (
 
 def models_compared(f: Findings) -> page.Section:
     """Return the section of the models compared."""
-    comparison = f.comparison
-    told = comparison.rows()
+    comparison, told = f.comparison, f.comparison.rows()
     headings, names, styles = zip(*COLUMNS, strict=True)
     table = page.DataTable(
         f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
-        headings,
-        styles,
-        tuple(tuple(row[name] for name in names) for row in told),
+        headings, styles, tuple(tuple(row[name] for name in names) for row in told),
         f"From, to: 95 % interval of the error (Wilson). p: whether it errs as often as {f.name}, "
         "on the same rows (McNemar), adjusted for the number of models (Bonferroni) but for the "
         "constant classifier. Both are widened, since folds share training rows. Brier and AUC: "
         "sum and mean over classes. Calib. error: expected calibration error of the most probable "
         "class. Size: free parameters. Fit: time for one fold.",
         tuple(i for i, row in enumerate(told) if row["model"] == f.name),
-    )
+    )  # fmt: skip
     remarks = []
     if f.sample.table.n_rows < f.data.table.n_rows:
         remarks.append(

@@ -76,9 +76,7 @@ class Report:
     def _repr_html_(self) -> str:
         plot = next((b for s in self.sections for b in s.blocks if isinstance(b, Plot)), None)
         drawn = "" if plot is None else as_figure(plot)
-        links = [
-            f'<a href="{escape(path.as_uri())}">{escape(path.name)}</a>' for path in self.saved
-        ]
+        links = [f'<a href="{escape(p.as_uri())}">{escape(p.name)}</a>' for p in self.saved]
         where = f"<p>The page: {', '.join(links)}</p>" if links else ""
         said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>{where}"
         return said + self.comparison._repr_html_() + drawn
@@ -156,16 +154,12 @@ def report_of(
         warnings.simplefilter("ignore")
         outliers = Outliers.of(f)
         stages: Mapping[str, Callable[[Findings], Section | None]] = {
-            "answer": answer,
-            "data": partial(glance, outliers=outliers),
-            "models": models_compared,
-            "errors": partial(misclassified, outliers=outliers),
-            "explanation": why,
-            "learning curve": more_data,
-            "assumptions": trust,
+            "answer": answer, "data": partial(glance, outliers=outliers), "models": models_compared,
+            "errors": partial(misclassified, outliers=outliers), "explanation": why,
+            "learning curve": more_data, "assumptions": trust,
             "new rows": partial(compared_with, new=new),
             "use": partial(usage, made=made or Provenance(seed=settings.seed)),
-        }
+        }  # fmt: skip
         sections: list[Section] = []
         with Progress(settings.progress, len(stages), "report") as steps:
             for name, stage in stages.items():

@@ -47,8 +47,7 @@ def _calibration(f: Findings) -> tuple[page.Plot, ...]:
     """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
     rows, k, two = f.held_out, f.positive, len(f.names) == 2
     p = rows.posteriors[:, k] if two else rows.posteriors.max(1)
-    happened = rows.truth == k if two else rows.right
-    bins = int(np.clip(len(p) // 25, 3, 10))
+    happened, bins = rows.truth == k if two else rows.right, int(np.clip(len(p) // 25, 3, 10))
     found = reliability(happened, p.clip(max=1), rows.weight, bins=bins, equal_counts=True)
     if len(found.stated) < 2:
         return ()
@@ -61,20 +60,19 @@ def _calibration(f: Findings) -> tuple[page.Plot, ...]:
         f"stated {percent(s)}, observed {percent(o)} {of.format(number(w))}" for s, o, w in points
     )
     what = f"rows are {f.names[k]}" if two else "the most probable class is right"
-    plot = page.Plot(
-        "calibration",
+    caption = (
         f"Calibration: how often {what}, against the posterior stated, in bins of equally many "
-        "held-out rows with 95 % intervals; on the dashed line both agree.",
-        page.Axis("stated probability, %", low, high, percent=True),
-        page.Axis("observed frequency, %", low, high, percent=True),
-        (
-            page.Series("", "guide", (low, high), (low, high), -1),
-            page.Series("", "band", found.stated, found.low, upper=found.high),
-            page.Series("", "line", found.stated, found.observed),
-            page.Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
-        ),
+        "held-out rows with 95 % intervals; on the dashed line both agree."
     )
-    return (plot,)
+    names = ("stated probability, %", "observed frequency, %")
+    across, up = (page.Axis(name, low, high, percent=True) for name in names)
+    series = (
+        page.Series("", "guide", (low, high), (low, high), -1),
+        page.Series("", "band", found.stated, found.low, upper=found.high),
+        page.Series("", "line", found.stated, found.observed),
+        page.Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
+    )
+    return (page.Plot("calibration", caption, across, up, series),)
 
 
 def _thinned(n: int) -> Codes:
@@ -91,8 +89,7 @@ def plane(f: Findings) -> tuple[page.Block, ...]:
     drawn = order[1::2]  # every second row of each class; of rare classes as many as there are
     sizes = np.bincount(table.codes[drawn], minlength=table.n_classes)
     every = np.maximum(1, -(-sizes // max(1, MOST_POINTS // table.n_classes)))
-    starts = np.cumsum(sizes) - sizes
-    place = np.arange(len(drawn)) - starts[table.codes[drawn]]
+    place = np.arange(len(drawn)) - (np.cumsum(sizes) - sizes)[table.codes[drawn]]
     drawn = drawn[place % every[table.codes[drawn]] == 0]
     graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][:2]
     x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
@@ -170,9 +167,8 @@ def distributions(f: Findings) -> tuple[page.Block, ...]:
         edges, beyond = _bars(of_class)
         heights = [np.histogram(own.clip(edges[0], edges[-1]), edges)[0] for own in of_class]
         shares = [h / max(h.sum(), 1) for h in heights]
-        outline = np.repeat(edges, 2)[1:-1]
         lines = tuple(
-            page.Series(label, "line", outline, np.repeat(share, 2), k)
+            page.Series(label, "line", np.repeat(edges, 2)[1:-1], np.repeat(share, 2), k)
             for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
         )
         said = f"Each class over {name}: the share of its own rows in each bar{beyond}."
@@ -199,11 +195,9 @@ def distances(model: Any, x: Floats, sample: DocumentedTable) -> page.Plot:
     codes, series, ends = sample.table.codes, [], [np.inf, 0.0]
     gaussian = getattr(model.model_, "inner", model.model_)  # of transformed rows
     for k, name in enumerate(sample.class_names):
-        # D = |L⁻¹(x − μ)|
-        z = gaussian.covariance_of(k).whiten(x[codes == k] - gaussian.means[k])
+        z = gaussian.covariance_of(k).whiten(x[codes == k] - gaussian.means[k])  # D = |L⁻¹(x − μ)|
         observed = np.sort(np.linalg.norm(z, axis=1))
-        middles = (np.arange(len(z)) + 0.5) / len(z)
-        expected = np.sqrt(chdtri(x.shape[1], 1 - middles))  # upper tail
+        expected = np.sqrt(chdtri(x.shape[1], 1 - (np.arange(len(z)) + 0.5) / len(z)))  # upper tail
         at, both = _thinned(len(z)), (*expected, *observed)
         ends = [min(ends[0], *both), max(ends[1], *both)]
         series.append(page.Series(name, "dots", expected[at], observed[at], k))

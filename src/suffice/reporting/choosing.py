@@ -183,8 +183,7 @@ def judge(
 
 def _refuse_repeats(folds: Folds) -> None:
     """Raise unless every row is held out once, as what the page says of rows supposes."""
-    tests = np.concatenate([test for _, test in folds.splits])
-    times = np.bincount(tests, minlength=len(folds.codes))
+    times = np.bincount(np.concatenate([test for _, test in folds.splits]), None, len(folds.codes))
     for row in np.flatnonzero(times != 1)[:1]:
         how = f"row {row} is held out {times[row]} times by cv"
         msg = f"a report judges every row once, and {how}: use folds, such as StratifiedKFold"
@@ -248,9 +247,8 @@ def explained_by(fitted: Any, data: DocumentedTable) -> Any:
     best = getattr(fitted, "best_estimator_", fitted)
     if not isinstance(best, GaussianClassifier):
         return None
-    given = best.get_params()  # whatever it chose by itself becomes a setting
-    left_open = [name for name, value in given.items() if is_open(value)]
-    found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
+    given = best.get_params().items()  # whatever it chose by itself becomes a setting
+    found = {name: vars(best).get(f"{name}_", value) for name, value in given if is_open(value)}
     found["power"] = best.moments_.power
     if data.source is not None:  # that of the encoded rows
         power = None if best.power is None else "yeo-johnson"

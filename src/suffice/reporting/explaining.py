@@ -82,6 +82,5 @@ def local_effects(
     rise = np.stack([np.bincount(inside, c, len(n)) for c in (sides[1] - sides[0]).T], 1)
     # ALE(e_b) = Σ_{c ≤ b} mean rise in bin c, centred so that its mean over rows is that of p
     curve = np.vstack([np.zeros(rise.shape[1]), np.cumsum(rise / np.maximum(n, 1)[:, None], 0)])
-    middle = (n / n.sum()) @ (curve[1:] + curve[:-1]) / 2
-    mean = (sides[0] + sides[1]).mean(0) / 2
+    middle, mean = (n / n.sum()) @ (curve[1:] + curve[:-1]) / 2, (sides[0] + sides[1]).mean(0) / 2
     return values[edges], curve - middle + mean

@@ -35,13 +35,9 @@ def glance(f: Findings, outliers: Outliers | None) -> page.Section:
         _facts(data, checks, outliers),
         *(page.Paragraph(note, "note") for note in notes),
         *(page.Paragraph(note, "caution") for note in suspects),
-        _classes(data),
-        _separation(f),
-        *distributions(f),
-        _columns(data),
-        *_gaps(data),
+        _classes(data), _separation(f), *distributions(f), _columns(data), *_gaps(data),
         *_pairs(data, f.moments),
-    ]
+    ]  # fmt: skip
     return page.Section("data", "The data", tuple(blocks))
 
 
@@ -126,10 +122,9 @@ def _columns(data: DocumentedTable) -> page.DataTable:
     return page.DataTable(
         "Columns",
         ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
-        ("text", "text", "percent", "count", *["number"] * 4),
-        tuple(body),
+        ("text", "text", "percent", "count", *["number"] * 4), tuple(body),
         note=f"{plural(more, 'more column')} not shown." if more else "",
-    )
+    )  # fmt: skip
 
 
 def _most(items: Any, most: int) -> Any:

@@ -58,16 +58,13 @@ def _least_likely(outliers: Outliers, f: Findings) -> page.DataTable:
         extreme = (data.names[j], float(data.table.x[i, j]), float(z[r, j]))
         body.append((str(data.ids[i]), data.class_names[codes[i]], density, rare, *extreme))
     head = ("class", "log density", "outlier", "most extreme feature", "value", "z-score")
+    styles = ("text", "text", "number", "text", "text", "number", "signed")
     return page.DataTable(
-        "Least likely rows",
-        (data.id_name, *head),
-        ("text", "text", "number", "text", "text", "number", "signed"),
-        tuple(body),
+        "Least likely rows", (data.id_name, *head), styles, tuple(body),
         f"An outlier has a log density under {number(outliers.threshold)}; were the model true, "
         f"{number(OUTLIER_RATE * data.table.n_rows, 2)} would be expected. The z-score is the "
-        "distance from the mean of the class in its standard deviations.",
-        linked=True,
-    )
+        "distance from the mean of the class in its standard deviations.", linked=True,
+    )  # fmt: skip
 
 
 def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
@@ -114,8 +111,7 @@ def _in_words(f: Findings) -> str:
     a, b = np.unravel_index(errors.argmax(), errors.shape)
     if (errors == errors[a, b]).sum() > 1:  # no pair stands out
         return f"{said}."
-    of = f"{count(errors[a, b])} of {count(counts[a].sum())}"
-    often = "most often " * (n_wrong > 1)
+    of, often = f"{count(errors[a, b])} of {count(counts[a].sum())}", "most often " * (n_wrong > 1)
     return f"{said}; {often}class {f.names[a]} was predicted as {f.names[b]} ({of})."
 
 
@@ -134,14 +130,10 @@ def _by_class(f: Findings, counts: Floats) -> page.DataTable:
     with np.errstate(invalid="ignore"):
         shares = np.stack([hits / n, hits / called[: len(n)]], 1)
     rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
-    return page.DataTable(
-        "By class",
-        ("class", f.counted, "recall", "precision"),
-        ("text", "count", "percent", "percent"),
-        tuple((name, size, *both) for name, size, both in rows),
-        "Recall: share of the class that is found. Precision: share of the rows predicted so "
-        "that are of the class.",
-    )
+    body = tuple((name, size, *both) for name, size, both in rows)
+    head, styles = ("class", f.counted, "recall", "precision"), ("text", "count", *["percent"] * 2)
+    note = "Recall: share of the class that is found. Precision: share of the rows predicted so "
+    return page.DataTable("By class", head, styles, body, f"{note}that are of the class.")
 
 
 def _worst(f: Findings) -> page.DataTable:
@@ -165,13 +157,11 @@ def _worst(f: Findings) -> page.DataTable:
     return page.DataTable(
         "Worst predictions",
         (f.sample.id_name, "true class", "predicted", "posterior of true class", *columns),
-        ("text", "text", "text", "percent", *["signed"] * len(columns)),
-        tuple(body),
+        ("text", "text", "text", "percent", *["signed"] * len(columns)), tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
         f"were misclassified.{said if columns else ''}",
-        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()),
-        linked=True,
-    )
+        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()), linked=True,
+    )  # fmt: skip
 
 
 def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:

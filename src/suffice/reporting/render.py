@@ -39,9 +39,7 @@ def as_json(report: Report) -> str:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    parts = {"kind": block.kind, **jsonable(block)}
-    parts.pop("base64", None)
-    return parts
+    return {"kind": block.kind, **{n: v for n, v in jsonable(block).items() if n != "base64"}}
 
 
 def as_markdown(report: Report) -> str:
@@ -57,8 +55,7 @@ def escaped(text: str) -> str:
 
 def fenced(text: str, language: str = "") -> str:
     """Return lines of Markdown that are shown as they are."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
     return f"{fence}{language}\n{text}\n{fence}"
 
 
@@ -104,8 +101,7 @@ def raw(value: Any, style: str) -> Markup:
 
 def stamped(value: Any, style: str) -> Markup:
     """Return a number as it is read, marked with what it is."""
-    text = cell(value, style)
-    known = style != "text" and isinstance(value, (int, float))
+    text, known = cell(value, style), style != "text" and isinstance(value, (int, float))
     return Markup('<data value="{}">{}</data>').format(value, text) if known else escape(text)
 
 
@@ -120,8 +116,7 @@ def anchor(block: DataTable | Matrix | Intervals) -> str:
 
 
 def _asset(name: str) -> str:
-    source, _, _ = _environment().loader.get_source(_environment(), name)
-    return str(source)
+    return str(_environment().loader.get_source(_environment(), name)[0])
 
 
 RENDERERS = {"html": as_html, "md": as_markdown, "json": as_json}

@@ -124,11 +124,9 @@ def _loading(f: Findings, file: str) -> str:
 def _fitting(f: Findings) -> str:
     """Return the code that fits the same model, with all that it must import."""
     bare = clone(f.estimator)
-    words = " ".join(bare.__repr__(N_CHAR_MAX=100_000).split())
-    imports = set()
-    for part in (bare, *bare.get_params().values()):
-        if not hasattr(part, "get_params"):
-            continue
+    words, imports = " ".join(bare.__repr__(N_CHAR_MAX=100_000).split()), set()
+    parts = (bare, *bare.get_params().values())
+    for part in (part for part in parts if hasattr(part, "get_params")):
         name, module = type(part).__name__, type(part).__module__
         if module.startswith("suffice.estimators."):
             imports.add("import suffice as sf")
@@ -148,8 +146,7 @@ def _predictions(f: Findings) -> tuple[Download, ...]:
     table: dict[str, Any] = {f.sample.id_name: ids, "true": rows.labels.astype(str)}
     table["predicted"] = ["" if label is None else str(label) for label in rows.predicted_labels]
     if rows.logs is not None and not f.many:
-        p = rows.posteriors.round(4)
-        table |= {f"p({name})": p[:, k] for k, name in enumerate(f.names)}
+        table |= dict(zip(map("p({})".format, f.names), rows.posteriors.round(4).T, strict=True))
     what = "what was predicted for each row while it was held out"
     return _carried("predictions.csv", what, pl.DataFrame(table).write_csv().encode())
 

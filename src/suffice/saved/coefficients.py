@@ -111,6 +111,5 @@ def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) ->
     size = shape[0] * shape[1]
     wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
     check_dims(arrays, wanted, finite=False)
-    beta, covariance = (arrays[name] for name in wanted)
     known: Any = {name: float(header[name]) for name in _NUMBERS}
-    return LogisticSummary(beta, covariance, **known)
+    return LogisticSummary(*(arrays[name] for name in wanted), **known)

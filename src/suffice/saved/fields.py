@@ -45,16 +45,15 @@ def kept(name: str, value: Any) -> Any:
 
 def revived(value: Any) -> Any:
     """Return the setting that JSON holds."""
-    if isinstance(value, dict) and "__value__" in value:
-        pairs = value["__pairs__"]
-        parts = {k: np.array(v, np.float64) if isinstance(v, list) else v for k, v in pairs}
-        return VALUES[value["__value__"]](**parts)
-    if isinstance(value, dict):
-        pairs = value["__pairs__"]
-        return {tuple(k) if isinstance(k, list) else k: revived(v) for k, v in pairs}
     if isinstance(value, list):
         return [revived(item) for item in value]
-    return value
+    if not isinstance(value, dict):
+        return value
+    pairs = value["__pairs__"]
+    if "__value__" in value:
+        parts = {k: np.array(v, np.float64) if isinstance(v, list) else v for k, v in pairs}
+        return VALUES[value["__value__"]](**parts)
+    return {tuple(k) if isinstance(k, list) else k: revived(v) for k, v in pairs}
 
 
 def settings_of(header: Fields) -> dict[str, Any]:

@@ -62,12 +62,10 @@ def conformity_in(arrays: Fields) -> dict[str, Conformity]:
 
 def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved Gaussian estimator."""
-    settings, chosen = settings_of(header), chosen_in(header)
-    for name in CHOSEN:
-        if is_open(settings[name]):
-            settings[name] = chosen.get(f"{name}_", OPEN)
+    settings, chosen = {**_UNSAID, **settings_of(header)}, chosen_in(header)
+    left_open = [name for name in CHOSEN if is_open(settings[name])]
+    settings |= {name: chosen.get(f"{name}_", OPEN) for name in left_open}
     moments = Moments.of_archive(header, arrays)
-    settings = {**_UNSAID, **settings}
     recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
     return recipe.classifier(moments, temperature, **{name: settings[name] for name in COSTS})
@@ -125,17 +123,14 @@ def averaged_state(auto: Any) -> State:
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
     chosen = {name: getattr(best, name) for name in ("pooling", "shrinkage", "tied", "temperature")}
     header = {
-        "n_features": auto.n_features_in_,
-        "feature_names": None if names is None else list(names),
+        "n_features": auto.n_features_in_, "feature_names": None if names is None else list(names),
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
-        "doubt": auto.doubt_,
-        "effort": auto.effort_,
-        "views": [top for top, _ in seen],
+        "doubt": auto.doubt_, "effort": auto.effort_, "views": [top for top, _ in seen],
         "choices": [_choice(c, numbers) for c in auto.choices_],
         "outsiders": {name: top for name, (top, _) in outsiders.items()},
         "sums": {str(i): header_of(m) for i, m in sums.items()},
         "best": {**chosen, "sums": header_of(best.moments_)},
-    }
+    }  # fmt: skip
     arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
     parts = {f"view{i}.": own for i, (_, own) in enumerate(seen)}
     parts |= {f"sums{i}.": arrays_of(m) for i, m in sums.items()}
@@ -254,5 +249,4 @@ def _view_from(header: Fields, arrays: Fields) -> View:
     parts = {name: part for name, part in {**header, **arrays}.items() if name in known}
     if "below" in known:
         parts["below"] = _view_from(header["below"], under(arrays, "below."))
-    found: View = view(**parts)
-    return found
+    return cast(View, view(**parts))
