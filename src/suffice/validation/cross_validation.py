@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from suffice.drawing import draw
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimation.recipe import collecting
 from suffice.estimation.settings import is_open
 from suffice.moments import Moments
@@ -23,7 +23,7 @@ from suffice.threads import side_by_side
 from suffice.typing import Floats, Labels
 from suffice.validation.folds import Fold, Folds, fitted, power_transformed, weight_name
 from suffice.validation.held_out import held_out_losses
-from suffice.validation.predictions import CRITERIA, check_criterion
+from suffice.validation.predictions import CRITERIA
 
 Grid: TypeAlias = Mapping[str, Sequence[Any]]
 ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
@@ -49,9 +49,7 @@ class CrossValidation(Tabled):
     def standard_errors(self) -> Floats:
         """Standard errors of the means, shape (C, 3)."""
         n_folds = self.fold_losses.shape[1]
-        return np.asarray(
-            self.fold_losses.std(1) / (np.sqrt(n_folds - 1) if n_folds > 1 else np.nan)
-        )
+        return np.asarray(self.fold_losses.std(1) / np.sqrt(n_folds - 1 or np.nan))
 
     @cached_property
     def best_index(self) -> int:
@@ -143,7 +141,7 @@ def cross_validate(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    check_criterion(criterion)
+    require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
     summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
