@@ -293,9 +293,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
-        given = {name: value for name, value in asked.items() if value is not None}
         checks: Any = {"tol": partial(linear.positive, zero=True), "max_iter": linear.whole_number}
-        return {k: checks.get(k, linear.positive)(k, v) for k, v in given.items()}
+        return {k: checks.get(k, linear.positive)(k, v) for k, v in asked.items() if v is not None}
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""

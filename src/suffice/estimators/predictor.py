@@ -4,9 +4,8 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -300,8 +299,7 @@ def _with_columns(X: Any, found: Any) -> Any:
     return pl.DataFrame(X).with_columns(**{name: pl.Series(v) for name, v in found.items()})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DecisionRule:
+class DecisionRule(NamedTuple):
     """A fitted classifier, ours or scikit-learn's, asked about rows of a model."""
 
     classifier: Any

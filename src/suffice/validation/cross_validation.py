@@ -145,10 +145,11 @@ def cross_validate(
     params, candidates = candidates_of(estimator, grid)
     summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
+    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
     if folds.is_plain and summed:
-        losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
+        losses, absent = _from_moments(candidates, folds, fixed)
     else:
-        losses, absent = _by_fitting(candidates, folds, refit_priors=refit_priors), ()
+        losses, absent = _by_fitting(candidates, folds, fixed), ()
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
     return replace(result, best_estimator=best)
@@ -174,9 +175,8 @@ def has_costs(candidate: Any) -> bool:
 
 
 def _from_moments(
-    candidates: Sequence[Any], folds: Folds, *, refit_priors: bool
+    candidates: Sequence[Any], folds: Folds, fixed: Floats | None
 ) -> tuple[Floats, tuple[str, ...]]:
-    fixed = None if refit_priors else folds.table.class_weights
     losses = np.empty((len(candidates), len(folds.splits), 3))
     absent: tuple[str, ...] = ()
     groups: dict[str, list[int]] = {}  # that look at the rows in the same way
@@ -211,12 +211,11 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     )
 
 
-def _by_fitting(candidates: Sequence[Any], folds: Folds, *, refit_priors: bool) -> Floats:
+def _by_fitting(candidates: Sequence[Any], folds: Folds, fixed: Floats | None) -> Floats:
     unweighted = [c for c in candidates if folds.weight is not None and weight_name(c) is None]
     if unweighted:
         msg = f"{unweighted[0]!r} learns without weights: leave sample_weight out"
         raise InvalidParameterError(msg)
-    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
     losses = np.empty((len(candidates), len(folds.splits), 3))
     for f, (_, test) in enumerate(folds.splits):
         rows, held = folds.training(f), taken(folds.X, test)

@@ -126,11 +126,10 @@ class Predictions:
         logs = np.asarray(log_posteriors, dtype=np.float64)
         if not len(labels):
             raise InvalidInputError("there are no rows: a curve needs at least one")
-        if logs.shape != (len(labels), len(known)):
+        if logs.shape != (expected := (len(labels), len(known))):
             raise InvalidInputError(
-                f"posteriors have shape {logs.shape}, expected ({len(labels)}, {len(known)}): "
-                f"a row per label of y, a column per class {known.tolist()}; "
-                "pass classes= where y lacks some"
+                f"posteriors have shape {logs.shape}, expected {expected}: a row per label of y, a "
+                f"column per class {known.tolist()}; pass classes= where y lacks some"
             )
         bad = np.flatnonzero(np.isnan(logs).any(axis=1))
         if len(bad):

@@ -94,9 +94,8 @@ def cross_validate_stream(
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
-        power = getattr(candidate, "power", None)
         readable = exact.is_read_from_moments(candidate) and not exact.has_costs(candidate)
-        if not readable or isinstance(power, str):
+        if not readable or isinstance(candidate.power, str):
             raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is 'auto' "
                 "and a PowerTransform for the transform, leave costs out, or use cross_validate"
