@@ -8,11 +8,11 @@ import numpy as np
 from suffice.comparison import judging
 from suffice.comparison.comparison import Comparison, compared, folds_for
 from suffice.comparison.models import parse_models
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, require_word
 from suffice.progress import Wish
 from suffice.table.matrix import taken
 from suffice.validation.folds import Split, split
-from suffice.validation.predictions import CRITERIA, check_criterion
+from suffice.validation.predictions import CRITERIA
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +79,7 @@ def select(
     >>> chosen.pick, len(chosen.parts.test)
     ('LDA', 36)
     """
-    check_criterion(criterion)
+    require_word(criterion, CRITERIA, "criterion")
     if test == 0:
         raise InvalidParameterError("test=0 leaves no rows to test the pick by: use sf.compare")
     if validation == 0 and not cv:

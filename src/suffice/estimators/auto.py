@@ -149,20 +149,14 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             if self.encoding_:
                 transform = transform.select(np.arange(self.encoding_.schema.n_numbers))
         return GaussianClassifier(
-            pooling=best.pooling,
-            shrinkage=best.shrinkage,
-            power=transform,
-            temperature=best.temperature,
-            categorical=self.categorical,
-            missing="indicator",
-        )
+            pooling=best.pooling, shrinkage=best.shrinkage, temperature=best.temperature,
+            power=transform, categorical=self.categorical, missing="indicator",
+        )  # fmt: skip
 
     def _learnt(self) -> str:
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
-        rows = [
-            [c.describe(), f"{c.weight:.0%}", c.log_loss, c.log_loss_se]
-            for c in notebook.shown(self.choices_)
-        ]
+        shown = notebook.shown(self.choices_)
+        rows = [[c.describe(), f"{c.weight:.0%}", c.log_loss, c.log_loss_se] for c in shown]
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
@@ -222,9 +216,7 @@ class AutoClassifier(AutoGaussian):
         return found | named_members(self.members)
 
 
-def _kept(
-    choice: Mapping[str, Any], views: list[Any]
-) -> search.Candidate | search.OutsideCandidate:
+def _kept(choice: dict[str, Any], views: list[Any]) -> search.Candidate | search.OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     view = views[rest.pop("view")] if "view" in rest else Plain()

@@ -153,10 +153,6 @@ class GaussianClassifier(
     0.987
     """
 
-    moments_: Moments
-    family_: str | None
-    _classifier: Classifier
-    _conformity: Conformity
     prior_shift_: PriorShift
 
     def __init__(
@@ -305,9 +301,8 @@ class GaussianClassifier(
     def resolved_temperature(self) -> Any:
         """Return T as it is set, by its base, or as it was chosen; "auto" before that."""
         temperature = self._chosen("temperature")
-        if is_open(temperature) and self.base is None:
-            return temperature
-        return softmax_temperature(temperature, self.base)
+        known = self.base is not None or not is_open(temperature)
+        return softmax_temperature(temperature, self.base) if known else temperature
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
@@ -343,8 +338,7 @@ class GaussianClassifier(
 
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
-        self.moments_ = moments
-        self.classes_ = moments.classes
+        self.moments_, self.classes_ = moments, moments.classes
         for name in ("_classifier", "_conformity", "prior_shift_"):
             self.__dict__.pop(name, None)
         if recipe is not None:
@@ -354,8 +348,7 @@ class GaussianClassifier(
     def _estimate(self, recipe: Recipe) -> Classifier:
         temperature = softmax_temperature(self.resolved_temperature())
         known = recipe.settled(self.moments_)
-        self.family_ = known.family
-        costs = {name: getattr(self, name) for name in saved.COSTS}
+        self.family_, costs = known.family, {name: getattr(self, name) for name in saved.COSTS}
         return known.classifier(self.moments_, temperature, **costs)
 
     def _settings(self) -> dict[str, Any]:
@@ -527,9 +520,8 @@ class GaussianClassifier(
     @property
     def covariance_(self) -> Floats:
         """Σ, shape (d, d) if all classes are tied, else (K, d, d), whatever the pooling."""
-        sigma, recipe = self.model_.covariance_matrices, self.recipe()
+        sigma, recipe, k = self.model_.covariance_matrices, self.recipe(), len(self.classes_)
         alike = recipe.regularisation.pooling == 1 and recipe.tied is not True
-        k = len(self.classes_)
         return np.broadcast_to(sigma, (k, *sigma.shape)) if alike and sigma.ndim == 2 else sigma
 
     scalings_ = _read("_space.scalings", "Columns of the discriminant coordinates, (d, ≤ K − 1).")

@@ -40,13 +40,12 @@ def labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
 ) -> Table:
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
-    given = map(to_numpy, (X, y, sample_weight))
-    x, y, sample_weight = checked_table(estimator, *given, reset=reset)
+    x, y, weight = checked_table(estimator, *map(to_numpy, (X, y, sample_weight)), reset=reset)
     known = None if reset else estimator.encoding_
     reading: Any = {"names": feature_names(estimator), "schema": known and known.schema}
     if is_mixed(x):  # of numbers alone, an empty cell is an error
         reading["missing"] = "indicator"
-    table, encoding = Table.of(x, y, sample_weight, **reading).encoded(known)
+    table, encoding = Table.of(x, y, weight, **reading).encoded(known)
     if encoding is not known and not reset:
         refuse_batch()
     estimator.encoding_ = encoding
@@ -63,10 +62,6 @@ def class_weighted(table: Table, class_weight: Any) -> Table:
     """Return the same rows, their weights multiplied by those of their classes."""
     if class_weight is None:
         return table
-    return replace(table, weight=_class_factors(class_weight, table)[table.codes] * table.weights)
-
-
-def _class_factors(class_weight: Any, table: Table) -> Floats:
     factors = np.ones(table.n_classes)
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
@@ -74,23 +69,19 @@ def _class_factors(class_weight: Any, table: Table) -> Floats:
         if not (np.isfinite(factors) & (factors > 0)).all():
             msg = f"class weights must be finite and positive, got {dict(class_weight)}"
             raise InvalidParameterError(msg)
-        return factors
-    if class_weight == "balanced":
+    elif class_weight == "balanced":
         # every class counts the same, the total weight stays: W / (K w_k)
-        totals = table.class_weights
-        return np.asarray(totals.sum() / (len(totals) * totals))
-    msg = f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
-    raise InvalidParameterError(msg)
+        factors = table.class_weights.sum() / (table.n_classes * table.class_weights)
+    else:
+        msg = f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
+        raise InvalidParameterError(msg)
+    return replace(table, weight=factors[table.codes] * table.weights)
 
 
 class LinearDecisions(ScoreMixin):
     """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
 
-    coef_: Floats
-    intercept_: Floats
     encoding_: Encoding | None = None  # of a mixed table
-    _centre: Floats
-    _at_centre: Floats
 
     def _set_scores(self, coef: Floats, at_centre: Floats, centre: Floats) -> None:
         """Keep scores wᵀ(x − m) + b, b their values at the centre m."""
@@ -204,8 +195,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
 
     def _set_moments(self, moments: Moments) -> Self:
         require_two_classes(moments.classes, moments.weights)
-        self.moments_ = moments
-        self.classes_ = moments.classes
+        self.moments_, self.classes_ = moments, moments.classes
         fit = regress_indicators(moments)
         coef, at_centre = fit.weights, fit.intercepts
         if len(coef) == 2:
@@ -285,6 +275,5 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     def _set_moments(self, moments: Moments, column: int) -> Self:
         unbiased = parse_word(self.divisor, {"mle": False, "unbiased": True}, "divisor")
         found = regress_column(moments, column, unbiased=unbiased)
-        self.moments_ = moments
-        self.intercept_, self.coef_, self.variance_ = found
+        self.moments_, (self.intercept_, self.coef_, self.variance_) = moments, found
         return self

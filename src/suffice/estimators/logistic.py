@@ -153,7 +153,6 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     _takes = ("categorical",)
     separation_: Separation | None
-    _stream: gradient.Stream
     _inference: LogisticSummary | None  # without names
 
     def __init__(
@@ -275,11 +274,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         return linear.positive("l2", self.l2, zero=True)
 
     def _solvers(self) -> dict[str, Any]:
-        open_rate, seed = is_open(self.learning_rate), self._seed()
-        rate = None if open_rate else linear.positive("learning_rate", self.learning_rate)
-        size = (
-            None if self.batch_size is None else linear.whole_number("batch_size", self.batch_size)
-        )
+        rate, size, seed = self.learning_rate, self.batch_size, self._seed()
+        rate = None if is_open(rate) else linear.positive("learning_rate", rate)
+        size = None if size is None else linear.whole_number("batch_size", size)
         return {
             "auto": None,
             "newton": Newton(),
@@ -296,9 +293,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
-        given = {name: value for name, value in asked.items() if value is not None}
         checks: Any = {"tol": partial(linear.positive, zero=True), "max_iter": linear.whole_number}
-        return {k: checks.get(k, linear.positive)(k, v) for k, v in given.items()}
+        return {k: checks.get(k, linear.positive)(k, v) for k, v in asked.items() if v is not None}
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""

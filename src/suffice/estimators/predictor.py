@@ -4,9 +4,8 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -92,9 +91,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
             _require_numbers(np.asarray(X[name]), repr(name), estimator)
     elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
         _require_numbers(X, "0", estimator)
-    return validation.validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False
-    )
+    return validation.validate_data(estimator, X, reset=reset, ensure_all_finite=False)
 
 
 def _require_numbers(column: Any, name: str, estimator: Any) -> None:
@@ -302,8 +299,7 @@ def _with_columns(X: Any, found: Any) -> Any:
     return pl.DataFrame(X).with_columns(**{name: pl.Series(v) for name, v in found.items()})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DecisionRule:
+class DecisionRule(NamedTuple):
     """A fitted classifier, ours or scikit-learn's, asked about rows of a model."""
 
     classifier: Any
@@ -334,11 +330,8 @@ class DecisionRule:
         return codes
 
     def hyperplane(self, x: Any) -> tuple[Floats, float] | None:
-        """Return (w, w_0) if the second of two classes is where wᵀx + w_0 > 0, else None.
-
-        The coefficients are believed if the answers change there and only there: at rows, and
-        at points on either side of their projections.
-        """
+        """Return (w, w_0) if the second of two classes is where wᵀx + w_0 > 0, else None."""
+        # believed if answers change there and only there: at rows, and beside their projections
         found = (getattr(self.classifier, name, ()) for name in ("coef_", "intercept_"))
         coef, intercept = (np.asarray(values) for values in found)
         plain = isinstance(x, np.ndarray) and len(self.classes) == 2

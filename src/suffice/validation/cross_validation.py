@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from suffice.drawing import draw
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimation.recipe import collecting
 from suffice.estimation.settings import is_open
 from suffice.moments import Moments
@@ -23,7 +23,7 @@ from suffice.threads import side_by_side
 from suffice.typing import Floats, Labels
 from suffice.validation.folds import Fold, Folds, fitted, power_transformed, weight_name
 from suffice.validation.held_out import held_out_losses
-from suffice.validation.predictions import CRITERIA, check_criterion
+from suffice.validation.predictions import CRITERIA
 
 Grid: TypeAlias = Mapping[str, Sequence[Any]]
 ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
@@ -49,9 +49,7 @@ class CrossValidation(Tabled):
     def standard_errors(self) -> Floats:
         """Standard errors of the means, shape (C, 3)."""
         n_folds = self.fold_losses.shape[1]
-        return np.asarray(
-            self.fold_losses.std(1) / (np.sqrt(n_folds - 1) if n_folds > 1 else np.nan)
-        )
+        return np.asarray(self.fold_losses.std(1) / np.sqrt(n_folds - 1 or np.nan))
 
     @cached_property
     def best_index(self) -> int:
@@ -143,14 +141,15 @@ def cross_validate(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    check_criterion(criterion)
+    require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
     summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
+    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
     if folds.is_plain and summed:
-        losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
+        losses, absent = _from_moments(candidates, folds, fixed)
     else:
-        losses, absent = _by_fitting(candidates, folds, refit_priors=refit_priors), ()
+        losses, absent = _by_fitting(candidates, folds, fixed), ()
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
     return replace(result, best_estimator=best)
@@ -176,9 +175,8 @@ def has_costs(candidate: Any) -> bool:
 
 
 def _from_moments(
-    candidates: Sequence[Any], folds: Folds, *, refit_priors: bool
+    candidates: Sequence[Any], folds: Folds, fixed: Floats | None
 ) -> tuple[Floats, tuple[str, ...]]:
-    fixed = None if refit_priors else folds.table.class_weights
     losses = np.empty((len(candidates), len(folds.splits), 3))
     absent: tuple[str, ...] = ()
     groups: dict[str, list[int]] = {}  # that look at the rows in the same way
@@ -213,12 +211,11 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     )
 
 
-def _by_fitting(candidates: Sequence[Any], folds: Folds, *, refit_priors: bool) -> Floats:
+def _by_fitting(candidates: Sequence[Any], folds: Folds, fixed: Floats | None) -> Floats:
     unweighted = [c for c in candidates if folds.weight is not None and weight_name(c) is None]
     if unweighted:
         msg = f"{unweighted[0]!r} learns without weights: leave sample_weight out"
         raise InvalidParameterError(msg)
-    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
     losses = np.empty((len(candidates), len(folds.splits), 3))
     for f, (_, test) in enumerate(folds.splits):
         rows, held = folds.training(f), taken(folds.X, test)

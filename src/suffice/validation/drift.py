@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import fdtr, fdtrc, gammaincc, stdtr
@@ -137,8 +137,7 @@ def _kurtosis(name: str, before: RowSums, after: RowSums) -> float:
     known = [sums.powers[name] for sums in (before, after) if name in sums.powers]
     w, m1, m2, m3, m4 = np.array([[s[0], *(s[1:] / max(s[0], 1e-300))] for s in known]).T
     second, fourth = w @ (m2 - m1**2), w @ (m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4)
-    found = fourth * w.sum() / max(second**2, 1e-300)
-    return float(np.fmax(found, 2.0 if len(known) > 1 else 3.0))
+    return float(np.fmax(fourth * w.sum() / max(second**2, 1e-300), 2.0 if len(known) > 1 else 3.0))
 
 
 def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
@@ -163,8 +162,7 @@ def drift(before: RowSums, after: RowSums) -> Drift:
     return Drift(columns, *_together(old, new), old.total_weight, new.total_weight)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sample:
+class _Sample(NamedTuple):
     """The moments of all rows, whatever their classes."""
 
     moments: Moments
@@ -203,7 +201,7 @@ def _numbers(old: _Sample, new: _Sample, kurtosis: Mapping[str, float]) -> Itera
         share = a / (a + b) if a + b > 0 else 0.5
         df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
         effect = change / scale if scale > 0 else np.inf * np.sign(change) if change else 0.0
-        p = _two_sided(change, np.sqrt(a + b), df)
+        p = float(2 * stdtr(df, -abs(change / np.sqrt(a + b)))) if a + b > 0 else float(not change)
         yield ColumnDrift(name, "mean", old.mean[j], new.mean[j], effect, p)
         if old.variances[j] > 0 and new.variances[j] > 0:
             # s₂²/s₁² ~ F, its degrees of freedom times 2 / (κ − 1) (Box & Andersen 1955)
@@ -269,9 +267,3 @@ def _together(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     z = vectors.T @ (delta[kept] / scale[kept])
     good = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     return float(np.square(z[good] / np.sqrt(values[good])).sum()), int(good.sum()), df
-
-
-def _two_sided(difference: float, error: float, df: float) -> float:
-    if not error > 0:
-        return 1.0 if difference == 0 else 0.0
-    return float(2 * stdtr(df, -abs(difference / error)))

@@ -82,9 +82,7 @@ class Folds:
     @cached_property
     def is_plain(self) -> bool:
         """Whether the rows are numbers, none of them missing."""
-        if is_foreign(self.X):
-            return True
-        return not is_mixed(self.X) and bool(is_complete(self.X).all())
+        return is_foreign(self.X) or (not is_mixed(self.X) and bool(is_complete(self.X).all()))
 
     @cached_property
     def judged_rows(self) -> Codes:
@@ -280,9 +278,8 @@ def _stratified(
 def _is_partition(splits: Splits, n: int) -> bool:
     """Whether every row that is judged is held out once, and learnt from by all other folds."""
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
-    if len(splits) < 2 or times.max() > 1:
-        return False
-    return all(np.array_equal(np.bincount(np.concatenate(s), minlength=n), times) for s in splits)
+    known = (np.bincount(np.concatenate(pair), minlength=n) for pair in splits)
+    return len(splits) > 1 >= times.max() and all(np.array_equal(k, times) for k in known)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -341,9 +338,8 @@ def split(
     >>> X_test.shape, parts.test.rows[:3].tolist()
     ((30, 4), [1, 2, 5])
     """
-    place = _by_class(
-        checked_labels(X, y), _shares(validation, test), np.random.default_rng(random_state)
-    )
+    labels, shares = checked_labels(X, y), _shares(validation, test)
+    place = _by_class(labels, shares, np.random.default_rng(random_state))
     rows = [np.flatnonzero(place == part) for part in range(3)]
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
@@ -351,8 +347,7 @@ def split(
 def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
     """Return the part of each row, (n,), each class divided by itself."""
     classes, codes = encode(labels)
-    counts = np.bincount(codes)
-    least = (shares > 0).astype(np.intp)
+    counts, least = np.bincount(codes), (shares > 0).astype(np.intp)
     k, parts = int(counts.argmin()), int(least.sum())
     if counts[k] < parts:
         raise InvalidInputError(

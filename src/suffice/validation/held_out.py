@@ -35,8 +35,7 @@ def held_out_losses(
         alike = pickle.dumps((recipe.tied, how.unbiased, recipe.priors, how.pooling))
         together.setdefault(alike if _has_path(recipe) else i, []).append(i)
     for members in together.values():
-        log_priors = log_priors_of(recipes[members[0]], fold.train)
-        found = _path_losses([recipes[i] for i in members], fold, temperatures, log_priors)
+        found = _path_losses([recipes[i] for i in members], fold, temperatures)
         if found is not None:
             losses[members] = found
             continue
@@ -52,12 +51,9 @@ def held_out_losses(
 
 def _has_path(recipe: Recipe) -> bool:
     """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
-    return (
-        recipe.is_plug_in
-        and isinstance(recipe.structure, estimates.FullStructure)
-        and recipe.regularisation.shrinkage.fixed is not None
-        and recipe.regularisation.target.keeps_variances
-    )
+    how, full = recipe.regularisation, isinstance(recipe.structure, estimates.FullStructure)
+    numbers = how.shrinkage.fixed is not None and how.target.keeps_variances
+    return recipe.is_plug_in and full and numbers
 
 
 def log_priors_of(recipe: Recipe, train: Moments) -> Floats:
@@ -67,9 +63,7 @@ def log_priors_of(recipe: Recipe, train: Moments) -> Floats:
         return np.log(np.where(train.weights > 0, priors, 0.0))
 
 
-def _path_losses(
-    alike: Sequence[Recipe], fold: Fold, temperatures: Floats, log_priors: Floats
-) -> Floats | None:
+def _path_losses(alike: Sequence[Recipe], fold: Fold, temperatures: Floats) -> Floats | None:
     """Return the losses (Γ, T, 3) of recipes that differ in γ alone; None where they cannot be."""
     if not _has_path(alike[0]) or is_foreign(fold.held_out.x):
         return None
@@ -78,7 +72,8 @@ def _path_losses(
     scores_of = _path_scores(fold.train, group_of, alike[0].regularisation, gammas)
     if scores_of is None:
         return None
-    held, total = fold.held_out, np.zeros((len(gammas), len(temperatures), 3))
+    held, log_priors = fold.held_out, log_priors_of(alike[0], fold.train)
+    total = np.zeros((len(gammas), len(temperatures), 3))
     step = max(1, _NUMBERS // (len(group_of) * len(gammas)))
     for lo in range(0, held.n_rows, step):
         some = slice(lo, lo + step)
@@ -134,8 +129,7 @@ def _filled_scores(
     if len(gammas) * sigmas.size > _NUMBERS << 4:
         return None
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
-    kept = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
-    paths = kept[:, None] * sigmas
+    paths = (1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1])))[:, None] * sigmas
     factored = np.array([[scaled_cholesky(s) is not None for s in path] for path in paths])
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)

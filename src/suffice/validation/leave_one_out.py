@@ -1,6 +1,7 @@
 """Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,7 @@ def leave_one_out(
         table = power_transformed(whole.take(rows), _power(estimator))
         moments = Moments.of_table(table, holes=True, **collecting([recipe]))
         temperature = estimator.resolved_temperature()
-        how: Any = {"refit_priors": refit_priors, "temperature": temperature}
-        scores = left_out_scores(recipe, moments, table, **how)
+        scores = _left_out_scores(recipe, moments, table, temperature, refit_priors=refit_priors)
     readout = LogPosterior(temperature)
 
     def run(rows: slice) -> None:  # log-posteriors over the scores, in blocks that stay in cache
@@ -83,15 +83,14 @@ def _require_closed_form(estimator: Any) -> None:
         raise InvalidParameterError(msg)
 
 
-def left_out_scores(
-    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool, temperature: float
+def _left_out_scores(
+    recipe: Recipe, moments: Moments, table: Table, temperature: float, *, refit_priors: bool
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
     by_levels = moments.schema is not None and not recipe.reads_numbers
-    again: Any = {"refit_priors": refit_priors, "temperature": temperature}
+    again = partial(_refitted, recipe, moments, table, temperature, refit_priors=refit_priors)
     if by_levels or moments.patterns is not None:
-        rows = range(table.n_rows)
-        return np.stack([_refitted(recipe, moments, table, i, **again) for i in rows])
+        return np.stack([again(i) for i in range(table.n_rows)])
     encoding, truth, w = moments.encoding, table.codes, table.weights
     numbers = moments if encoding is None else moments.select(encoding.kept)
     x = np.asarray(table.encoded(encoding)[0].x, np.float64)
@@ -99,13 +98,13 @@ def left_out_scores(
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
     for i in unknown.tolist():
-        scores[i] = _refitted(recipe, moments, table, i, **again)
+        scores[i] = again(i)
     return scores
 
 
 def _refitted(
-    recipe: Recipe, moments: Moments, table: Table, i: int,
-    *, refit_priors: bool, temperature: float,
+    recipe: Recipe, moments: Moments, table: Table, temperature: float, i: int, *,
+    refit_priors: bool,
 ) -> Floats:  # fmt: skip
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
@@ -114,8 +113,7 @@ def _refitted(
     # which counts where nothing of a row is known: it is judged by the priors as they are
     model = recipe.estimate(rest, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
-    scores: Floats = (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
-    return scores
+    return np.asarray((model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0])
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, require_word
+from suffice.errors import InvalidInputError
 from suffice.linalg import EPS
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
@@ -56,11 +56,6 @@ def effective_rows(
         wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
         n = min(n * mean * (1 - mean) / variance, float(weights.sum())) / wider**2
     return float(n / (1 + overlap))
-
-
-def check_criterion(criterion: str) -> None:
-    """Refuse a criterion that is not measured."""
-    require_word(criterion, CRITERIA, "criterion")
 
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
@@ -129,7 +124,16 @@ class Predictions:
         labels = as_labels(y)
         known = np.unique(labels) if classes is None else np.asarray(classes)
         logs = np.asarray(log_posteriors, dtype=np.float64)
-        _check(logs, len(labels), known)
+        if not len(labels):
+            raise InvalidInputError("there are no rows: a curve needs at least one")
+        if logs.shape != (expected := (len(labels), len(known))):
+            raise InvalidInputError(
+                f"posteriors have shape {logs.shape}, expected {expected}: a row per label of y, a "
+                f"column per class {known.tolist()}; pass classes= where y lacks some"
+            )
+        bad = np.flatnonzero(np.isnan(logs).any(axis=1))
+        if len(bad):
+            raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")
         truth, rows = codes_of(labels, known, strict=strict), np.arange(len(labels))
         weight = as_weights(sample_weight, len(labels))
         return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
@@ -260,17 +264,3 @@ def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
     wide = np.full((len(columns), len(classes)), -np.inf)
     wide[:, codes_of(fitted.classes_, classes)] = columns
     return wide
-
-
-def _check(log_posteriors: Floats, n: int, classes: Labels) -> None:
-    if n == 0:
-        raise InvalidInputError("there are no rows: a curve needs at least one")
-    if log_posteriors.shape != (n, len(classes)):
-        raise InvalidInputError(
-            f"posteriors have shape {log_posteriors.shape}, expected ({n}, {len(classes)}): "
-            f"a row per label of y, a column per class {classes.tolist()}; "
-            "pass classes= where y lacks some"
-        )
-    bad = np.flatnonzero(np.isnan(log_posteriors).any(axis=1))
-    if len(bad):
-        raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")

@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 from suffice.moments.merging import aligned
@@ -21,7 +21,7 @@ from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
 from suffice.validation import cross_validation as exact
 from suffice.validation.folds import Fold, sums_without
-from suffice.validation.predictions import check_criterion
+from suffice.validation.predictions import CRITERIA
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
@@ -58,7 +58,7 @@ def cross_validate_stream(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    check_criterion(criterion)
+    require_word(criterion, CRITERIA, "criterion")
     params, candidates = exact.candidates_of(estimator, grid)
     _check_candidates(candidates)
     if fold is None and cv < 2:
@@ -94,13 +94,11 @@ def cross_validate_stream(
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
-        power = getattr(candidate, "power", None)
         readable = exact.is_read_from_moments(candidate) and not exact.has_costs(candidate)
-        if not readable or isinstance(power, str):
+        if not readable or isinstance(candidate.power, str):
             raise InvalidParameterError(
-                f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
-                "'auto' and a PowerTransform for the transform, leave costs out, or use "
-                "cross_validate"
+                f"{candidate!r} cannot be judged from sums alone: give numbers for what is 'auto' "
+                "and a PowerTransform for the transform, leave costs out, or use cross_validate"
             )
     if len({joblib.hash(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
