@@ -91,13 +91,10 @@ def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) ->
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
     return GaussianModel.of(
-        priors=priors_among(present, evidence.priors),
-        centre=evidence.moments.grand_mean,
-        offsets=offsets,
-        covariances=covariances,
-        group_of=group_of,
+        priors=priors_among(present, evidence.priors), centre=evidence.moments.grand_mean,
+        offsets=offsets, covariances=covariances, group_of=group_of,
         n_covariance_parameters=_n_free(evidence, covariances),
-    )
+    )  # fmt: skip
 
 
 def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:

@@ -175,6 +175,4 @@ def _incomplete(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
 
 def _solved(lower: Floats, y: Floats) -> Floats:
     """Return L⁻¹ y for each row."""
-    if not y.size:
-        return y
-    return solve_lower(lower, y.T).T
+    return solve_lower(lower, y.T).T if y.size else y

@@ -189,9 +189,8 @@ class MixedModel(WrappedModel):
     def _drawn(self, shares: Floats, rng: np.random.Generator) -> Floats:
         """Return a level of each category, as indicators, by the probabilities of its levels."""
         codes = np.zeros((len(shares), len(self.blocks.sizes)), np.intp)
-        for j, (lo, hi) in enumerate(
-            itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
-        ):
+        spans = itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
+        for j, (lo, hi) in enumerate(spans):
             upto = shares[:, lo:hi].cumsum(1)
             u = rng.random(len(shares))[:, None]
             codes[:, j] = np.where(u[:, 0] < upto.max(1, initial=0), (u >= upto).sum(1) + 1, 0)
@@ -314,12 +313,10 @@ def without_levels(moments: Moments, p: int, slopes: Floats | None, group_of: Co
     identity = np.broadcast_to(np.eye(p), (len(slopes), p, p))
     change = np.concatenate([identity, -slopes], axis=2)[group_of]
     return replace(
-        numbers,
-        means=np.einsum("kpd,kd->kp", change, moments.means),
+        numbers, fourth=None, means=np.einsum("kpd,kd->kp", change, moments.means),
         means_low=np.einsum("kpd,kd->kp", change, moments.means_low),
         scatter=PerClassScatter(change @ moments.scatters @ np.swapaxes(change, 1, 2)),
-        fourth=None,
-    )
+    )  # fmt: skip
 
 
 def observed_numbers(sums: Moments, p: int, filled: Codes, fills: Floats) -> tuple[Moments, Floats]:

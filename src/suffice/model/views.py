@@ -232,13 +232,9 @@ View: TypeAlias = (
 
 #: The views, by the words that files know them by.
 VIEWS: dict[str, Any] = {
-    "plain": Plain,
-    "yeo-johnson": PowerTransformed,
-    "kernel": KernelFeatures,
-    "fourier": FourierFeatures,
-    "pieces": PiecewiseLinear,
-    "softened": Softened,
-}
+    "plain": Plain, "yeo-johnson": PowerTransformed, "kernel": KernelFeatures,
+    "fourier": FourierFeatures, "pieces": PiecewiseLinear, "softened": Softened,
+}  # fmt: skip
 
 
 def kernel_scale(rows: Floats) -> Floats:

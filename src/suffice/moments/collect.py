@@ -115,7 +115,7 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     shape = (rows.n_classes, x.shape[1])
-    shifts, offsets = np.zeros(shape), np.zeros(shape)
+    shifts, offsets, z = np.zeros(shape), np.zeros(shape), x
     if len(x):
         shifts[present] = x[starts]
         z = x - shifts[codes]
@@ -124,8 +124,6 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
             rest[present] = np.add.reduceat(w[:, None] * z, starts, axis=0) / weights[present, None]
             z -= rest[codes]
             offsets += rest
-    else:
-        z = x
     means, low = two_sum(shifts, offsets)
     parts = [(k, slice(*at)) for k, at in zip(present, pairwise([*starts, len(z)]), strict=True)]
     return ChunkSums(weights, means, low, *_centred(z, w, parts, storage, shape[0], fourth=fourth))
