@@ -128,9 +128,7 @@ def debiased_model(evidence: Evidence) -> DebiasedModel:
     return DebiasedModel(plain, corrections)
 
 
-def _debiased_group(
-    evidence: Evidence, seen: Codes, scatter: Floats
-) -> tuple[FullCovariance, Floats]:
+def _debiased_group(evidence: Evidence, seen: Codes, scatter: Floats) -> tuple[Covariance, Floats]:
     """Return V of a group of tied classes, and what each adds to log N(x; x̄, V)."""
     from scipy.special import digamma  # slow to import, and seldom needed
 

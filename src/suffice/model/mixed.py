@@ -280,10 +280,8 @@ class MixedModel(WrappedModel):
     @cached_property
     def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
         found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self._slopes))]
-        return [
-            (members, self._even.some(members), slopes)
-            for members, slopes in zip(found, self._slopes, strict=True)
-        ]
+        pairs = zip(found, self._slopes, strict=True)
+        return [(members, self._even.some(members), slopes) for members, slopes in pairs]
 
     @cached_property
     def _alone(self) -> list[tuple[GaussianModel, Floats]]:

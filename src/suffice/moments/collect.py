@@ -142,9 +142,8 @@ def _centred(
         for k, rows in parts:
             squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
         return DiagonalScatter(squares), None
-    second, thirds, fourths = (
-        np.zeros((n_classes if wanted else 0, d, d)) for wanted in (True, fourth, fourth)
-    )
+    second = np.zeros((n_classes, d, d))
+    thirds, fourths = np.zeros((2, n_classes if fourth else 0, d, d))
     for k, rows in parts:
         second[k] = wz[rows].T @ z[rows]
         if fourth:
@@ -237,8 +236,7 @@ def _joined(numbers: Scatter, n: Floats, p: Floats, pairs: Floats, cross: Floats
 
 
 def _blocks(numbers: Floats, cross: Floats, inner: Floats) -> Floats:
-    top = np.concatenate([numbers, np.swapaxes(cross, -1, -2)], axis=-1)
-    return np.concatenate([top, np.concatenate([cross, inner], axis=-1)], axis=-2)
+    return np.block([[numbers, np.swapaxes(cross, -1, -2)], [cross, inner]])
 
 
 def _placed(table: Table, lo: int, hi: int) -> Codes:

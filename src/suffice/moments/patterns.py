@@ -476,9 +476,7 @@ def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
     return weights, means, low, products, shared
 
 
-def _filled(
-    total: Floats, found: tuple[Floats, ...], *, pooled: bool
-) -> tuple[Floats, Floats, Floats]:
+def _filled(total: Floats, found: tuple[Floats, ...], *, pooled: bool) -> tuple[Floats, ...]:
     """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
     weights, means, low, sums, shared = found
     # S_ij w_k / w_ij: the available cases
