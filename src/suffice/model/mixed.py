@@ -246,12 +246,9 @@ class MixedModel(WrappedModel):
             yield own, z[own], codes[own], np.flatnonzero(pattern)
 
     def _completed(self, z: Floats, codes: Codes, open_: Codes) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the indicators (n, 1, C') of each combination of unknown levels, and log p (n, K).
-
-        Where these are too many, the expected indicators of each class (n, K, C'), once.
-        """
+        """Yield indicators (n, 1, C') of each combination of unknown levels, and log p (n, K)."""
         sizes = [int(size) for size in self.blocks.sizes[open_]]
-        if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
+        if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:  # once, expected (n, K, C')
             terms, m = self.levels.log_probability(codes), self._expected(codes, open_)
             for k, (model, slopes) in enumerate(self._alone):
                 terms[:, [k]] += model.allowing_missing().class_log_density(z - m[:, k] @ slopes.T)
