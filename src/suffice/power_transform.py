@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -126,9 +126,7 @@ class PowerTransform:
         _check(self)
 
     @classmethod
-    def of(
-        cls, X: Any, sample_weight: Any = None, *, n_rows: int = 20_000, seed: int = 0
-    ) -> PowerTransform:
+    def of(cls, X: Any, sample_weight: Any = None, *, n_rows: int = 20_000, seed: int = 0) -> Self:
         """Return the transform of greatest likelihood for rows ``X``, or a sample of ``n_rows``."""
         return cls(*_fitted_columns(X, sample_weight, n_rows=n_rows, seed=seed))
 
@@ -227,10 +225,9 @@ def _check(t: PowerTransform) -> None:
             f"feature {j} has exponent {t.exponents[j]:g}, centre {t.centre[j]:g} and scale "
             f"{t.scale[j]:g}: all must be finite, and the scale positive"
         )
-    endless = ((t.exponents < 0) & ~(np.isfinite(t.high) & (t.high >= t.centre))) | (
-        (t.exponents > 2) & ~(np.isfinite(t.low) & (t.low <= t.centre))
-    )
-    for j in np.flatnonzero(endless)[:1]:
+    above = (t.exponents < 0) & ~(np.isfinite(t.high) & (t.high >= t.centre))
+    below = (t.exponents > 2) & ~(np.isfinite(t.low) & (t.low <= t.centre))
+    for j in np.flatnonzero(above | below)[:1]:
         raise InvalidParameterError(
             f"feature {j} has exponent {t.exponents[j]:g}, where the curve levels off: keep it "
             "in [0, 2], or give low ≤ centre ≤ high, beyond which it goes on as a straight line"

@@ -78,8 +78,7 @@ class Classifier:
         if not is_foreign(x):
             return verb(self, x)
         scored = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
-        scored_there = scored and self.decision.is_map
-        if is_on_device(x) and scored_there and self.encoding is None:
+        if is_on_device(x) and scored and self.decision.is_map and self.encoding is None:
             # of NaN and infinity the host says in which row, or integrates it out
             with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):
                 return verb(replace(self, allow_missing=False), x)

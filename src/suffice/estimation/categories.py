@@ -199,9 +199,7 @@ def _no_numbers(recipe: Recipe, moments: Moments) -> GaussianModel:
     group_of = recipe.group_of(moments.classes)
     priors = recipe.priors.of(moments.classes, moments.weights)
     return GaussianModel.of(
-        priors=priors_among(moments.weights > 0, priors),
-        centre=np.zeros(0),
-        offsets=np.zeros((moments.n_classes, 0)),
+        priors=priors_among(moments.weights > 0, priors), group_of=group_of,
+        centre=np.zeros(0), offsets=np.zeros((moments.n_classes, 0)),
         covariances=[DiagonalCovariance(np.zeros(0))] * (int(group_of.max(initial=0)) + 1),
-        group_of=group_of,
-    )
+    )  # fmt: skip

@@ -123,7 +123,6 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
     """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
     w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
-    # Σ_g = Σ_{k∈g} S_k / (w_g − K_g)
     return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
 
 
@@ -303,10 +302,8 @@ def _shrunk(
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
     """Return covariances of Σ_g (G, d, d), singular ones filled; variances are 0 where none."""
-    factors = [
-        scaled_cholesky(sigma) if v.all() else None
-        for sigma, v in zip(sigmas, variances, strict=True)
-    ]
+    pairs = zip(sigmas, variances, strict=True)
+    factors = [scaled_cholesky(sigma) if v.all() else None for sigma, v in pairs]
     singular = [g for g, factor in enumerate(factors) if factor is None]
     if singular:
         roots = ReferenceCovariance.of(moments).filled(sigmas[singular])

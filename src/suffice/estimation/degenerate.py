@@ -95,8 +95,9 @@ class RankDeficiency:
         members = group_of == self.group
         share = moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
         unseen = sum(share[block].sum() > 1 - 1e-12 for block in encoding.blocks)
-        numbers = self.constant < encoding.schema.n_numbers
-        return not numbers.any() and len(self.dependent) <= unseen
+        return (
+            not (self.constant < encoding.schema.n_numbers).any() and len(self.dependent) <= unseen
+        )
 
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""

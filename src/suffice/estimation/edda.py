@@ -314,14 +314,10 @@ def _any_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 _FORMS: dict[str, tuple[Pattern, Frame]] = {
-    "II": (common_form, sphere),
-    "EI": (common_form, feature_axes),
-    "VI": (own_form, feature_axes),
-    "EE": (common_form, _any_axes),
-    "VE": (own_form, shared_axes),
-    "EV": (common_form, own_axes),
+    "II": (common_form, sphere), "EI": (common_form, feature_axes), "VI": (own_form, feature_axes),
+    "EE": (common_form, _any_axes), "VE": (own_form, shared_axes), "EV": (common_form, own_axes),
     "VV": (own_form, _any_axes),
-}
+}  # fmt: skip
 # Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)
 FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
     volume + form: found for form, found in _FORMS.items() for volume in "EV"

@@ -1,8 +1,7 @@
 """Discriminant coordinates: the directions in which classes lie furthest apart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -24,9 +23,7 @@ class DiscriminantSpace:
     singular_values: Floats  # √ of between-class variance along each column  (r,)
 
     @classmethod
-    def of(
-        cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance
-    ) -> DiscriminantSpace:
+    def of(cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance) -> Self:
         """Return the coordinates for class means ``centre + offsets`` and within-class Σ."""
         # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
         middle = priors @ offsets

@@ -60,14 +60,11 @@ def downdated_scores(
     how, structure = recipe.regularisation, recipe.structure
     group_of = recipe.group_of(moments.classes)
     full = recipe.is_plug_in and isinstance(structure, estimates.FullStructure)
+    unshrunk = how.shrinkage.fixed == 0 or how.target.keeps_variances
     if full and how.shrinkage.fixed == 0:
         groups = estimates.pooled_groups(estimates.full_groups(moments, group_of), how.pooling)
         _full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
-    elif (
-        structure == estimates.DiagonalStructure()
-        and not recipe.averaged
-        and (how.shrinkage.fixed == 0 or how.target.keeps_variances)
-    ):
+    elif structure == estimates.DiagonalStructure() and not recipe.averaged and unshrunk:
         groups = estimates.pooled_groups(estimates.diagonal_groups(moments, group_of), how.pooling)
         removal = _Removal(how, moments, group_of, groups, truth, w)
         for g in range(len(groups.scatters)):
@@ -99,10 +96,8 @@ def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     sigmas = estimates.divided(removal.groups, unbiased=removal.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = estimates.resolved_variances(variances, removal.moments, removal.group_of)
-    factors = [
-        scaled_cholesky(scatter) if v.all() else None
-        for scatter, v in zip(removal.groups.scatters, resolved, strict=True)
-    ]
+    pairs = zip(removal.groups.scatters, resolved, strict=True)
+    factors = [scaled_cholesky(scatter) if v.all() else None for scatter, v in pairs]
     return [None if f is None else FullCovariance(f, inverse_lower(f)) for f in factors]
 
 

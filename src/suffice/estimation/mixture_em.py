@@ -322,8 +322,7 @@ class MixtureProblem:
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
         """Return the model after an E- and an M-step, and the objective before them."""
-        edges = pairwise(np.cumsum([0, *self.counts]))
-        models = [model.some(slice(lo, hi)) for lo, hi in edges]
+        models = [model.some(slice(*ends)) for ends in pairwise(np.cumsum([0, *self.counts]))]
         parts = [self.data.sums(*each) for each in zip(rows, models, strict=True)]
         w, sums, scatters = (np.concatenate([part[i] for part in parts]) for i in range(3))
         # α_r = w_r / w_k,  μ_r ← μ_r + Σ_i p_ir z_i / w_r
@@ -347,13 +346,10 @@ class MixtureProblem:
     def _model(self, shares: Floats, offsets: Floats, sigmas: Floats) -> GaussianModel:
         d, diagonal = offsets.shape[1], self.how.covariance == "diagonal"
         return GaussianModel.of(
-            priors=shares,
-            centre=self.data.single.centre,
-            offsets=offsets,
+            priors=shares, centre=self.data.single.centre, offsets=offsets, group_of=self.group_of,
             covariances=[self._covariance(g, sigma) for g, sigma in enumerate(sigmas)],
-            group_of=self.group_of,
             n_covariance_parameters=len(sigmas) * (d if diagonal else d * (d + 1) // 2),
-        )
+        )  # fmt: skip
 
     def _covariance(self, g: int, sigma: Floats) -> Covariance:
         diagonal = self.how.covariance == "diagonal"

@@ -71,8 +71,8 @@ class NormalInverseWishart:
     @classmethod
     def flat(cls, n_features: int, n_means: int = 1) -> NormalInverseWishart:
         """Return the reference prior p(μ, Σ) ∝ |Σ|^{−(d+1)/2}: improper, free of any choice."""
-        d = n_features
-        return cls(np.zeros(d), 0.0, np.zeros((d, d)), -float(n_means), n_means)
+        scale = np.zeros((n_features, n_features))
+        return cls(np.zeros(n_features), 0.0, scale, -float(n_means), n_means)
 
     @classmethod
     def default(
@@ -113,10 +113,8 @@ class NormalInverseWishart:
         # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
         scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
         degrees, n_means = self.degrees + sum(w), max(int(np.count_nonzero(w)), 1)
-        return tuple(
-            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, n_means)
-            for m, w_k in zip(centres, w, strict=True)
-        )
+        pairs = zip(centres, kappas.tolist(), strict=True)
+        return tuple(NormalInverseWishart(m, kappa, scale, degrees, n_means) for m, kappa in pairs)
 
     @property
     def map_mean(self) -> Floats:
@@ -235,8 +233,9 @@ def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
         log_priors = np.log(priors_among(known, evidence.priors))
     centre, means = evidence.moments.grand_mean, np.stack([p.mean for p in learned])
     shares = np.where(known, [p.predictive_share for p in learned], 0.5)
-    about = (evidence.group_of, degrees, shares)
-    return StudentModel(log_priors, centre, means, tuple(scales), *about)
+    return StudentModel(
+        log_priors, centre, means, tuple(scales), evidence.group_of, degrees, shares
+    )
 
 
 def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInverseWishart]:

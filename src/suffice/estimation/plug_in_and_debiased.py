@@ -91,13 +91,10 @@ def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) ->
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
     return GaussianModel.of(
-        priors=priors_among(present, evidence.priors),
-        centre=evidence.moments.grand_mean,
-        offsets=offsets,
-        covariances=covariances,
-        group_of=group_of,
+        priors=priors_among(present, evidence.priors), centre=evidence.moments.grand_mean,
+        offsets=offsets, covariances=covariances, group_of=group_of,
         n_covariance_parameters=_n_free(evidence, covariances),
-    )
+    )  # fmt: skip
 
 
 def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:
@@ -131,9 +128,7 @@ def debiased_model(evidence: Evidence) -> DebiasedModel:
     return DebiasedModel(plain, corrections)
 
 
-def _debiased_group(
-    evidence: Evidence, seen: Codes, scatter: Floats
-) -> tuple[FullCovariance, Floats]:
+def _debiased_group(evidence: Evidence, seen: Codes, scatter: Floats) -> tuple[Covariance, Floats]:
     """Return V of a group of tied classes, and what each adds to log N(x; x̄, V)."""
     from scipy.special import digamma  # slow to import, and seldom needed
 

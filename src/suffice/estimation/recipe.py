@@ -66,18 +66,14 @@ class Recipe:
         words = (covariance, tied, estimate, divisor, pooling, shrinkage, categories == "tree")
         settings.check_compatible(*words)
         recipe = cls(
-            word.structure,
-            settings.parse_tied(tied) if word.tied is None else word.tied,
+            word.structure, settings.parse_tied(tied) if word.tied is None else word.tied,
             estimates.Regularisation(unbiased, lent, gamma, towards),
-            settings.parse_priors(priors, dirichlet, at_mode=learning.at_mode),
-            learning,
-            word.code,
-            open_settings=_left_open(pooling=pooling, shrinkage=shrinkage),
-            categories=reading,
+            settings.parse_priors(priors, dirichlet, at_mode=learning.at_mode), learning, word.code,
+            open_settings=_left_open(pooling=pooling, shrinkage=shrinkage), categories=reading,
             smoothing=1.0 if dirichlet is None else float(dirichlet),
             n_components=settings.parse_n_components(n_components, covariance, tied, estimate),
             averaged=averaged and learning.plugs_in,
-        )
+        )  # fmt: skip
         if not chosen_by_moments:
             return recipe
         each = (settings.COVARIANCES[code] for code in FAMILIES)
@@ -119,9 +115,8 @@ class Recipe:
 
     def with_priors_of(self, weights: Floats, rest: Moments) -> Recipe:
         """Return the recipe under the priors of all rows, for sums that may lack some classes."""
-        rule = PriorRule(
-            None, priors_among(rest.weights > 0, self.priors.of(rest.classes, weights))
-        )
+        known = priors_among(rest.weights > 0, self.priors.of(rest.classes, weights))
+        rule = PriorRule(None, known)
         candidates = tuple(replace(each, priors=rule) for each in self.candidates)
         return replace(self, priors=rule, candidates=candidates)
 

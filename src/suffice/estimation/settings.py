@@ -152,7 +152,20 @@ def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: 
 def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -> PriorRule:
     """Return the rule for class priors: shares (smoothed), uniform, or given."""
     if dirichlet is not None:
-        _check_dirichlet(dirichlet, priors, at_mode=at_mode)
+        if priors is not None:
+            msg = (
+                f"priors={priors!r} fixes what dirichlet={dirichlet!r} learns: give one of the two"
+            )
+            raise InvalidParameterError(msg)
+        number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
+        if not number or not 0 < float(dirichlet) < np.inf:
+            msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
+            raise InvalidParameterError(msg)
+        if at_mode and dirichlet < 1:
+            raise InvalidParameterError(
+                f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
+                "estimate='map', or another estimate"
+            )
         return PriorRule(float(dirichlet) - at_mode)
     if not isinstance(priors, str):
         return PriorRule() if priors is None else PriorRule(None, priors)
@@ -160,21 +173,6 @@ def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -
         msg = f"priors={priors!r}: expected None, 'uniform', an array (K,) or {{label: prior}}"
         raise InvalidParameterError(msg)
     return PriorRule(None)
-
-
-def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
-    if priors is not None:
-        msg = f"priors={priors!r} fixes what dirichlet={dirichlet!r} learns: give one of the two"
-        raise InvalidParameterError(msg)
-    number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
-    if not number or not 0 < float(dirichlet) < np.inf:
-        msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
-        raise InvalidParameterError(msg)
-    if at_mode and dirichlet < 1:
-        raise InvalidParameterError(
-            f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
-            "estimate='map', or another estimate"
-        )
 
 
 def check_compatible(

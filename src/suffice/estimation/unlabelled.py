@@ -54,11 +54,9 @@ class SharedOut:
     def chosen_weight(self, known: Table, unknown: Table, seed: int = 0) -> float:
         """Return the weight of least log-loss on labelled rows held out, zero among them."""
         n_folds = int(np.clip(known.n_rows // 2, 2, _FOLDS))
-        folds = list(stratified_folds(known.codes, n_folds, seed))
-        losses = [
-            sum(self._loss(known.take(a), known.take(b), unknown, weight) for a, b in folds)
-            for weight in WEIGHTS
-        ]
+        pairs = stratified_folds(known.codes, n_folds, seed)
+        folds = [(known.take(a), known.take(b)) for a, b in pairs]
+        losses = [sum(self._loss(*fold, unknown, weight) for fold in folds) for weight in WEIGHTS]
         return WEIGHTS[int(np.argmin(losses))]
 
     def _loss(self, train: Table, test: Table, unknown: Table, weight: float) -> float:

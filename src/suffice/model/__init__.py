@@ -7,12 +7,6 @@ from suffice.model.student import StudentModel
 from suffice.model.transformed import TransformedModel
 
 __all__ = [
-    "ClassModel",
-    "Covariance",
-    "DebiasedModel",
-    "DiagonalCovariance",
-    "FullCovariance",
-    "GaussianModel",
-    "StudentModel",
-    "TransformedModel",
-]
+    "ClassModel", "Covariance", "DebiasedModel", "DiagonalCovariance", "FullCovariance",
+    "GaussianModel", "StudentModel", "TransformedModel",
+]  # fmt: skip

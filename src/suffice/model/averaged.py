@@ -39,15 +39,12 @@ class Trees:
     def grown(
         cls, table: Table, n_trees: int, least: int, n_rows: int, seed: int, *, best: bool = False
     ) -> Self:
-        """Return trees of some rows each, with leaves of so many at least.
-
-        A random forest's have the best splits of rows drawn with replacement, others random ones.
-        """
+        """Return trees of some rows each, with leaves of so many at least."""
         from suffice.model.tree_kernels import grown
 
         rng, n = np.random.default_rng(seed), table.n_rows
         seeds, rows = rng.integers(1 << 31, size=n_trees), np.arange(n)[None]  # the same for all
-        if best:
+        if best:  # a random forest: the best splits of rows drawn with replacement, not random ones
             rows = rng.integers(n, size=(n_trees, n_rows))
         elif n_rows < n:
             rows = np.stack([rng.permutation(n)[:n_rows] for _ in seeds])

@@ -146,17 +146,12 @@ class WrappedModel(ClassModel):
 
     inner: ClassModel
 
-    log_priors = forwarded("log_priors")
-    centre = forwarded("centre")
-    offsets = forwarded("offsets")
-    temperature = forwarded("temperature")
-    n_parameters = forwarded("n_parameters")
+    log_priors, centre, offsets = map(forwarded, ("log_priors", "centre", "offsets"))
+    temperature, n_parameters = map(forwarded, ("temperature", "n_parameters"))
     covariance_matrices = forwarded("covariance_matrices")
     shared_covariance = forwarded("shared_covariance")
-    has_density = forwarded("has_density")
-    formula = forwarded("formula")
-    sample_of = forwarded("sample_of")
-    as_gaussian = forwarded("as_gaussian")
+    has_density, formula = map(forwarded, ("has_density", "formula"))
+    sample_of, as_gaussian = map(forwarded, ("sample_of", "as_gaussian"))
     bayes_error = forwarded("bayes_error")
     _log_likelihood = forwarded("_log_likelihood")
 
@@ -170,8 +165,7 @@ class MarginalModel(WrappedModel):
 
     inner: ClassModel
 
-    marginal = forwarded("marginal")
-    impute = forwarded("impute")
+    marginal, impute = map(forwarded, ("marginal", "impute"))
     sample_missing = forwarded("sample_missing")
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:

@@ -110,8 +110,7 @@ class EllipticalModel(ClassModel):
         """Return the rows, NaN replaced by a draw: k from p(k | x_o), then x_m given x_o and k."""
         filled = np.array(x, np.float64)
         cumulative = self.allowing_missing().posterior(filled).cumsum(1)
-        uniform = rng.random(len(filled)) * cumulative[:, -1]
-        codes = (uniform[:, None] >= cumulative[:, :-1]).sum(1)
+        codes = (rng.random((len(filled), 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(1)
         noise = rng.standard_normal(filled.shape)
         mean, distances = np.zeros_like(filled), np.zeros(len(filled))
         n_observed = (~np.isnan(filled)).sum(1)
@@ -175,6 +174,4 @@ def _incomplete(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
 
 def _solved(lower: Floats, y: Floats) -> Floats:
     """Return L⁻¹ y for each row."""
-    if not y.size:
-        return y
-    return solve_lower(lower, y.T).T
+    return solve_lower(lower, y.T).T if y.size else y

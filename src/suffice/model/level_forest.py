@@ -192,8 +192,7 @@ class LevelForest:
         for k in np.flatnonzero(moments.weights > 0).tolist():
             pairs = blocks.pairs(moments, k) if (self.parents[k] >= 0).any() else np.zeros((0, 0))
             for j, parent, table in self._factors(k):
-                own = slice(edges[j], edges[j + 1])
-                above = slice(edges[parent], edges[parent + 1])
+                own, above = (slice(edges[at], edges[at + 1]) for at in (j, parent))
                 seen = shares[k, own] if parent < 0 else pairs[above, own]
                 total += moments.weights[k] * float((seen * table).sum())
         return total

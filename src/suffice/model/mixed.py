@@ -189,9 +189,8 @@ class MixedModel(WrappedModel):
     def _drawn(self, shares: Floats, rng: np.random.Generator) -> Floats:
         """Return a level of each category, as indicators, by the probabilities of its levels."""
         codes = np.zeros((len(shares), len(self.blocks.sizes)), np.intp)
-        for j, (lo, hi) in enumerate(
-            itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
-        ):
+        spans = itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
+        for j, (lo, hi) in enumerate(spans):
             upto = shares[:, lo:hi].cumsum(1)
             u = rng.random(len(shares))[:, None]
             codes[:, j] = np.where(u[:, 0] < upto.max(1, initial=0), (u >= upto).sum(1) + 1, 0)
@@ -247,12 +246,9 @@ class MixedModel(WrappedModel):
             yield own, z[own], codes[own], np.flatnonzero(pattern)
 
     def _completed(self, z: Floats, codes: Codes, open_: Codes) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the indicators (n, 1, C') of each combination of unknown levels, and log p (n, K).
-
-        Where these are too many, the expected indicators of each class (n, K, C'), once.
-        """
+        """Yield indicators (n, 1, C') of each combination of unknown levels, and log p (n, K)."""
         sizes = [int(size) for size in self.blocks.sizes[open_]]
-        if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
+        if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:  # once, expected (n, K, C')
             terms, m = self.levels.log_probability(codes), self._expected(codes, open_)
             for k, (model, slopes) in enumerate(self._alone):
                 terms[:, [k]] += model.allowing_missing().class_log_density(z - m[:, k] @ slopes.T)
@@ -281,10 +277,8 @@ class MixedModel(WrappedModel):
     @cached_property
     def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
         found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self._slopes))]
-        return [
-            (members, self._even.some(members), slopes)
-            for members, slopes in zip(found, self._slopes, strict=True)
-        ]
+        pairs = zip(found, self._slopes, strict=True)
+        return [(members, self._even.some(members), slopes) for members, slopes in pairs]
 
     @cached_property
     def _alone(self) -> list[tuple[GaussianModel, Floats]]:
@@ -314,12 +308,10 @@ def without_levels(moments: Moments, p: int, slopes: Floats | None, group_of: Co
     identity = np.broadcast_to(np.eye(p), (len(slopes), p, p))
     change = np.concatenate([identity, -slopes], axis=2)[group_of]
     return replace(
-        numbers,
-        means=np.einsum("kpd,kd->kp", change, moments.means),
+        numbers, fourth=None, means=np.einsum("kpd,kd->kp", change, moments.means),
         means_low=np.einsum("kpd,kd->kp", change, moments.means_low),
         scatter=PerClassScatter(change @ moments.scatters @ np.swapaxes(change, 1, 2)),
-        fourth=None,
-    )
+    )  # fmt: skip
 
 
 def observed_numbers(sums: Moments, p: int, filled: Codes, fills: Floats) -> tuple[Moments, Floats]:

@@ -133,13 +133,11 @@ class MixtureModel(ClassModel):
     def _sums(self, values: Floats) -> Floats:
         """Return Σ_r s_r v_r of each class."""
         shares = self.components.priors.reshape(-1, *[1] * (values.ndim - 1))
-        sums: Floats = np.add.reduceat(shares * values, self.starts, axis=0)
-        return sums
+        return np.asarray(np.add.reduceat(shares * values, self.starts, axis=0))
 
     def log_weights(self, of_classes: Floats) -> Floats:
         """Return log(w_k s_r) of each component."""
-        weights: Floats = of_classes[self.class_of] + self.components.log_priors
-        return weights
+        return np.asarray(of_classes[self.class_of] + self.components.log_priors)
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Any:
         own = None if log_weights is None else self.log_weights(log_weights)

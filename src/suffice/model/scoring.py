@@ -71,8 +71,7 @@ class Whitened(Group):
             yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
         for part in parts:
             if len(part.classes) > 1:
-                shared = padded(part.whitened_means), packed_lower(part.whitening)
-                tied = *_stacked([part]), *shared
+                tied = *_stacked([part]), padded(part.whitened_means), packed_lower(part.whitening)
                 yield lambda t, s, tied=tied: tied_scores(t, s, *tied)  # type: ignore[misc]
 
 

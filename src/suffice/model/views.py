@@ -232,21 +232,14 @@ View: TypeAlias = (
 
 #: The views, by the words that files know them by.
 VIEWS: dict[str, Any] = {
-    "plain": Plain,
-    "yeo-johnson": PowerTransformed,
-    "kernel": KernelFeatures,
-    "fourier": FourierFeatures,
-    "pieces": PiecewiseLinear,
-    "softened": Softened,
-}
+    "plain": Plain, "yeo-johnson": PowerTransformed, "kernel": KernelFeatures,
+    "fourier": FourierFeatures, "pieces": PiecewiseLinear, "softened": Softened,
+}  # fmt: skip
 
 
 def kernel_scale(rows: Floats) -> Floats:
-    """Return the unit of each feature in a kernel: its standard deviation (d,).
-
-    That of a feature of two values is half their distance: a rare value is not far away.
-    """
-    half = _half_range(rows)
+    """Return a feature's unit in a kernel: its deviation, or half the gap of two values, (d,)."""
+    half = _half_range(rows)  # so that a rare value is not far away
     return np.where(half > 0, half, unit_scale(rows.var(0)))
 
 

@@ -115,7 +115,7 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     shape = (rows.n_classes, x.shape[1])
-    shifts, offsets = np.zeros(shape), np.zeros(shape)
+    shifts, offsets, z = np.zeros(shape), np.zeros(shape), x
     if len(x):
         shifts[present] = x[starts]
         z = x - shifts[codes]
@@ -124,8 +124,6 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
             rest[present] = np.add.reduceat(w[:, None] * z, starts, axis=0) / weights[present, None]
             z -= rest[codes]
             offsets += rest
-    else:
-        z = x
     means, low = two_sum(shifts, offsets)
     parts = [(k, slice(*at)) for k, at in zip(present, pairwise([*starts, len(z)]), strict=True)]
     return ChunkSums(weights, means, low, *_centred(z, w, parts, storage, shape[0], fourth=fourth))
@@ -144,9 +142,8 @@ def _centred(
         for k, rows in parts:
             squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
         return DiagonalScatter(squares), None
-    second, thirds, fourths = (
-        np.zeros((n_classes if wanted else 0, d, d)) for wanted in (True, fourth, fourth)
-    )
+    second = np.zeros((n_classes, d, d))
+    thirds, fourths = np.zeros((2, n_classes if fourth else 0, d, d))
     for k, rows in parts:
         second[k] = wz[rows].T @ z[rows]
         if fourth:
@@ -239,8 +236,7 @@ def _joined(numbers: Scatter, n: Floats, p: Floats, pairs: Floats, cross: Floats
 
 
 def _blocks(numbers: Floats, cross: Floats, inner: Floats) -> Floats:
-    top = np.concatenate([numbers, np.swapaxes(cross, -1, -2)], axis=-1)
-    return np.concatenate([top, np.concatenate([cross, inner], axis=-1)], axis=-2)
+    return np.block([[numbers, np.swapaxes(cross, -1, -2)], [cross, inner]])
 
 
 def _placed(table: Table, lo: int, hi: int) -> Codes:

@@ -54,8 +54,7 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
     """Return the classes (K,), on the host, and the code of each row (n,), where x is."""
     xp, place = namespace(x), device_of(x)
     require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
-    here = is_foreign(y) and y.ndim == 1 and namespace(y) is xp
-    if here and xp.isdtype(y.dtype, "integral"):
+    if is_foreign(y) and y.ndim == 1 and namespace(y) is xp and xp.isdtype(y.dtype, "integral"):
         labels, codes = _integer_labels(xp, y)
     else:  # the host says what is wrong with other labels, if anything
         labels, codes = encode(as_labels(to_numpy(y)))
@@ -87,9 +86,7 @@ def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
 
 def device_weights(x: Any, weight: Any) -> Any:
     """Return row weights where x is, checked, or None where every row counts once."""
-    if weight is None:
-        return None
-    return placed(as_weights(to_numpy(weight), x.shape[0]), x)
+    return None if weight is None else placed(as_weights(to_numpy(weight), x.shape[0]), x)
 
 
 def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
@@ -153,9 +150,8 @@ def _tiled_sums(
     height = min(max(1 << (n // (2 * k)).bit_length(), 16), max(1024, 16 * d))
     n_tiles = -(-np.diff(starts) // height)
     of = np.repeat(np.arange(k), n_tiles)  # class of each tile
-    first = starts[of] + height * (
-        np.arange(len(of)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
-    )
+    place_in_class = np.arange(len(of)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
+    first = starts[of] + height * place_in_class
     step = max(min(GATHERED // (height * d), GATHERED // (8 * k)), 1)
     bounds = [xp.asarray(v, device=place) for v in (of, first, starts[of], starts[of + 1])]
     totals: list[Any] = [0.0, 0.0, 0.0]
@@ -174,12 +170,10 @@ def _tiled_sums(
             each = xp.where(past, 0.0, xp.reshape(xp.take(weight, rows), past.shape))
             w, wz = xp.sum(each, axis=1), z * xp.astype(each, z.dtype)[:, :, None]
         if weight is not None or sums is None:
-            ones = xp.ones((1, height), dtype=z.dtype, device=place)
-            sums = (ones @ wz)[:, 0, :]
+            sums = (xp.ones((1, height), dtype=z.dtype, device=place) @ wz)[:, 0, :]
         member = xp.arange(k, dtype=which.dtype, device=place)[:, None] == which[None, :]
         member = xp.astype(member, xp.float64)
-        found = (w, xp.astype(sums, xp.float64), _products(xp, wz, z, storage))
-        for i, part in enumerate(found):
+        for i, part in enumerate((w, xp.astype(sums, xp.float64), _products(xp, wz, z, storage))):
             by_class = xp.sum(part, axis=0) if i == 2 and storage == "pooled" else member @ part
             totals[i] = totals[i] + by_class
     weights, sums, products = totals

@@ -27,16 +27,12 @@ _OPTIONAL = ("log_slopes", "peaks")  # (K, d)
 def header_of(m: Moments) -> dict[str, Any]:
     """Return what a person wants to read about moments."""
     return {
-        "storage": m.storage,
-        "n_classes": m.n_classes,
-        "n_features": m.n_features,
-        "n_rows": int(m.counts.sum()),
-        "feature_names": m.feature_names,
-        "fourth": m.fourth is not None,
-        "transform": None if m.power is None else "yeo-johnson",
+        "storage": m.storage, "n_classes": m.n_classes, "n_features": m.n_features,
+        "n_rows": int(m.counts.sum()), "feature_names": m.feature_names,
+        "fourth": m.fourth is not None, "transform": None if m.power is None else "yeo-johnson",
         **({} if m.schema is None else {"schema": m.schema.to_json()}),
         **({} if m.patterns is None else {"patterns": _header_of_patterns(m.patterns)}),
-    }
+    }  # fmt: skip
 
 
 def arrays_of(m: Moments) -> dict[str, Any]:
@@ -111,12 +107,10 @@ def fields_from(
             **{name: arrays[name] for name in _SUMS},
             **{name: arrays.get(name) for name in _OPTIONAL},
             "feature_names": None if names is None else tuple(names),
-            "scatter": SCATTERS[header["storage"]](arrays["scatter"]),
-            "fourth": fourth,
-            "power": _power(header, arrays),
-            "schema": schema,
+            "scatter": SCATTERS[header["storage"]](arrays["scatter"]), "fourth": fourth,
+            "power": _power(header, arrays), "schema": schema,
             "patterns": _patterns(header, arrays, of_archive),
-        }
+        }  # fmt: skip
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
         raise FileFormatError(msg) from error

@@ -46,17 +46,13 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         slopes = a.log_slopes + sign * b.log_slopes
     peaks = [each for each in (a.peaks, b.peaks) if each is not None]
     return replace(
-        a,
+        a, weights=weights, means=means, means_low=means_low, log_slopes=slopes,
         counts=a.counts + b.counts if sign > 0 else a.counts - b.counts,
         feature_names=a.feature_names or b.feature_names,
-        weights=weights,
-        means=means,
-        means_low=means_low,
         scatter=a.scatter.plus(b.scatter, sign).shifted(a.weights * share, delta),
         fourth=_merged_fourth(a, b, sign, moved, delta),
-        log_slopes=slopes,
         peaks=reduce(np.maximum, peaks) if peaks else None,
-    )
+    )  # fmt: skip
 
 
 def _merged_fourth(
@@ -147,13 +143,9 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         steep = m.power.select(at).log_slopes(np.stack([m.schema.fills, fills]))
         found.log_slopes[:, places[at]] += empty * (steep[1] - steep[0])
     return replace(
-        found,
-        feature_names=schema.feature_names,
-        schema=schema,
-        power=power,
-        scatter=scatter,
+        found, feature_names=schema.feature_names, schema=schema, power=power, scatter=scatter,
         patterns=m.patterns and m.patterns.mapped(change),
-    )
+    )  # fmt: skip
 
 
 def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
@@ -220,28 +212,23 @@ def some_classes(m: Moments, codes: Codes) -> Moments:
 def by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Moments:
     """Return the moments over other classes, by a change of the first axis of every field."""
     return replace(
-        m,
-        **_changed(m, ("counts", "weights", *BY_COLUMN), change),
-        classes=classes,
-        scatter=m.scatter.by_class(change),
+        m, **_changed(m, ("counts", "weights", *BY_COLUMN), change),
+        classes=classes, scatter=m.scatter.by_class(change),
         fourth=m.fourth and FourthMoments(*map(change, m.fourth)),
         patterns=m.patterns and m.patterns.by_class(change, classes),
-    )
+    )  # fmt: skip
 
 
 def some_features(m: Moments, columns: Codes) -> Moments:
     """Return the sums of some features only, by position; they are plain numbers then."""
     names, pairs = m.feature_names, (slice(None), columns[:, None], columns)
     return replace(
-        m,
-        **_changed(m, BY_COLUMN, lambda values: values[:, columns]),
-        feature_names=names and tuple(names[i] for i in columns),
-        scatter=m.scatter.select(columns),
+        m, **_changed(m, BY_COLUMN, lambda values: values[:, columns]),
+        feature_names=names and tuple(names[i] for i in columns), schema=None,
+        scatter=m.scatter.select(columns), power=m.power and m.power.select(columns),
         fourth=m.fourth and FourthMoments(*(sums[pairs] for sums in m.fourth)),
         patterns=m.patterns and m.patterns.select(columns),
-        power=m.power and m.power.select(columns),
-        schema=None,
-    )
+    )  # fmt: skip
 
 
 def _changed(m: Moments, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:
@@ -330,8 +317,7 @@ def spread_left(total: Moments, rest: Moments) -> tuple[Flags, Floats]:
         why = "than the rows that were added, so some of them were never added"
         raise ForgetError(f"{found}, {why}")
     constant = single | ((left <= ROUNDING * peaks) & _explained(rest, left, peaks))
-    blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
-    for k, j in np.argwhere(blurred & ~constant)[:1]:
+    for k, j in np.argwhere((left < 10.0**FEWEST_DIGITS * EPS * peaks) & ~constant)[:1]:
         digits = np.log10(max(left[k, j], EPS * peaks[k, j]) / (EPS * peaks[k, j]))
         squares = f"the sum of squares was {peaks[k, j]:.2g} and would be {left[k, j]:.2g}"
         found = f"{_where(rest, k, j)} {squares}, with {digits:.1f} correct digits left"

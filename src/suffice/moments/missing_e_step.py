@@ -41,8 +41,8 @@ def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> Callable[[Any]
 
 def observed_log_likelihood(moments: Moments, model: Any) -> float:
     """Return Σ w log p(x_o | class) of the numbers that rows with holes have."""
-    pooled = len(model.covariances) == 1
-    return e_step(moments, model.group_of, pooled=pooled)(model).log_likelihood
+    step = e_step(moments, model.group_of, pooled=len(model.covariances) == 1)
+    return step(model).log_likelihood
 
 
 def _by_column(moments: Moments, group_of: Codes, model: Any) -> Expected:

@@ -17,14 +17,7 @@ from suffice.linalg import resolved
 from suffice.moments import device, merging
 from suffice.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
-from suffice.moments.patterns import (
-    ColumnSums,
-    Incomplete,
-    PatternSums,
-    combined,
-    forgotten,
-    with_patterns,
-)
+from suffice.moments.patterns import Incomplete, combined, forgotten, kind_of, with_patterns
 from suffice.moments.scatter import FourthMoments, Scatter
 from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
 from suffice.table import Table
@@ -118,9 +111,8 @@ class Moments:
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         require_word(missing, ("marginal", "indicator", "refuse"), "missing")
-        if max_patterns is not None and not (
-            isinstance(max_patterns, Integral) and max_patterns > 0
-        ):
+        whole = isinstance(max_patterns, Integral) and max_patterns > 0
+        if max_patterns is not None and not whole:
             msg = f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             raise InvalidParameterError(msg)
         if is_foreign(X):
@@ -197,8 +189,7 @@ class Moments:
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         total = replace(total, counts=seen.astype(np.intp), schema=table.schema)
-        as_is = with_fourth or total.schema is None
-        return total if as_is else merging.mean_filled(total)[0]
+        return total if with_fourth or total.schema is None else merging.mean_filled(total)[0]
 
     @classmethod
     def _incomplete(
@@ -211,10 +202,9 @@ class Moments:
         if power is not None:
             blank = replace(blank, **summed_log_slopes(power, table))
             table = table.with_rows(power.apply(table.x), table.names)
-        kind = ColumnSums if storage == "diagonal" else PatternSums
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
         with np.errstate(invalid="ignore", over="ignore"):
-            total = with_patterns(total, kind.of_table(table, blank, limit), storage)
+            total = with_patterns(total, kind_of(storage).of_table(table, blank, limit), storage)
         if not all(np.isfinite(each).all() for each in (total.means, total.scatter.values)):
             refuse_unusable(np.where(np.isnan(given.x), 0.0, given.x), given.names, given.weight)
         return total
@@ -331,8 +321,7 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        a, b = merging.mean_filled(*merging.aligned(self, other))
-        return combined(a, b)
+        return combined(*merging.mean_filled(*merging.aligned(self, other)))
 
     def __radd__(self, other: Any) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""

@@ -14,20 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from suffice.errors import ForgetError, InvalidInputError
-from suffice.moments import collect
+from suffice.moments import collect, merging
 from suffice.moments.collect import all_numbers, in_threads, ratio, recentred, two_sum
-from suffice.moments.merging import (
-    ROUNDING,
-    aligned,
-    by_class,
-    mapped,
-    merged,
-    over_classes,
-    some_classes,
-    spread_left,
-    without,
-    without_gone,
-)
+from suffice.moments.merging import ROUNDING, aligned, by_class, merged, over_classes, some_classes
 from suffice.moments.scatter import SCATTERS, DiagonalScatter, PerClassScatter, PooledScatter
 from suffice.table import Table
 from suffice.table.labels import encode
@@ -126,18 +115,14 @@ class PatternSums:
             raise ForgetError(_NEVER_ADDED)
         rest = merged(total, part, -1.0)
         rest = some_classes(_inherited(rest) if pooled else rest, np.flatnonzero(rest.counts))
-        lost = np.maximum(self.lost - other.lost, 0)
-        return replace(self, cells=rest, rows=rows, lost=lost)
+        return replace(self, cells=rest, rows=rows, lost=np.maximum(self.lost - other.lost, 0))
 
     def settled(self, constant: Flags, peaks: Floats, *, pooled: bool) -> PatternSums:
         """Return the sums with exact zeros for what is constant in its class, (K, d)."""
         squares, single = self.cells.diagonals, (self.cells.counts <= 1)[:, None] & (not pooled)
-        slack, kept = (
-            np.where(single, 1e-8, ROUNDING) * peaks[self.class_of],
-            ~constant[self.class_of],
-        )
-        odd = kept & (np.where(single, np.abs(squares), -squares) > slack)
-        if odd.any() and not pooled:
+        slack = np.where(single, 1e-8, ROUNDING) * peaks[self.class_of]
+        kept = ~constant[self.class_of]
+        if (kept & (np.where(single, np.abs(squares), -squares) > slack)).any() and not pooled:
             raise ForgetError(_NEVER_ADDED)
         kept &= ~single
         scatter = PerClassScatter(self.cells.scatters * (kept[:, :, None] & kept[:, None, :]))
@@ -164,7 +149,7 @@ class PatternSums:
         lacking = (~self.observed).astype(np.float64) @ (change != 0).T > 0
         x, holes = np.where(np.isnan(self.rows.x), 0.0, self.rows.x), np.isnan(self.rows.x)
         x = np.where(holes.astype(np.float64) @ (change != 0).T > 0, np.nan, x @ change.T)
-        cells = replace(mapped(self.cells, change), classes=_keys(self.class_of, ~lacking))
+        cells = replace(merging.mapped(self.cells, change), classes=_keys(self.class_of, ~lacking))
         lost = (self.lost @ (change != 0).T).astype(np.intp)
         return replace(self, cells=cells, rows=self.rows.with_rows(x), lost=lost)
 
@@ -222,7 +207,7 @@ class ColumnSums:
         for k, j in np.argwhere(part.counts > held)[:1]:
             found = f"cannot forget {part.counts[k, j]} numbers of column {j}"
             raise ForgetError(f"{found}: only {held[k, j]} were ever added")
-        return ColumnSums(without_gone(merged(self.cells, part, -1.0)))
+        return ColumnSums(merging.without_gone(merged(self.cells, part, -1.0)))
 
     def settled(self, constant: Flags, _: Floats, *, pooled: bool) -> ColumnSums:  # noqa: ARG002
         scatter = DiagonalScatter(np.where(constant, 0.0, self.cells.diagonals))
@@ -241,7 +226,7 @@ class ColumnSums:
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
             for each in (self.cells.counts, self.cells.weights)
         )
-        found = replace(mapped(self.cells, change), counts=counts, weights=weights)
+        found = replace(merging.mapped(self.cells, change), counts=counts, weights=weights)
         # levels that were added to each other are one level:  Σ w (m − p)² = w p (1 − p)
         joined = weights * found.means * (1 - found.means)
         several = np.count_nonzero(change, axis=1) > 1
@@ -266,10 +251,12 @@ Incomplete: TypeAlias = PatternSums | ColumnSums  # what moments know of rows wi
 
 def incomplete(m: Moments) -> Incomplete:
     """Return what moments know of rows with holes, those of complete rows included."""
-    if m.patterns is not None:
-        return m.patterns
-    kind = ColumnSums if m.storage == "diagonal" else PatternSums
-    return kind.of_complete(m)
+    return m.patterns or kind_of(m.storage).of_complete(m)
+
+
+def kind_of(storage: str) -> type[Incomplete]:
+    """Return how rows with holes are summed up where scatter is kept so."""
+    return ColumnSums if storage == "diagonal" else PatternSums
 
 
 def combined(a: Moments, b: Moments) -> Moments:
@@ -283,20 +270,20 @@ def combined(a: Moments, b: Moments) -> Moments:
 def forgotten(a: Moments, b: Moments) -> Moments:
     """Return a − b of aligned moments, or say that b was never added, or what would be lost."""
     if a.patterns is None and b.patterns is None:
-        return without(a, b)
+        return merging.without(a, b)
     plain = merged(replace(a, fourth=None), b, -1.0)
     pooled = plain.storage == "pooled"
     before = incomplete(a)
     rest = before.minus(incomplete(b), pooled=pooled)
-    both = [
-        replace(each.by_column().cells, feature_names=a.feature_names) for each in (before, rest)
-    ]
+    cells = (each.by_column().cells for each in (before, rest))
+    both = [replace(each, feature_names=a.feature_names) for each in cells]
     if pooled:  # what a class varies by is not known
         sums = [PooledScatter(np.diag(each.scatter.pooled_diagonal())) for each in both]
         both = [replace(each, scatter=scatter) for each, scatter in zip(both, sums, strict=True)]
-    constant, peaks = spread_left(replace(both[0], peaks=a.peaks), both[1])
+    constant, peaks = merging.spread_left(replace(both[0], peaks=a.peaks), both[1])
     rest = rest.settled(constant, peaks, pooled=pooled)
-    return without_gone(with_patterns(replace(plain, peaks=peaks), rest, plain.storage))
+    whole = with_patterns(replace(plain, peaks=peaks), rest, plain.storage)
+    return merging.without_gone(whole)
 
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
@@ -376,8 +363,7 @@ def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
 def hole_words(x: Any, dtype: str) -> Any:
     """Return which columns each row lacks, as the bits of unsigned integers, (n, words)."""
     bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
-    n_words = max(-(-bits.shape[1] // np.dtype(dtype).itemsize), 1)
-    words = np.zeros((len(x), n_words), dtype)
+    words = np.zeros((len(x), max(-(-bits.shape[1] // np.dtype(dtype).itemsize), 1)), dtype)
     words.view(np.uint8)[:, : bits.shape[1]] = bits
     return words
 
@@ -389,8 +375,7 @@ def _keys(class_of: Codes, observed: Flags) -> Labels:
         raise InvalidInputError(msg)
     digits = class_of[:, None] // 10 ** np.arange(_DIGITS - 1, -1, -1) % 10
     chars = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")
-    keys: Labels = np.ascontiguousarray(chars).view(f"U{chars.shape[1]}").reshape(len(chars))
-    return keys
+    return np.ascontiguousarray(chars).view(f"U{chars.shape[1]}").reshape(len(chars))
 
 
 def _decoded(cells: Moments) -> tuple[Codes, Flags]:
@@ -463,10 +448,8 @@ def _smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
     frequent = np.argsort(-counts, kind="stable")[: most // 2]
     kept = patterns[frequent].astype(np.float64)
     # a pattern fits where it has no column that the row lacks
-    fits = (~patterns).astype(np.float64) @ kept.T == 0
-    sizes = np.where(fits, kept.sum(1), -1.0)
-    best = sizes.argmax(1)
-    better = sizes.max(1) >= whole.sum(1)
+    sizes = np.where((~patterns).astype(np.float64) @ kept.T == 0, kept.sum(1), -1.0)
+    best, better = sizes.argmax(1), sizes.max(1) >= whole.sum(1)
     return np.where(better[:, None], patterns[frequent][best], whole)
 
 
@@ -493,9 +476,7 @@ def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
     return weights, means, low, products, shared
 
 
-def _filled(
-    total: Floats, found: tuple[Floats, ...], *, pooled: bool
-) -> tuple[Floats, Floats, Floats]:
+def _filled(total: Floats, found: tuple[Floats, ...], *, pooled: bool) -> tuple[Floats, ...]:
     """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
     weights, means, low, sums, shared = found
     # S_ij w_k / w_ij: the available cases

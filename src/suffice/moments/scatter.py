@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -121,9 +121,7 @@ class DiagonalScatter(_Stored):
 
 # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
 Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter
-SCATTERS: Mapping[str, Any] = {
-    kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
-}
+SCATTERS: Mapping[str, Any] = {kind.storage: kind for kind in get_args(Scatter)}
 
 
 def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:

@@ -28,10 +28,9 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     a, b, c = float(a / size), float(b / size), float(c / size)
     discriminant = b * b - 4 * a * c
     slack = 4 * EPS * b * b + (noise / size) * (2 * abs(b) + 4 * abs(a) + 4 * abs(c))
-    if -slack <= discriminant < 0:
-        discriminant = 0.0
-    if discriminant < 0:
+    if discriminant < -slack:
         return np.empty(0)
+    discriminant = max(discriminant, 0.0)
     # r = −½ (b ± √(b² − 4ac)), the sign that adds;  t₁ = r / a,  t₂ = c / r
     r = -0.5 * (b + math.copysign(math.sqrt(discriminant), b))
     roots = [top / bottom for top, bottom in ((r, a), (c, r)) if bottom != 0]

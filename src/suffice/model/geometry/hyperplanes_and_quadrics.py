@@ -253,11 +253,8 @@ def quadric_kind(A: Floats, b: Floats, c: float) -> str:
     whole_up, whole_down = _inertia(np.block([[A, half], [half.T, np.array([[c]])]]))
     # the whole form [A ½b; ½bᵀ c] adds to the signs of A: that of c̃, or + and − if b ∉ range A
     extra = whole_up + whole_down - up - down
-    if extra > 1 and up + down < d:
-        case = 3
-    else:
-        sign = np.sign(extra) * (1 if whole_up > up else -1)
-        case = 1 + int(sign if up >= down else -sign)
+    sign = np.sign(extra) * (1 if whole_up > up else -1)
+    case = 3 if extra > 1 and up + down < d else 1 + int(sign if up >= down else -sign)
     signs = (max(up, down), min(up, down))
     found = (_NAMES[d, *signs] if d < 3 else _surface(d, *signs))[case]
     if d != 3:
