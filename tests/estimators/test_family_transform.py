@@ -225,7 +225,7 @@ def test_many_rows_are_scored_block_by_block(monkeypatch):
         est.predict_log_proba(X)[190:210], est.predict_log_proba(X[190:210])
     )
     X[200, 1] = np.inf
-    with pytest.raises(InvalidInputError, match=r"rows from 192 on.*row 8, column 1"):
+    with pytest.raises(InvalidInputError, match="row 200, column 1"):
         est.predict(X)
 
 

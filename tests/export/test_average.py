@@ -71,7 +71,7 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(database, fil
     filled(as_frame(rows, "uvw"))
     known = averaged(shares())
     for classifier in (known, replace(known, decision=parse_costs(None, known.classes, 0.3))):
-        query = to_sql(classifier, "rows", database.name, columns="uvw", keep=["id"])
+        query = to_sql(classifier, "rows", database.name, columns=list("uvw"), keep=["id"])
         answer = run(database, query)
         posterior = answer.select("p_a", "p_b", "p_it's").to_numpy()
         np.testing.assert_allclose(posterior, classifier.posterior(rows), rtol=0, atol=1e-12)
@@ -86,7 +86,7 @@ def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(database,
     known = averaged([Share(VIEWS.get(member, Plain()), model, 1.0)])
     frame = as_frame(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1e300, 1.0]]), "uvw")
     filled(frame.with_columns(pl.all().fill_nan(None)))
-    answer = run(database, to_sql(known, "rows", database.name, columns="uvw", keep=["id"]))
+    answer = run(database, to_sql(known, "rows", database.name, columns=list("uvw"), keep=["id"]))
     assert answer["label"][0] is not None
     assert answer.row(1)[1:] == (None,) * 4
     assert member in ("bent", "trees") or answer.row(2)[1:] == (None,) * 4
@@ -106,12 +106,12 @@ def test_automatic_classifiers_of_a_mixed_table_with_gaps(duckdb, kind):
 def test_members_that_have_no_query_are_named(monkeypatch):
     foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
-        to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns="uvw")
+        to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns=list("uvw"))
     bent = PiecewiseLinear.of(np.exp(X), 99)
     wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_
     with pytest.raises(InvalidParameterError, match=r"member over features bent.*99 features is"):
-        to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns="uvw")
+        to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns=list("uvw"))
     monkeypatch.setattr(sql, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"trees has \d+ nodes.*best_estimator_"):
-        to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns="uvw")
+        to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns=list("uvw"))

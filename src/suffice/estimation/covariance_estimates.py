@@ -302,6 +302,7 @@ def _shrunk(
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
     """Return covariances of Σ_g (G, d, d), singular ones filled; variances are 0 where none."""
+    # Σ_g = Σ_{k∈g} S_k / (w_g − K_g)
     pairs = zip(sigmas, variances, strict=True)
     factors = [scaled_cholesky(sigma) if v.all() else None for sigma, v in pairs]
     singular = [g for g, factor in enumerate(factors) if factor is None]
