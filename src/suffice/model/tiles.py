@@ -1,11 +1,12 @@
 """How rows are laid out for compiled loops, and how large the blocks are that stay in cache."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
 from suffice.threads import in_order
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 SIDE = 4  # rows and columns of one block of a packed matrix
 # Rows of a chunk. 72 doubles are 9 lines of cache: were their number even, lanes of different
@@ -31,8 +32,13 @@ def packed_blocks(w: Floats) -> Floats:
 
 def packed_lower(w: Floats) -> Floats:
     """Return the blocks on and under the diagonal of a lower triangle, row by row, (…, SIDE²)."""
-    blocks = packed_blocks(np.tril(w))
-    return blocks[np.tril_indices(len(blocks))]
+    blocks = packed_blocks(w)
+    return blocks[_under_diagonal(len(blocks))]
+
+
+@cache
+def _under_diagonal(n: int) -> tuple[Codes, Codes]:
+    return np.tril_indices(n)
 
 
 def empty_tile(n_chunks: int, width: int) -> Floats:

@@ -171,22 +171,26 @@ def _chunk(
     padded, full = -(-d // 4) * 4, storage == "per-class"
     by_column = not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
     given = x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight
-    read: Any = *read_only(*given), lo, hi
+    given = read_only(*given)
     totals = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares, quartic = np.zeros((0 if full else k, d)), None
     if storage == "pooled":
         gram = np.zeros((padded, padded))
-        kernels.pooled_chunk(*read, by_column, *totals, gram)
+        kernels.pooled_chunk(*given, lo, hi, by_column, *totals, gram)
         return recentred(*totals, PooledScatter(_symmetric(gram[:d, :d])), None)
     if storage == "diagonal" and not by_column:
-        kernels.diagonal_chunk(*read, *totals, squares)
+        kernels.diagonal_chunk(*given, lo, hi, *totals, squares)
         return recentred(*totals, DiagonalScatter(squares), None)
-    grams = np.zeros((k if full else 0, padded, padded))
-    read = *read, block or max(_BLOCK_ROWS, 128 * k), by_column
-    kernels.class_chunk(*read, *totals, squares, grams)
+    grams, seen = np.zeros((k if full else 0, padded, padded)), np.zeros(k, bool)
+    thirds, fourths = np.zeros((2, k if fourth else 0, padded, padded))
+    block = block or max(_BLOCK_ROWS, 128 * k)
+    step = block if fourth else max(hi - lo, 1)  # the second look at a block finds it in cache
+    for first in range(lo, hi, step):
+        read = *given, first, min(first + step, hi), block, by_column
+        kernels.class_chunk(*read, seen, *totals, squares, grams)
+        if fourth:
+            kernels.fourth_chunk(*read, totals[1], thirds, fourths)
     if fourth:
-        thirds, fourths = np.zeros_like(grams), np.zeros_like(grams)
-        kernels.fourth_chunk(*read, totals[1], thirds, fourths)
         quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
     whole = PerClassScatter(_symmetric(grams[:, :d, :d])) if full else DiagonalScatter(squares)
     return recentred(*totals, whole, quartic)

@@ -152,17 +152,16 @@ def weigh(tile, w, rows, lanes, out):
 
 
 @njit(nogil=True)
-def class_chunk(x, codes, w, lo, hi, block, by_column, weights, shifts, sums, squares, grams):
+def class_chunk(x, codes, w, lo, hi, block, by_column, seen, weights, shifts, sums, squares, grams):
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
     # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
-    # multiple of 4), the empty one is not collected.
+    # multiple of 4), the empty one is not collected. ``seen`` are the classes that have a shift.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))
     weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
     order = np.empty(block, np.intp)
     starts = np.empty(n_classes + 1, np.intp)
-    seen = np.zeros(n_classes, np.bool_)
     touched = 0.0  # returned, so that the compiler keeps the reads
     for b in range(lo, hi, block):
         touched += touch(x, b, min(b + block, hi), by_column)
