@@ -41,6 +41,7 @@ def test_numbers_are_written_as_people_read_them(written, value, words):
 
 def test_a_p_value_may_be_a_bound():
     assert p_statement(0.3, "≥") == "p ≥ 0.3"
+    assert p_statement(0.997, "≥") == "p = 1"  # there is no p above 1
 
 
 def test_things_are_counted_and_listed():

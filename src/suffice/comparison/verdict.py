@@ -77,7 +77,7 @@ def _difference(comparison: Comparison, other: Outcome, loss: str) -> Difference
 
 def _alike(alike: Mapping[str, float], n_others: int) -> str:
     least = min(alike.values())
-    said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
+    said = p_statement(least, "=" if len(alike) == 1 else "≥")
     if len(alike) == n_others > FEW - 1:
         return f"none of the {n_others} others is significantly different ({said})"
     are = "is" if len(alike) == 1 else "are"

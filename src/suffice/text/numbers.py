@@ -44,6 +44,8 @@ def p_statement(p: float, relation: str = "=") -> str:
     """Return a p-value as a sentence has it."""
     if not np.isfinite(p):
         return "p unknown"
+    if p >= 0.995:
+        return "p = 1"
     return "p < 0.0001" if p < 1e-4 else f"p {relation} {p:.2g}"
 
 
