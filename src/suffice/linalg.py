@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any, TypeAlias
@@ -20,13 +21,15 @@ def _lapack_alone() -> Any:
     """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
     package = None if "scipy.linalg" in sys.modules else find_spec("scipy.linalg")
     found = package and PathFinder.find_spec(_LAPACK, package.submodule_search_locations)
-    if not found or found.loader is None:
-        from scipy.linalg import lapack
+    with suppress(ImportError):  # where it cannot be loaded alone
+        if found and found.loader is not None:
+            module = module_from_spec(found)
+            sys.modules[_LAPACK] = module
+            found.loader.exec_module(module)
+            return module
+    from scipy.linalg import lapack
 
-        return lapack
-    sys.modules[_LAPACK] = module = module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return lapack
 
 
 lapack = _lapack_alone()

@@ -83,3 +83,12 @@ def test_a_classifier_is_loaded_without_scikit_learn():
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert isinstance(sf.load(GOLDEN / "format-2" / "auto.suffice"), sf.AutoGaussian)
+
+
+def test_lapack_is_loaded_once_and_alone():
+    code = (
+        "import sys; from suffice import linalg; assert 'scipy.linalg' not in sys.modules;"
+        "from scipy.linalg import eigh, lapack; assert lapack.dpotrf is linalg.lapack.dpotrf;"
+        "assert eigh([[2.0, 0.0], [0.0, 1.0]])[0].tolist() == [1.0, 2.0]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,14 +15,13 @@ from suffice import errors
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.sources.spelling import numbers_in
-from suffice.table.mixed import Levels, category_of, is_free_text, levels_of, twins
+from suffice.table.mixed import DAY, Levels, category_of, is_free_text, levels_of, twins
 from suffice.table.schema import MOST_LEVELS, Category, Column, Number, Schema
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes
 
 NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
-_DAY = 86_400e6  # microseconds
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
 _ID = re.compile(r"(?i)|unnamed: \d+|index|rownames?|key|u?u?id|.*[-_. ](id|uuid|key)|id[-_. ].*")
 _CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
@@ -49,7 +48,7 @@ def is_date(dtype: Any) -> bool:
 def as_numbers(column: pl.Series) -> Any:
     """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
     days = column.dtype == DAYS
-    return (column.cast(pl.Int64).cast(pl.Float64) / _DAY if days else column).to_numpy()
+    return (column.cast(pl.Int64).cast(pl.Float64) / DAY if days else column).to_numpy()
 
 
 def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:

@@ -15,7 +15,7 @@ from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
 
 _FEW = 50  # rows; fewer distinct texts may be chance
-_DAY = 86_400e6  # microseconds; nanoseconds end in 2262
+DAY = 86_400e6  # microseconds; nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
@@ -250,7 +250,7 @@ def _days(name: Any, times: Any) -> Floats:
     since = times.dtype.kind == "M"
     what = "dates: they count as days since 1970" if since else "durations: they count as days"
     warn(f"column {str(name)!r} holds {what}")
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / _DAY)
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
 
 
 def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
