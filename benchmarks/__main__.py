@@ -13,7 +13,9 @@ def main(arguments: list[str]) -> int:
         m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in hidden
     )
     if len(arguments) < 1 or arguments[0] not in names:
-        print(f"usage: python -m benchmarks NAME [options]\nNAME is one of: {', '.join(names)}")
+        print(
+            f"usage: python -m benchmarks NAME [options]\nNAME is one of: {', '.join(names)}"
+        )
         return 1
     importlib.import_module(f"benchmarks.{arguments[0]}").main(arguments[1:])
     return 0

@@ -26,7 +26,9 @@ WORK = "sf.LDA().fit(X, y).predict(X[:{new}])"
 def main(arguments: list[str]) -> None:
     tenth = 10 if "--quick" in arguments else 1
     classes, rows = 20_000 // tenth, 100_000 // tenth
-    print(f"# classes ({machine()}): LDA, {classes:,} classes × {D} features × {rows:,} rows\n")
+    print(
+        f"# classes ({machine()}): LDA, {classes:,} classes × {D} features × {rows:,} rows\n"
+    )
     setup = SETUP.format(rows=rows, classes=classes, d=D)
     work = WORK.format(new=NEW)
     took, peak = seconds(setup, work), peak_extra_memory(setup, work)
@@ -36,7 +38,11 @@ def main(arguments: list[str]) -> None:
 
 def seconds(setup: str, work: str) -> float:
     """Return the least seconds of three runs, in a new process."""
-    code = f"{setup}\nimport time\nfor _ in range(3):\n    t = time.perf_counter()\n    {work}\n"
+    code = (
+        f"{setup}\nimport time\nfor _ in range(3):\n    t = time.perf_counter()\n    {work}\n"
+    )
     code += "    print(time.perf_counter() - t)\n"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return min(map(float, done.stdout.split()))

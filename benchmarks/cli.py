@@ -61,7 +61,13 @@ def _rows(folder: Path, ending: str, n: int) -> list[dict]:
         path = str(folder / f"{name}.{ending}")
         commands.append([sys.executable, "-c", COPY[ending].format(path=path, out=out)])
         for model in MODELS:
-            start = [sys.executable, "-m", "suffice", "predict", str(folder / f"{model}.suffice")]
+            start = [
+                sys.executable,
+                "-m",
+                "suffice",
+                "predict",
+                str(folder / f"{model}.suffice"),
+            ]
             commands.append([*start, path, "-o", out, "--quiet"])
     (copy, *models), (copy_start, *starts) = _halves(_best(commands, ROUNDS))
     return [

@@ -107,7 +107,9 @@ class Boosted:
         X = self._seen(X)
         held: dict[str, Any] = {}
         if self.stopped:
-            X, rest, y, labels = train_test_split(X, y, test_size=1 / 6, stratify=y, random_state=0)
+            X, rest, y, labels = train_test_split(
+                X, y, test_size=1 / 6, stratify=y, random_state=0
+            )
             held = {"eval_set": [(rest, labels)]}
         getattr(self, "_" + self.library.lower())(X, y, held)
         return self
@@ -121,7 +123,9 @@ class Boosted:
 
         rounds = {"n_estimators": MOST_ROUNDS} if self.stopped else {}
         self.model = LGBMClassifier(verbose=-1, random_state=0, n_jobs=1, **rounds)
-        calls = {"callbacks": [early_stopping(PATIENCE, verbose=False)]} if self.stopped else {}
+        calls = (
+            {"callbacks": [early_stopping(PATIENCE, verbose=False)]} if self.stopped else {}
+        )
         self.model.fit(X, y, **held, **calls)
 
     def _xgboost(self, X: Any, y: Any, held: dict[str, Any]) -> None:
@@ -146,5 +150,7 @@ class Boosted:
         """Return categories as CatBoost wants them: an empty one is a level of its own."""
         if self.library != "CatBoost":
             return X
-        levels = {c: X[c].astype(object).fillna("(missing)") for c in X.select_dtypes("category")}
+        levels = {
+            c: X[c].astype(object).fillna("(missing)") for c in X.select_dtypes("category")
+        }
         return X.assign(**levels)

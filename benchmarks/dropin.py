@@ -17,7 +17,10 @@ from benchmarks.timing import best_of, machine, table
 SHAPES = [(1_000, 10, 2), (1_000_000, 20, 3), (200_000, 100, 10)]
 THEIRS = (
     (discriminant_analysis.LinearDiscriminantAnalysis, {}),
-    (discriminant_analysis.LinearDiscriminantAnalysis, {"solver": "lsqr", "shrinkage": "auto"}),
+    (
+        discriminant_analysis.LinearDiscriminantAnalysis,
+        {"solver": "lsqr", "shrinkage": "auto"},
+    ),
     (discriminant_analysis.QuadraticDiscriminantAnalysis, {}),
     (naive_bayes.GaussianNB, {}),
     (linear_model.LogisticRegression, {}),
@@ -26,7 +29,9 @@ THEIRS = (
 
 def main(arguments: list[str]) -> None:
     shrink = 10 if "quick" in arguments else 1
-    print(f"# drop-in ({machine()}): seconds of scikit-learn, of ours, and how many times faster\n")
+    print(
+        f"# drop-in ({machine()}): seconds of scikit-learn, of ours, and how many times faster\n"
+    )
     for n, d, k in SHAPES:
         x, y = rows(max(n // shrink, 1_000), d, k)
         print(f"## {len(x):.0e} × {d}, {k} classes\n")
@@ -44,7 +49,10 @@ def _compared(kind, settings, x, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # lbfgs stops after 100 steps
         fit = best_of({"theirs": lambda: theirs.fit(x, y), "own": lambda: own.fit(x, y)}, 3)
-        answers = {"theirs": lambda: theirs.predict_proba(x), "own": lambda: own.predict_proba(x)}
+        answers = {
+            "theirs": lambda: theirs.predict_proba(x),
+            "own": lambda: own.predict_proba(x),
+        }
         predict = best_of(answers, 3)
     apart = np.abs(theirs.predict_proba(x) - own.predict_proba(x)).max()
     called = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in settings.items())})"

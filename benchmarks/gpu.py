@@ -44,11 +44,14 @@ def main(arguments: list[str]) -> None:
         torch.cuda.empty_cache()
     print("Milliseconds; goals: scatters at most 2 × the Gram, 1.5 × at d = 200\n")
     print(table(sums) + "\n\nPosteriors, whole fits (ms)\n\n" + table(answers))
-    print("\n" + table(errors(torch)) + "\n\n" + table([of_logistic(torch, 10_000_000 // share)]))
+    print(
+        "\n" + table(errors(torch)) + "\n\n" + table([of_logistic(torch, 10_000_000 // share)])
+    )
     mixtures = [of_mixture(torch, int(n) // share, d) for n, d in ((1e6, 10), (4e6, 50))]
     print("\nEM of 3 classes, 4 components each\n\n" + table(mixtures))
     print(
-        "\nParquet, summed here and there (s)\n\n" + table([of_stream(torch, 2_000_000 // share)])
+        "\nParquet, summed here and there (s)\n\n"
+        + table([of_stream(torch, 2_000_000 // share)])
     )
 
 
@@ -77,7 +80,7 @@ def milliseconds(torch: Any, cases: dict[str, Callable[[], Any]], rounds: int = 
 
 def of_sums(torch: Any, x: Any, y: Any, k: int) -> dict[str, Any]:
     import suffice as sf
-    from suffice.moments.device import device_sums
+    from suffice.core.moments.device import device_sums
 
     codes = y.to(torch.uint8)
     cases = {
@@ -87,7 +90,9 @@ def of_sums(torch: Any, x: Any, y: Any, k: int) -> dict[str, Any]:
         "moments": lambda: sf.Moments.of(x, y, storage="per-class"),
     }
     took = milliseconds(torch, cases)
-    return took | {f"{name}/gram": took[name] / took["gram"] for name in ("scatters", "moments")}
+    return took | {
+        f"{name}/gram": took[name] / took["gram"] for name in ("scatters", "moments")
+    }
 
 
 def of_answers(torch: Any, x: Any, y: Any) -> dict[str, Any]:
@@ -180,7 +185,9 @@ def of_stream(torch: Any, n: int, d: int = 100) -> dict[str, Any]:
         frame = pl.DataFrame({f"x{j}": x[:, j] for j in range(d)} | {"y": y})
         frame.write_parquet(path, compression="uncompressed")
         cases = {
-            "polars alone": lambda: [b.height for b in pl.scan_parquet(path).collect_batches()],
+            "polars alone": lambda: [
+                b.height for b in pl.scan_parquet(path).collect_batches()
+            ],
             "CPU": lambda: sf.summarize(path, "y", n_jobs=-1),
             "GPU": lambda: sf.summarize(path, "y", device="cuda", n_jobs=2),
         }
@@ -198,7 +205,12 @@ def errors(torch: Any) -> list[dict[str, Any]]:
     import suffice as sf
 
     found = []
-    for kind, offset in (("float64", 0.0), ("float64", 1e8), ("float32", 0.0), ("float32", 1e3)):
+    for kind, offset in (
+        ("float64", 0.0),
+        ("float64", 1e8),
+        ("float32", 0.0),
+        ("float32", 1e3),
+    ):
         x, y = rows(torch, 200_000, 50, 10, torch.float64)
         x = (x + offset).to(getattr(torch, kind))
         here = sf.Moments.of(x.cpu().numpy().astype(np.float64), y.cpu().numpy(), fourth=False)

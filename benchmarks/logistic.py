@@ -20,13 +20,13 @@ from sklearn.linear_model import LogisticRegression as Sklearn
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import best_of, machine, table
+from suffice.core.moments import Moments
+from suffice.core.table.table import Table
 from suffice.discriminative.design import Problem
 from suffice.discriminative.logistic_fit import lda_start, zero_start
 from suffice.discriminative.logistic_loss import against_first
 from suffice.discriminative.newton import Newton
 from suffice.estimators.logistic import LogisticRegression
-from suffice.moments import Moments
-from suffice.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,11 @@ def rows(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fits(
-    x: np.ndarray, y: np.ndarray, others: dict, judge: Problem, clock: Callable[[], float]
+    x: np.ndarray,
+    y: np.ndarray,
+    others: dict,
+    judge: Problem,
+    clock: Callable[[], float],
 ) -> list[dict]:
     ours = LogisticRegression(l2=0, tol=TOL)
     seconds = best_of({"suffice": lambda: ours.fit(x, y)}, rounds=5, clock=clock)
@@ -116,7 +120,11 @@ def _glum(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _row(
-    name: str, beta: np.ndarray, n_iter: int, seconds: dict[str, float], judge: Problem
+    name: str,
+    beta: np.ndarray,
+    n_iter: int,
+    seconds: dict[str, float],
+    judge: Problem,
 ) -> dict:
     objective = judge.objective
     point = objective.evaluate(judge.scaling.from_original(against_first(beta)))

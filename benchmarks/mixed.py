@@ -9,8 +9,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import suffice as sf
 from benchmarks.shapes import rows
 from benchmarks.timing import best_of, machine, table
-from suffice.estimation.recipe import Recipe
-from suffice.table import Table
+from suffice.core.estimation.recipe import Recipe
+from suffice.core.table import Table
 
 
 def main(_arguments: list[str]) -> None:

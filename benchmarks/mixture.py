@@ -12,9 +12,9 @@ from scipy.linalg.blas import dsyrk
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
-from suffice.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
-from suffice.model.gaussian import GaussianModel
-from suffice.table.table import Table
+from suffice.core.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
+from suffice.core.model.gaussian import GaussianModel
+from suffice.core.table.table import Table
 
 CLASSES, COMPONENTS, FEATURES = 3, 4, 10
 HOW = MixtureRecipe(prior_rows=0.0)
@@ -76,10 +76,18 @@ def main(arguments: list[str]) -> None:
                 dsyrk(1.0, part.T)
 
     likelihoods = steps(found), other()
-    best = best_of({"ours": lambda: steps(found), "scikit-learn": other, "syrk": floor}, rounds=5)
-    print(f"# mixture ({machine()}): {n:.0e} × {FEATURES}, {CLASSES} × {COMPONENTS} components\n")
+    best = best_of(
+        {"ours": lambda: steps(found), "scikit-learn": other, "syrk": floor}, rounds=5
+    )
+    print(
+        f"# mixture ({machine()}): {n:.0e} × {FEATURES}, {CLASSES} × {COMPONENTS} components\n"
+    )
     lines = [
-        {"step": name, "seconds": f"{best[name]:.3f}", "× ours": f"{best[name] / best['ours']:.2f}"}
+        {
+            "step": name,
+            "seconds": f"{best[name]:.3f}",
+            "× ours": f"{best[name] / best['ours']:.2f}",
+        }
         for name in best
     ]
     print(table(lines))
@@ -94,6 +102,13 @@ def main(arguments: list[str]) -> None:
 
 def _moments(mixture: GaussianMixture, x: np.ndarray, log_shares: np.ndarray) -> None:
     """Take their M-step, and go back to the start."""
-    known = mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_
+    known = (
+        mixture.weights_,
+        mixture.means_,
+        mixture.covariances_,
+        mixture.precisions_cholesky_,
+    )
     mixture._m_step(x, log_shares)
-    mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_ = known
+    mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_ = (
+        known
+    )

@@ -75,7 +75,8 @@ def _memory(n: int, d: int, k: int) -> dict:
     row = {"n, d, K": f"{n:.0e}, {d}, {k}", "output MB": round(8 * n * k / 2**20, 1)}
     for name in ("LDA", "QDA", "GaussianNB"):
         setup = (
-            SETUP.format(n=n, d=d, k=k) + f"e = sf.{name}().fit(*small); e.predict_proba(small[0])"
+            SETUP.format(n=n, d=d, k=k)
+            + f"e = sf.{name}().fit(*small); e.predict_proba(small[0])"
         )
         row[f"{name} extra MB"] = round(peak_extra_memory(setup, "e.predict_proba(x)"), 1)
     return row

@@ -43,14 +43,20 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
     parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
     parser.add_argument("--mixed", action="store_true", help="text columns and holes count")
-    parser.add_argument("--only", nargs="*", help="classifiers to run; none: show what is known")
+    parser.add_argument(
+        "--only", nargs="*", help="classifiers to run; none: show what is known"
+    )
     parser.add_argument("--again", action="store_true", help="run what is known, too")
     parser.add_argument("--most-rows", type=int, default=10**9, help="of tables to run on")
     parser.add_argument("--splits", type=int, default=N_FOLDS, help="folds that are judged on")
-    parser.add_argument("--results", type=Path, required=True, help="folder, read and extended")
+    parser.add_argument(
+        "--results", type=Path, required=True, help="folder, read and extended"
+    )
     parser.add_argument("--without", nargs="*", default=(), help="classifiers to leave out")
     parser.add_argument("--small", action="store_true", help=f"compare up to {SMALL} rows")
-    parser.add_argument("--figure", type=Path, help="critical differences of log-loss and error")
+    parser.add_argument(
+        "--figure", type=Path, help="critical differences of log-loss and error"
+    )
     options = parser.parse_args(arguments)
     options.results.mkdir(exist_ok=True)
     found = list(mixed_tables(options.data) if options.mixed else tables(options.data))
@@ -140,7 +146,9 @@ def judged(make: Callable[[], Any], X: Any, y: np.ndarray, n_splits: int) -> dic
             except Exception as error:
                 return {"failed": f"{type(error).__name__}: {error}"[:200]}
             clock.append(time.process_time())
-            for name, value in zip(found, (*measured(p, y[test]), *np.diff(clock)), strict=True):
+            for name, value in zip(
+                found, (*measured(p, y[test]), *np.diff(clock)), strict=True
+            ):
                 found[name].append(float(value))
     return found
 
@@ -166,7 +174,8 @@ def means(results: Results, names: list[str], measure: str) -> np.ndarray:
     """Return means over the folds that all have, (tables, classifiers): inf of a failure."""
     sign = -1.0 if measure == "auc" else 1.0  # less is better
     rows = [
-        [np.atleast_1d(of[n].get(measure, sign * np.inf)) for of in results.values()] for n in names
+        [np.atleast_1d(of[n].get(measure, sign * np.inf)) for of in results.values()]
+        for n in names
     ]
     fewest = [
         min((len(each) for each in row if np.isfinite(each).all()), default=1) for row in rows
@@ -190,7 +199,9 @@ def summary(results: Results, names: list[str]) -> str:
     rows = []
     for i, (model, of) in enumerate(results.items()):
         row: dict[str, Any] = {"classifier": model}
-        row |= {f"rank {name}": round(float(each[:, i].mean()), 2) for name, each in ranks.items()}
+        row |= {
+            f"rank {name}": round(float(each[:, i].mean()), 2) for name, each in ranks.items()
+        }
         row["wins error"] = int((ranks["error"][:, i] == ranks["error"].min(1)).sum())
         row["wins log_loss"] = int((ranks["log_loss"][:, i] == 1).sum())
         row["log-loss to best"] = round(float(ratio[i]), 3)

@@ -18,10 +18,10 @@ import polars as pl
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.sources.chunks import Loader, blocks_of, frames_of, rows_per_block
-from suffice.sources.columns import ColumnOptions, roles_for_learning
-from suffice.sources.opening import open_source
-from suffice.sources.summed import sums_of_frames
+from suffice.data.chunks import Loader, blocks_of, frames_of, rows_per_block
+from suffice.data.columns import ColumnOptions, roles_for_learning
+from suffice.data.opening import open_source
+from suffice.data.summed import sums_of_frames
 
 D, K, FILES = 30, 3, 16
 ROW_GROUP = 100_000
@@ -91,7 +91,10 @@ def reading(name: str, paths: list[str]) -> dict:
     """Compare summing with merely reading."""
     n_bytes = sum(Path(path).stat().st_size for path in paths)
     seconds = best_of(
-        {"read": lambda: read_arrays(paths), "summarize": lambda: sf.summarize(paths, "label")},
+        {
+            "read": lambda: read_arrays(paths),
+            "summarize": lambda: sf.summarize(paths, "label"),
+        },
         rounds=5,
     )
     return {
@@ -141,7 +144,12 @@ def repeating(paths: list[str]) -> list[dict]:
     slope, start = np.polyfit([size * n for n in times], [seconds[str(n)] for n in times], 1)
     line = f"{slope:.3f} s/GB + {start:.2f} s"
     return [
-        {"GB": size * n, "s": seconds[str(n)], "s/GB": seconds[str(n)] / size / n, "line": line}
+        {
+            "GB": size * n,
+            "s": seconds[str(n)],
+            "s/GB": seconds[str(n)] / size / n,
+            "line": line,
+        }
         for n in times
     ]
 
@@ -169,12 +177,14 @@ def cluster(paths: list[str], *, quick: bool) -> list[dict]:
     """Compare two Dask worker processes with one process, by the number of tasks."""
     from distributed import Client, LocalCluster
 
-    import suffice.sources.dask as tasks
+    import suffice.data.dask as tasks
 
     n_rows = sf.summarize(paths, "label").counts.sum()
     result = []
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as local,
         Client(local) as client,
     ):
         for n_tasks in (16,) if quick else (16, 32, 80):

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 import suffice as sf
 from benchmarks.shapes import rows
 from benchmarks.timing import best_of, machine, table
-from suffice.estimation.edda import FAMILIES
+from suffice.core.estimation.edda import FAMILIES
 
 PATH = [i / 20 for i in range(21)]
 DIALS = [i / 10 for i in range(11)]

@@ -9,11 +9,11 @@ import ibis
 import numpy as np
 import onnxruntime
 import polars as pl
-from tests.sources.sql.server import running_postgres
+from tests.data.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.sources.summarize import summarize
+from suffice.data.summarize import summarize
 
 WIDTHS = (10, 30, 56, 100)
 
@@ -97,7 +97,9 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks sql")
     parser.add_argument("--rows", type=int, nargs="+", default=[200_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scoring", action="store_true", help="score rows instead of summing them")
+    parser.add_argument(
+        "--scoring", action="store_true", help="score rows instead of summing them"
+    )
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     print(f"{machine()}; seconds, best of {options.rounds}\n")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from tests.sources.sql.server import running_postgres
+from tests.data.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.store.manifest import Entry, Manifest, bytes_of
+from suffice.data.store.manifest import Entry, Manifest, bytes_of
 
 K, ROWS = 3, 10_000  # classes, and rows of a partition
 SIZES = (30, 365, 3650)
@@ -29,7 +29,9 @@ def main(arguments: list[str]) -> None:
         folder = Path(name)
         print(table([adding(folder, d) for d in (20, 100)]), "\n", flush=True)
         print(table(list(places(folder))), "\n", flush=True)
-        print(table([totals(folder, d, n) for d in (20, 100) for n in sizes]), "\n", flush=True)
+        print(
+            table([totals(folder, d, n) for d in (20, 100) for n in sizes]), "\n", flush=True
+        )
 
 
 def frame_of(d: int, n_rows: int = ROWS) -> pl.DataFrame:
@@ -48,7 +50,9 @@ def adding(folder: Path, d: int) -> dict:
     files = folder / f"files-{d}"
     files.mkdir()
     for at in range(30):
-        frame_of(d).with_columns(f0=pl.col("f0") + at).write_parquet(files / f"{day(at)}.parquet")
+        frame_of(d).with_columns(f0=pl.col("f0") + at).write_parquet(
+            files / f"{day(at)}.parquet"
+        )
     new, glob = [files / f"{day(at)}.parquet" for at in range(30)], str(files / "*.parquet")
     store = sf.MomentStore(folder / f"night-{d}")
     store.add(glob, target="y")
@@ -79,7 +83,11 @@ def places(folder: Path):
         server = f"postgresql://{at['user']}@{at['host']}:{at['port']}/{at['database']}"
         for place in (str(folder / "a.store"), f"sqlite:{folder / 'a.db'}", server):
             for d in (20, 100):
-                yield {"place": place.partition(":")[0][-10:], "d": d, **costs(f"{place}#d{d}", d)}
+                yield {
+                    "place": place.partition(":")[0][-10:],
+                    "d": d,
+                    **costs(f"{place}#d{d}", d),
+                }
 
 
 def costs(place: str, d: int) -> dict:

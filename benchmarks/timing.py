@@ -55,7 +55,9 @@ def peak_extra_memory(setup: str, work: str) -> float:
         f"{work}\n"
         "print(peak_memory() - before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return float(done.stdout.strip().splitlines()[-1])
 
 
@@ -74,7 +76,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
     columns = list(rows[0])
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(_shown(row.get(c, "")) for c in columns) + " |" for row in rows]
+    lines += [
+        "| " + " | ".join(_shown(row.get(c, "")) for c in columns) + " |" for row in rows
+    ]
     return "\n".join(lines)
 
 

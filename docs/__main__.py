@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from docs import reference
-from suffice import lab
+from suffice.present import lab
 
 ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "docs"
@@ -30,7 +30,9 @@ SUBSCRIPT = re.compile(
 def stage(folder: Path = STAGED) -> Path:
     """Write every page of the site, and what they show, to a folder; return it."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(
+        ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__")
+    )
     readme = (ROOT / "README.md").read_text()
     (folder / "index.md").write_text(readme.replace("](docs/", "]("))
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")

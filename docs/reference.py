@@ -57,7 +57,12 @@ def members_of(group: str) -> dict[str, Any]:
 def write(folder: Path) -> None:
     """Write the pages of the reference to a folder, an index first."""
     folder.mkdir(parents=True)
-    index = ["# API reference", "", "Every public name, from its docstring. All examples run.", ""]
+    index = [
+        "# API reference",
+        "",
+        "Every public name, from its docstring. All examples run.",
+        "",
+    ]
     for group, (title, module, _) in GROUPS.items():
         members = members_of(group)
         prefix = "sf" if module == "suffice" else module.replace("suffice.plots", "sf.plots")

@@ -101,7 +101,10 @@ class Page:
     def press(self, key, text=""):
         for kind in ("keyDown", "keyUp"):
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else ""
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                text=text if kind == "keyDown" else "",
             )
 
     def size(self, width, height, scheme="light"):
@@ -177,7 +180,12 @@ def started(folder):
     """Start Chromium with its profile in a folder, and end it."""
     (commands, writer), (reader, answers) = os.pipe(), os.pipe()
     theirs = [fcntl.fcntl(each, fcntl.F_DUPFD, 10) for each in (commands, answers)]
-    command = [found_chromium(), *OPTIONS, f"--user-data-dir={folder / 'profile'}", "about:blank"]
+    command = [
+        found_chromium(),
+        *OPTIONS,
+        f"--user-data-dir={folder / 'profile'}",
+        "about:blank",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", ON_3_AND_4, *map(str, theirs), *command],
         pass_fds=theirs,

@@ -11,9 +11,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
-from tests.engines import browser, bucket, client, cluster, object_store, postgres_settings, spark
+from tests.engines import (
+    browser,
+    bucket,
+    client,
+    cluster,
+    object_store,
+    postgres_settings,
+    spark,
+)
 
-__all__ = ["browser", "bucket", "client", "cluster", "object_store", "postgres_settings", "spark"]
+__all__ = [
+    "browser",
+    "bucket",
+    "client",
+    "cluster",
+    "object_store",
+    "postgres_settings",
+    "spark",
+]
 
 REFERENCE = Path(__file__).parent / "reference"
 

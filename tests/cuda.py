@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from suffice.table import foreign
+from suffice.core.table import foreign
 
 
 def _has_cuda():

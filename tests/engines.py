@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 from tests.browser import started
-from tests.sources.sql.server import UnavailableError, running_postgres
+from tests.data.sql.server import UnavailableError, running_postgres
 
 JAVA = "openjdk-17-jre-headless"
 
@@ -73,7 +73,9 @@ def postgres_settings():
 def object_store():
     """Return a client of an S3 that runs here, with a bucket called "bucket"."""
     boto3 = pytest.importorskip("boto3")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(
+        "127.0.0.1", 0, verbose=False
+    )
     server.start()
     host, port = server.get_host_and_port()
     settings = {

@@ -1,21 +1,17 @@
-"""The one door upwards: a result that draws itself, an estimator that reports on itself."""
+"""Where results that draw themselves, and estimators that report, find figures and the report."""
 
-from collections.abc import Callable
 from typing import Any
-
-_rooms: dict[str, Callable[[], Any]] = {}
-
-
-def leads_to(**rooms: Callable[[], Any]) -> None:
-    """Say what imports ``plots`` and ``reporting``: the package, which stands above all rooms."""
-    _rooms.update(rooms)
 
 
 def draw(figure: str, *args: Any, **options: Any) -> Any:
-    """Return what the figure of that name, one of ``suffice.plots.DRAWERS``, returns."""
-    return _rooms["plots"]().DRAWERS[figure](*args, **options)
+    """Return what the figure of that name returns."""
+    from suffice.present.plots.drawers import DRAWERS
+
+    return DRAWERS[figure](*args, **options)
 
 
 def report(*args: Any, **options: Any) -> Any:
     """Return what ``sf.report`` returns."""
-    return _rooms["reporting"]().report(*args, **options)
+    from suffice.present.report.build import report as make
+
+    return make(*args, **options)

@@ -21,7 +21,9 @@ class UnknownTargetError(InvalidInputError):
     def __init__(self, label: str, columns: Sequence[str]) -> None:
         self.label, self.columns = label, tuple(columns)
         names = ", ".join(map(repr, columns[:12])) + (", …" if len(columns) > 12 else "")
-        super().__init__(f"{label}: which column holds the labels? name the target, one of {names}")
+        super().__init__(
+            f"{label}: which column holds the labels? name the target, one of {names}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.label, self.columns)
@@ -91,7 +93,10 @@ class NotConvergedWarning(SufficeWarning):
     """An iteration ended before it arrived."""
 
 
-def warn(message: str | SufficeWarning, category: type[SufficeWarning] = SufficeWarning) -> None:
+def warn(
+    message: str | SufficeWarning,
+    category: type[SufficeWarning] = SufficeWarning,
+) -> None:
     """Say something that is valid but may surprise, at the line that called this library."""
     frame, depth = sys._getframe(0), 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):

@@ -46,7 +46,15 @@ def test_quiet_says_nothing(run):
 
 
 def test_summarize_reads_standard_input(ok):
-    ok("summarize", "-", "-t", "species", "-o", "a", stdin=datasets.load("iris").path.read_bytes())
+    ok(
+        "summarize",
+        "-",
+        "-t",
+        "species",
+        "-o",
+        "a",
+        stdin=datasets.load("iris").path.read_bytes(),
+    )
     assert sf.load("a").counts.tolist() == [50, 50, 50]
 
 
@@ -178,7 +186,9 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
     assert sf.load("t.suffice").moments_.power is not None
     ok("summarize", "iris", "-o", "i.moments")
     assert "'auto' needs rows" in refused("fit", "i.moments", "-m", "rda", "-o", "m.suffice")
-    assert "learns from rows" in refused("fit", "i.moments", "-m", "logistic", "-o", "m.suffice")
+    assert "learns from rows" in refused(
+        "fit", "i.moments", "-m", "logistic", "-o", "m.suffice"
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +232,9 @@ def test_predict_answers_on_standard_output(ok, iris):
 
 def test_predict_copies_ids_as_they_are_written(ok, iris):
     frame = datasets.load("iris").frame().with_row_index("row_id")
-    frame = frame.with_columns(pl.format("{}{}", pl.lit("00"), pl.col("row_id")).alias("row_id"))
+    frame = frame.with_columns(
+        pl.format("{}{}", pl.lit("00"), pl.col("row_id")).alias("row_id")
+    )
     frame.write_csv("new.csv")
     ok("predict", iris, "new.csv", "-o", "out.csv")
     lines = [line.split(",")[0] for line in Path("out.csv").read_text().splitlines()]
@@ -237,7 +249,9 @@ def test_predict_may_keep_everything(ok, iris):
 
 
 def test_the_rate_of_outliers_may_be_set(ok_json, iris):
-    few = ok_json("predict", iris, "iris", "-o", "a.csv", "--outlier-rate", "0.001")["outliers"]
+    few = ok_json("predict", iris, "iris", "-o", "a.csv", "--outlier-rate", "0.001")[
+        "outliers"
+    ]
     many = ok_json("predict", iris, "iris", "-o", "b.csv", "--outlier-rate", "0.2")["outliers"]
     assert few < 5 < 15 < many < 50
 
@@ -268,7 +282,9 @@ def test_sample_writes_any_number_of_rows(ok, iris):
 def test_what_is_sampled_can_be_fitted_again(ok, iris):
     ok("sample", iris, "-n", "20000", "--seed", "1", "-o", "s.csv")
     ok("fit", "s.csv", "-o", "again.suffice", "--target", "label")
-    np.testing.assert_allclose(sf.load("again.suffice").means_, sf.load(iris).means_, atol=0.05)
+    np.testing.assert_allclose(
+        sf.load("again.suffice").means_, sf.load(iris).means_, atol=0.05
+    )
 
 
 def test_boundary_prints_the_equation(ok, ok_json, iris):
@@ -325,7 +341,10 @@ def test_commands_options_data_sets_and_files_are_completed():
     assert [item.value for item in complete([], "fi")] == ["fit"]
     assert "--target" in [item.value for item in complete(["fit"], "--ta")]
     offered = complete(["fit"], "pen")
-    assert [(item.value, item.type) for item in offered] == [("penguins", "plain"), ("pen", "file")]
+    assert [(item.value, item.type) for item in offered] == [
+        ("penguins", "plain"),
+        ("pen", "file"),
+    ]
 
 
 @pytest.mark.parametrize("name", datasets.names())

@@ -17,7 +17,9 @@ def test_the_table_and_the_verdict_are_those_of_the_library(ok):
 
 
 def test_json_holds_every_number_and_no_nan(ok_json):
-    said = ok_json("compare", "wine", "-m", "lda", "-m", "perceptron", "--cv", "3", "--seed", "4")
+    said = ok_json(
+        "compare", "wine", "-m", "lda", "-m", "perceptron", "--cv", "3", "--seed", "4"
+    )
     by_name = {row["model"]: row for row in said["models"]}
     wanted = sf.compare(*datasets.load("wine").arrays(), ["LDA"], 3, random_state=4).to_frame()
     assert by_name["LDA"]["error"] == pytest.approx(wanted.loc["LDA", "error"])
@@ -58,7 +60,10 @@ def test_what_cannot_be_done_is_said_in_one_line(args, words, refused):
 
 
 def small_class(name):
-    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)] + ["9,9,z", "8,9,z"]
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)] + [
+        "9,9,z",
+        "8,9,z",
+    ]
     Path(name).write_text("\n".join(["a,b,kind", *rows]) + "\n")
 
 

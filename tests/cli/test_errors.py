@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import suffice as sf
-from suffice import archive, datasets
+from suffice import datasets
+from suffice.persistence import archive
 
 
 @pytest.fixture
@@ -58,7 +59,8 @@ def test_fit_refuses(refused, write, tmp_path, case):
 
 
 @pytest.mark.parametrize(
-    "said", [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]]
+    "said",
+    [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]],
 )
 def test_what_is_said_of_columns_is_refused_where_sums_have_settled_them(refused, iris, said):
     assert "holds sums, whose columns and weights are settled: leave out what" in refused(
@@ -148,14 +150,18 @@ def test_a_folder_is_no_file(refused, tmp_path):
 
 
 def test_settings_that_do_not_exist_suggest_the_nearest(refused):
-    assert "did you mean 'shrinkage'?" in refused("fit", "iris", "-o", "m", "--set", "shrinkag=0.1")
+    assert "did you mean 'shrinkage'?" in refused(
+        "fit", "iris", "-o", "m", "--set", "shrinkag=0.1"
+    )
     assert "written NAME=VALUE" in refused("fit", "iris", "-o", "m", "--set", "shrinkage")
 
 
 def test_settings_out_of_bounds_are_refused(refused):
     assert "shrinkage" in refused("fit", "iris", "-o", "m", "--shrinkage", "2")
     assert "pooling" in refused("fit", "iris", "-o", "m", "--pooling", "much")
-    assert "no class is called 'rose'" in refused("fit", "iris", "-o", "m", "--prior", "rose=1")
+    assert "no class is called 'rose'" in refused(
+        "fit", "iris", "-o", "m", "--prior", "rose=1"
+    )
     assert "LABEL=PROB" in refused("fit", "iris", "-o", "m", "--prior", "setosa=x")
 
 
@@ -176,7 +182,9 @@ def test_predict_refuses_rows_that_lack_columns(refused, iris):
 
 def test_predict_refuses_text_where_numbers_belong(refused, iris, write):
     write("sepal_length,sepal_width,petal_length,petal_width\n1,2,3,wide\n")
-    assert "'petal_width' must hold numbers, but holds 'wide'" in refused("predict", iris, "d.csv")
+    assert "'petal_width' must hold numbers, but holds 'wide'" in refused(
+        "predict", iris, "d.csv"
+    )
 
 
 def test_outputs_of_unknown_kind_or_place_are_refused(refused, iris):
@@ -202,7 +210,9 @@ def test_forget_refuses_rows_that_were_never_seen(refused, ok):
     ok("summarize", "iris", "-o", "i.moments")
     ok("summarize", "iris", "-o", "j.moments")
     ok("merge", "i.moments", "j.moments", "-o", "double.moments")
-    assert "cannot forget 100 rows" in refused("forget", "i.moments", "double.moments", "-o", "m")
+    assert "cannot forget 100 rows" in refused(
+        "forget", "i.moments", "double.moments", "-o", "m"
+    )
 
 
 def test_boundary_suggests_the_nearest_class(refused, iris):
@@ -228,10 +238,11 @@ def test_what_nobody_expected_is_still_one_line(refused, monkeypatch):
         msg = "two\nlines"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr("suffice.sources.opening.open_source", broken)
+    monkeypatch.setattr("suffice.data.opening.open_source", broken)
     line = refused("fit", "iris", "-o", "m")
     assert (
-        line == "suffice: unexpected RuntimeError: two lines; run again with --debug to see where"
+        line
+        == "suffice: unexpected RuntimeError: two lines; run again with --debug to see where"
     )
 
 
@@ -308,7 +319,9 @@ def test_what_is_named_twice_counts_once_or_is_refused(ok, refused, iris):
     others = ["--prior=versicolor=0.3", "--prior=virginica=0.3"]
     told = refused("fit", "iris", *priors, *others, "-o", "a.suffice")
     assert "the prior of 'setosa' is given twice" in told
-    told = refused("fit", "iris", "--shrinkage", "0.1", "--set", "shrinkage=0.5", "-o", "a.suffice")
+    told = refused(
+        "fit", "iris", "--shrinkage", "0.1", "--set", "shrinkage=0.5", "-o", "a.suffice"
+    )
     assert "shrinkage is set twice" in told
     ok("predict", iris, "iris", "--keep", "species", "--keep", "species", "-o", "out.csv")
     assert pl.read_csv("out.csv").columns[:2] == ["species", "label"]

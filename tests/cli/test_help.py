@@ -56,7 +56,9 @@ def made(tmp_path_factory):
     iris.drop("species").write_parquet(folder / "new/1.parquet")
     iris.drop("species").write_csv(folder / "new.csv")
     iris[:10].drop("customer").write_csv(folder / "withdrawn.csv")
-    sales = iris.with_columns(churned=pl.col("species") == "setosa").drop("species", "customer")
+    sales = iris.with_columns(churned=pl.col("species") == "setosa").drop(
+        "species", "customer"
+    )
     sales.write_parquet(folder / "sales.parquet")
     sums = sf.summarize("iris")
     for name in ("iris", "model"):
@@ -91,4 +93,6 @@ def test_the_first_example_of_a_report_runs(files):
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_examples_of_a_comparison_run(files):
-    pages.run_command("suffice compare wine --cv 3 -m lda -m qda", "", "suffice compare --help")
+    pages.run_command(
+        "suffice compare wine --cv 3 -m lda -m qda", "", "suffice compare --help"
+    )

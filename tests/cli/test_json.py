@@ -142,7 +142,11 @@ def test_typed_columns_are_copied_exactly(ok, iris, ending):
 
 
 def test_standard_input_is_copied_as_it_is_written(ok, iris):
-    frame = datasets.load("iris").frame().with_columns(pl.Series("petal_width", ["2", "1.50"] * 75))
+    frame = (
+        datasets.load("iris")
+        .frame()
+        .with_columns(pl.Series("petal_width", ["2", "1.50"] * 75))
+    )
     text = ok("predict", iris, "-", "--keep-all", stdin=frame.write_csv().encode())
     wanted = [",".join(row) for row in frame.select(pl.all().cast(pl.String)).rows()]
     assert [",".join(line.split(",")[:5]) for line in text.splitlines()[1:]] == wanted

@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
-from suffice import progress as meter
 from suffice.cli.terminal import Terminal
+from suffice.core import progress as meter
 
 
 class Screen(io.StringIO):

@@ -93,7 +93,9 @@ def test_a_report_replaces_by_force(ok_json):
 
 def test_a_page_that_is_named_and_there_needs_force(refused):
     Path("page.md").write_text("old")
-    assert "page.md is there already" in refused("report", "exam", "--cv", "2", "-o", "page.md")
+    assert "page.md is there already" in refused(
+        "report", "exam", "--cv", "2", "-o", "page.md"
+    )
     assert Path("page.md").read_text() == "old"
 
 

@@ -25,7 +25,9 @@ def first_parameter(figure):
 def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
     text = ok("plot", "--help")
     of = {name: first_parameter(getattr(plots, name)) for name in plots.__all__}
-    drawn = {name for name, first in of.items() if first in ("X", "estimator", "source")} - APART
+    drawn = {
+        name for name, first in of.items() if first in ("X", "estimator", "source")
+    } - APART
     assert set(KINDS) == {name.replace("_", "-") for name in drawn}
     for kind in KINDS:
         figure = getattr(plots, kind.replace("-", "_"))
@@ -48,7 +50,9 @@ def test_a_figure_of_each_sort_is_written(ok_json, tmp_path, kind):
 
 def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
     seen = []
-    monkeypatch.setattr(plots, "roc", lambda *args, **_: seen.append(args) or plots.pairs(X, y))
+    monkeypatch.setattr(
+        plots, "roc", lambda *args, **_: seen.append(args) or plots.pairs(X, y)
+    )
     X, y = datasets.load("iris").arrays()
     ok("plot", "roc", "iris", "-m", "qda", "-o", "roc.svg")
     ((found,),) = seen
@@ -96,7 +100,10 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         (["roc", "iris", "-m", "best", "-o", "x.png"], "use one of lda"),
         (["roc", "iris", "--set", "colour=red", "-o", "x.png"], "has no parameter 'colour'"),
         (["roc", "iris", "--set", "theme=dark", "-o", "x.png"], "has no parameter 'theme'"),
-        (["roc", "few.csv", "-t", "kind", "-o", "x.png"], "no class has 10 rows to hold out in"),
+        (
+            ["roc", "few.csv", "-t", "kind", "-o", "x.png"],
+            "no class has 10 rows to hold out in",
+        ),
         (
             ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],
             "few.csv lacks the columns 'sepal_length', 'sepal_width'",

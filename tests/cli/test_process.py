@@ -25,7 +25,12 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits a
 
 def run(folder, *args, stdin=None, **options):
     return subprocess.run(
-        [*SUFFICE, *args], cwd=folder, input=stdin, capture_output=True, timeout=LIMIT, **options
+        [*SUFFICE, *args],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        timeout=LIMIT,
+        **options,
     )
 
 
@@ -39,7 +44,9 @@ def model(tmp_path):
 def started(folder, *args):
     """Start the program with a pipe as its standard input; it is gone at the end."""
     pipe = subprocess.PIPE
-    program = subprocess.Popen([*SUFFICE, *args], cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe)
+    program = subprocess.Popen(
+        [*SUFFICE, *args], cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
+    )
     try:
         yield program
     finally:
@@ -58,7 +65,8 @@ def interrupted(program, number=signal.SIGINT):
 
 def test_version_and_help_are_printed(tmp_path):
     assert (
-        run(tmp_path, "--version").stdout.decode().strip() == f"suffice, version {sf.__version__}"
+        run(tmp_path, "--version").stdout.decode().strip()
+        == f"suffice, version {sf.__version__}"
     )
     done = run(tmp_path, "--help")
     assert done.returncode == 0
@@ -169,7 +177,9 @@ def test_a_program_that_is_told_to_stop_cleans_up(tmp_path, model, name):
     before = sorted(tmp_path.iterdir())
     number = getattr(signal, name)
     if signal.getsignal(number) is signal.SIG_IGN:
-        pytest.skip(f"{name} is ignored here, under nohup for one, and so by what is started here")
+        pytest.skip(
+            f"{name} is ignored here, under nohup for one, and so by what is started here"
+        )
     with started(tmp_path, "predict", model, "-", "-o", "out.csv") as program:
         feed_until_answers(program, tmp_path)
         code, said = interrupted(program, number)

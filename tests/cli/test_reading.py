@@ -13,7 +13,9 @@ TITANIC = "survived,sex,fare,embarked\n" + "".join(
 @pytest.fixture
 def write(tmp_path):
     def write(content, name="d.csv"):
-        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        (tmp_path / name).write_bytes(
+            content if isinstance(content, bytes) else content.encode()
+        )
         return name
 
     return write
@@ -42,15 +44,38 @@ def test_every_way_of_reading_can_be_said(ok_json, write, command, case):
 
 def test_predict_hears_it_too(ok, write, tmp_path):
     ok("fit", write("x;t\n1,5;u\n571;v\n2,5;u\n400;v\n"), "-t", "t", "-o", "m.suffice")
-    ok("predict", "m.suffice", write("made\nx\n1,659\n"), "--decimal", ",", "--skip-rows", "1",
-       "--delimiter", ";", "-o", "out.csv")  # fmt: skip
+    ok(
+        "predict",
+        "m.suffice",
+        write("made\nx\n1,659\n"),
+        "--decimal",
+        ",",
+        "--skip-rows",
+        "1",
+        "--delimiter",
+        ";",
+        "-o",
+        "out.csv",
+    )
     assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == ["u"]
 
 
 def test_the_report_says_how_to_read_the_file_again(ok, write, tmp_path):
     rows = "".join(f"{i % 7},{i % 10};{'uv'[i % 2]}\n" for i in range(40))
-    ok("report", write("made\nx;t\n" + rows), "-t", "t", "--skip-rows", "1", "--decimal", ",",
-       "--cv", "2", "-o", "r.md")  # fmt: skip
+    ok(
+        "report",
+        write("made\nx;t\n" + rows),
+        "-t",
+        "t",
+        "--skip-rows",
+        "1",
+        "--decimal",
+        ",",
+        "--cv",
+        "2",
+        "-o",
+        "r.md",
+    )
     text = (tmp_path / "r.md").read_text()
     assert "--skip-rows 1" in text
     assert "--decimal ," in text

@@ -87,7 +87,9 @@ def test_rows_are_numbered_as_in_the_file(ok):
     rows = [f"p{i},{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}\n" for i in range(40)]
     rows[3] = "p3,,1,y\n"
     Path("with.csv").write_text(head + "".join(rows))
-    Path("without.csv").write_text("a,b,kind\n" + "".join(row.split(",", 1)[1] for row in rows))
+    Path("without.csv").write_text(
+        "a,b,kind\n" + "".join(row.split(",", 1)[1] for row in rows)
+    )
     for name in ("with", "without"):
         ok("report", f"{name}.csv", "-t", "kind", "--fast", "--format", "json", "-q")
     pages = [json.loads(Path(f"report-{n}.json").read_text()) for n in ("with", "without")]
@@ -119,13 +121,17 @@ def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
     ok(*given, tmp_path / "a.json", f"--against={tmp_path / 'own rows.csv'}")
     page = Path("a.json").read_text()
     assert str(tmp_path) not in page
-    code = [b["text"] for b in json.loads(page)["sections"][-1]["blocks"] if b["kind"] == "code"]
+    code = [
+        b["text"] for b in json.loads(page)["sections"][-1]["blocks"] if b["kind"] == "code"
+    ]
     words = "--target=y --fast -q -o a.json '--against=own rows.csv'"
     assert code[-1] == f"suffice report 'own rows.csv' {words}"
 
 
 def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok):
-    typed = "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
+    typed = (
+        "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
+    )
     ok(*typed.split())
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
@@ -149,7 +155,9 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     assert "40 new rows (new) against the 60 of the report: b has moved significantly" in page
     new = pd.read_csv("new.csv")
     wrong = sf.load("old.suffice").predict(new[["a", "b"]]) != new["kind"]
-    assert f"It misclassifies {wrong.sum()} of 40 new rows: more often than held-out rows" in page
+    assert (
+        f"It misclassifies {wrong.sum()} of 40 new rows: more often than held-out rows" in page
+    )
     assert "--against new.csv" in page
     ok("report", "old.csv", *options, "--against", "bare.csv", "-o", "bare.md")
     page = Path("bare.md").read_text()

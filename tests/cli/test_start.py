@@ -9,7 +9,17 @@ import pytest
 import suffice as sf
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-MODELS = ["lda", "qda", "nb", "rda", "costs", "transform", "predictive", "debiased", "edda-auto"]
+MODELS = [
+    "lda",
+    "qda",
+    "nb",
+    "rda",
+    "costs",
+    "transform",
+    "predictive",
+    "debiased",
+    "edda-auto",
+]
 MODELS += ["least-squares", "logistic", "perceptron", "auto"]
 HEAVY = {"sklearn", "pandas", "matplotlib", "numba"}
 PARTS = {"scipy.linalg", "scipy.special", "urllib.request"}  # of packages, that take long, too
@@ -46,7 +56,13 @@ def test_predicting_imports_no_large_package(version, tmp_path):
     rows.write_text("a,b,c,d\n5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n")
     stored = GOLDEN / f"format-{version}"
     runs = [
-        ["predict", str(stored / f"{name}.suffice"), str(rows), "-o", str(tmp_path / f"{name}.csv")]
+        [
+            "predict",
+            str(stored / f"{name}.suffice"),
+            str(rows),
+            "-o",
+            str(tmp_path / f"{name}.csv"),
+        ]
         for name in MODELS
     ]
     found = dict(zip(MODELS, imported_by_each(runs), strict=True))
@@ -77,7 +93,7 @@ def test_a_page_that_is_there_is_refused_before_anything_is_imported(tmp_path):
 
 def test_a_classifier_is_loaded_without_scikit_learn():
     code = (
-        "import sys; from suffice.files import load_classifier;"
+        "import sys; from suffice.persistence.load import load_classifier;"
         f"load_classifier({str(GOLDEN / 'format-2' / 'auto.suffice')!r});"
         f"assert not {HEAVY!r} & set(sys.modules)"
     )

@@ -33,12 +33,34 @@ def test_a_night_counts_what_is_new_and_says_so(days, ok, ok_json, tmp_path):
 
 def test_a_model_of_a_selection_is_that_of_its_rows(days, ok):
     ok("store", "add", "sqlite:a.db", "2026-*.csv", "-t", "species")
-    ok("store", "fit", "sqlite:a.db", "--last", "2", "-m", "qda", "--shrinkage", "0.1", "-o", "m")
+    ok(
+        "store",
+        "fit",
+        "sqlite:a.db",
+        "--last",
+        "2",
+        "-m",
+        "qda",
+        "--shrinkage",
+        "0.1",
+        "-o",
+        "m",
+    )
     rows = pl.concat([days[1::3], days[2::3]])
     qda = sf.QDA(shrinkage=0.1).fit(rows.drop("species"), rows["species"])
     x = days.drop("species")
     np.testing.assert_allclose(sf.load("m").predict_proba(x), qda.predict_proba(x), atol=1e-12)
-    ok("store", "total", "sqlite:a.db", "--except", "*-02", "--only", "*-0[12]", "-o", "t.moments")
+    ok(
+        "store",
+        "total",
+        "sqlite:a.db",
+        "--except",
+        "*-02",
+        "--only",
+        "*-0[12]",
+        "-o",
+        "t.moments",
+    )
     assert int(sf.load("t.moments").counts.sum()) == 50
 
 
@@ -73,12 +95,16 @@ def test_sums_of_a_site_come_as_a_file(days, ok, ok_json):
 def test_errors_are_one_line(days, refused, ok):
     assert "no store of moments at nowhere" in refused("store", "list", "nowhere")
     assert "does not know the target" in refused("store", "add", "a.store", "2026-*.csv")
-    assert "name their partition" in refused("store", "add", "a.store", "-", "-t", "y", stdin="a,y")
+    assert "name their partition" in refused(
+        "store", "add", "a.store", "-", "-t", "y", stdin="a,y"
+    )
     assert "no file matches" in refused("store", "add", "a.store", "x*.csv", "-t", "y")
     ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
     text = refused("store", "fit", "a.store", "--only", "2026-12-*", "-o", "m")
     assert "no partition '2026-12-*'" in text
-    assert "learns from rows" in refused("store", "fit", "a.store", "-m", "logistic", "-o", "m")
+    assert "learns from rows" in refused(
+        "store", "fit", "a.store", "-m", "logistic", "-o", "m"
+    )
 
 
 def test_every_subcommand_has_examples(ok):

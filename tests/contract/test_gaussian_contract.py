@@ -36,7 +36,9 @@ EXPECTED = {
         "check_sample_weights_not_overwritten": FEW_ROWS,
         "check_sample_weight_equivalence_on_dense_data": FEW_ROWS,
     },
-    "VEV": {"check_sample_weight_equivalence_on_dense_data": "1e-6, not 1e-7, on singular classes"},
+    "VEV": {
+        "check_sample_weight_equivalence_on_dense_data": "1e-6, not 1e-7, on singular classes"
+    },
 }
 
 

@@ -28,9 +28,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 def sentences():
     """Return the sentences of the section, without titles and pointers to other places."""
-    section = (ROOT / "README.md").read_text().split("## What it is good for")[1].split("\n## ")[0]
+    section = (
+        (ROOT / "README.md").read_text().split("## What it is good for")[1].split("\n## ")[0]
+    )
     bullets = re.findall(r"^- \*\*.*?\*\*(.*?)(?=^- |\Z)", section, re.DOTALL | re.MULTILINE)
-    texts = (" ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", bullet).split()) for bullet in bullets)
+    texts = (
+        " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", bullet).split()) for bullet in bullets
+    )
     found = [each for text in texts for each in re.split(r"(?<=[.])\s+(?=[A-Z`])", text)]
     return [each for each in found if not each.startswith("See ")]
 
@@ -44,7 +48,9 @@ def test_no_sentence_lacks_its_test():
     lacking = [name_of(each) for each in sentences() if name_of(each) not in globals()]
     assert not lacking
     promised = {name_of(each) for each in sentences()} | {"test_no_sentence_lacks_its_test"}
-    assert [name for name in globals() if name.startswith("test_") and name not in promised] == []
+    assert [
+        name for name in globals() if name.startswith("test_") and name not in promised
+    ] == []
 
 
 @pytest.fixture
@@ -79,14 +85,16 @@ def test_over_29_real_tables_autoclassifier_has_the_best_mean_rank_of_15():
 
 
 def test_pytorch_and_cupy_arrays_are_summed_fitted_and_classified_on_their(rows, monkeypatch):
-    """The laws are those of tests/moments and tests/model; the time is the documentation's."""
+    """The laws stand in tests/core/moments and tests/core/model, the time in the docs."""
     from tests.cuda import asarray_of
 
     X, y = rows
     there = asarray_of("array_api_strict", monkeypatch)(X)
     found = sf.QDA().fit(there, y).predict_proba(there)
     assert type(found) is type(there)
-    np.testing.assert_allclose(np.asarray(found), sf.QDA().fit(X, y).predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(found), sf.QDA().fit(X, y).predict_proba(X), atol=1e-9
+    )
     measured = (ROOT / "docs" / "gpu.md").read_text().split("QDA fit, ms")[1]
     fit = re.search(r"2e7 × 50, 10 \| float32 (?:\| [\d.]+ ){3}\| ([\d.]+)", measured)
     assert round(float(fit[1])) == 10
@@ -109,7 +117,14 @@ def test_ten_correct_digits_and_more_against_400_bit_arithmetic_on_the(table, re
 
 
 UNIT_FREE = [
-    *(sf.LDA(), sf.QDA(), sf.GaussianNB(), sf.RDA(), sf.AutoGaussian(), sf.LogisticRegression()),
+    *(
+        sf.LDA(),
+        sf.QDA(),
+        sf.GaussianNB(),
+        sf.RDA(),
+        sf.AutoGaussian(),
+        sf.LogisticRegression(),
+    ),
     *(sf.LDA(shrinkage="oas"), sf.QDA(shrinkage="ledoit-wolf", target="sphere")),
     *(sf.QDA(estimate="predictive"), sf.LDA(power="yeo-johnson")),
     *(sf.GaussianClassifier(code) for code in ("VEI", "EVI", "EEE", "VEE", "EVV", "VVV")),
@@ -209,8 +224,10 @@ def test_text_truth_values_dates_and_empty_cells_count_as_they_are_in_every_row(
     np.testing.assert_allclose(lda.predict_proba(gap), expected, rtol=1e-9)
 
 
-def test_sf_summarize_reads_files_larger_than_memory_resumes_after_a_crash_sums(rows, tmp_path):
-    """Bounded memory, killed processes and Spark have tests of their own in tests/sources."""
+def test_sf_summarize_reads_files_larger_than_memory_resumes_after_a_crash_sums(
+    rows, tmp_path
+):
+    """Bounded memory, killed processes and Spark have tests of their own in tests/data."""
     dd, duckdb = pytest.importorskip("dask.dataframe"), pytest.importorskip("duckdb")
     X, y = rows
     frame = pd.DataFrame(X, columns=list("abcd")).assign(y=np.array(["r", "s", "t"])[y])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from suffice.core.moments import Moments
+from suffice.core.table.table import Table
 from suffice.discriminative.design import Problem
-from suffice.moments import Moments
-from suffice.table.table import Table
 
 
 def overlapping(n, d, n_classes, seed=0):

@@ -3,9 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
+from suffice.core.moments import Moments
+from suffice.discriminative.least_squares import (
+    joint_moments,
+    regress_column,
+    regress_indicators,
+)
 from suffice.errors import InvalidInputError
-from suffice.moments import Moments
 
 
 def _indicators(moments):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from suffice import LogisticRegression
+from suffice.core.table import Table
+from suffice.core.table.sampling import stratified_sample
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.design import Design, coded_moments
 from suffice.discriminative.logistic_fit import fit_logistic, held_out_loss, penalties
 from suffice.discriminative.newton import newton_step
 from suffice.errors import InvalidParameterError
-from suffice.table import Table
-from suffice.table.sampling import stratified_sample
 
 
 def _rows(n_classes, n=60, d=4, seed=0):

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from suffice.core.table.sampling import strided_sample
+from suffice.core.table.table import Table
 from suffice.discriminative import design
 from suffice.discriminative.design import CompiledDesign
 from suffice.discriminative.logistic_fit import zero_start
 from suffice.discriminative.newton import Newton
-from suffice.table.sampling import strided_sample
-from suffice.table.table import Table
 
 
 def numeric_gradient(f, phi, h=1e-5):
@@ -32,7 +32,9 @@ def test_gradient_and_hessian_agree_with_finite_differences(
     slope = numeric_gradient(lambda p: objective.evaluate(p).loss, phi)
     np.testing.assert_allclose(point.gradient, slope, rtol=1e-5, atol=1e-5)
     for i, index in enumerate(np.ndindex(*phi.shape)):
-        row = numeric_gradient(lambda p, index=index: objective.evaluate(p).gradient[index], phi)
+        row = numeric_gradient(
+            lambda p, index=index: objective.evaluate(p).gradient[index], phi
+        )
         np.testing.assert_allclose(point.hessian[i], row.ravel(), rtol=1e-5, atol=1e-5)
 
 

@@ -37,16 +37,22 @@ def test_every_solver_records_its_way_in_original_units(hours, solver):
     assert path.names == ("intercept", "x0")
     assert path.losses[0] == pytest.approx(20 * np.log(2))
     assert path.losses[-1] == pytest.approx(8.0298784643446748, abs=1e-3)
-    np.testing.assert_allclose(path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3)
+    np.testing.assert_allclose(
+        path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3
+    )
     # the loss that can be drawn is the loss that was walked on
-    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
+    np.testing.assert_allclose(
+        [path.loss(row) for row in path.parameters], path.losses, rtol=1e-12
+    )
 
 
 def test_a_path_of_three_classes_names_class_and_term(iris):
     path = LogisticRegression(record=True).fit(*iris).path_
     assert path.names[:2] == ("setosa: intercept", "setosa: x0")
     assert path.parameters.shape == (len(path), 15)
-    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
+    np.testing.assert_allclose(
+        [path.loss(row) for row in path.parameters], path.losses, rtol=1e-12
+    )
     np.testing.assert_allclose(path.parameters.reshape(-1, 3, 5).sum(1), 0, atol=1e-9)
 
 
@@ -55,7 +61,9 @@ def test_a_perceptron_records_every_pass(iris):
     path = fit.path_
     assert len(path) == fit.n_passes_ + 1
     assert path.losses[-1] == 0
-    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
+    np.testing.assert_allclose(
+        [path.loss(row) for row in path.parameters], path.losses, rtol=1e-12
+    )
 
 
 def test_no_path_is_kept_unless_asked_for(hours):
@@ -115,7 +123,10 @@ def test_too_large_a_step_climbs_and_ends_where_the_loss_is_not_finite():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"learning_rate": 0.0}, "learning_rate must be positive"), ({"start": [np.inf]}, "finite")],
+    [
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"start": [np.inf]}, "finite"),
+    ],
 )
 def test_descend_refuses_what_cannot_be_walked(settings, message):
     settings = {"start": [1.0], "learning_rate": 0.1} | settings

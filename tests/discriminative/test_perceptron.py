@@ -3,6 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from suffice.core.table.table import Table
 from suffice.discriminative.design import CompiledDesign, Design, Scaling
 from suffice.discriminative.perceptron import (
     State,
@@ -18,7 +19,6 @@ from suffice.discriminative.perceptron import (
     one_against_rest,
     one_by_one,
 )
-from suffice.table.table import Table
 
 
 def raw(n_features):
@@ -124,7 +124,9 @@ def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     one_pass = partial(one_by_one, design, rule, rate=1.0, rng=rng())
     states, converged = learn(one_pass, start, 30)
     assert not converged
-    ends = (variant(design, states)[-1] for variant in (last_weights, mean_weights, best_weights))
+    ends = (
+        variant(design, states)[-1] for variant in (last_weights, mean_weights, best_weights)
+    )
     newest, mean, best = (n_errors(design, weights) for weights in ends)
     assert best <= newest
     assert mean <= newest
@@ -137,9 +139,9 @@ def test_the_criterion_and_its_gradient_agree():
     _, gradient = criterion(design, rule, w)
     for j in range(3):
         step = np.eye(3)[None, j] * h
-        slope = (criterion(design, rule, w + step)[0] - criterion(design, rule, w - step)[0]) / (
-            2 * h
-        )
+        slope = (
+            criterion(design, rule, w + step)[0] - criterion(design, rule, w - step)[0]
+        ) / (2 * h)
         assert gradient[0, j] == pytest.approx(slope, rel=1e-5)
 
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from suffice.core.moments import Moments
+from suffice.core.table.table import Table
 from suffice.discriminative import separation as module
 from suffice.discriminative.gradient_descent import GradientDescent
 from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic, lda_start
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import find_separation
-from suffice.moments import Moments
-from suffice.table.table import Table
 
 
 def separation(problem, x, codes, solver=None):

@@ -6,7 +6,12 @@ import pytest
 from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
 from suffice.discriminative.gradient_descent import AveragedDescent, GradientDescent, safe_rate
-from suffice.discriminative.logistic_fit import lda_start, random_start, suitable_solver, zero_start
+from suffice.discriminative.logistic_fit import (
+    lda_start,
+    random_start,
+    suitable_solver,
+    zero_start,
+)
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
@@ -45,7 +50,8 @@ def test_stochastic_descent_is_seeded(rows_and_codes, problem):
     task = problem(*rows_and_codes(100, 2, 2), l2=1.0)
     rule = Stopping(tol=1e-12, max_iter=3)
     first, again, other = (
-        AveragedDescent(seed=s).solve(task, zero_start(task), rule).point.phi for s in (1, 1, 2)
+        AveragedDescent(seed=s).solve(task, zero_start(task), rule).point.phi
+        for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -125,7 +131,9 @@ def test_newton_stops_where_arithmetic_ends(rows_and_codes, problem):
     assert found.n_iter < 15
 
 
-def test_quasi_newton_may_begin_with_a_bound_on_the_hessian(rows_and_codes, problem, monkeypatch):
+def test_quasi_newton_may_begin_with_a_bound_on_the_hessian(
+    rows_and_codes, problem, monkeypatch
+):
     from suffice.discriminative import newton
 
     task = problem(*rows_and_codes(400, 6, 5), l2=1.0)

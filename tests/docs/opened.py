@@ -15,7 +15,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SHOWN = ["", "course/", "course/05-linear-discriminant/", "glossary/", "api/gaussian/", "figures/"]
+SHOWN = [
+    "",
+    "course/",
+    "course/05-linear-discriminant/",
+    "glossary/",
+    "api/gaussian/",
+    "figures/",
+]
 SEARCHED = "Bessel"
 AROUND = """<!doctype html><title>around</title><script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -105,7 +112,10 @@ def opened(chromium, site, scheme):
     address = f"http://127.0.0.1:{server.server_port}/around.html"
     with tempfile.TemporaryDirectory() as profile, tempfile.TemporaryFile("w+") as log:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
-        options += [f"--user-data-dir={profile}", f"--blink-settings=preferredColorScheme={scheme}"]
+        options += [
+            f"--user-data-dir={profile}",
+            f"--blink-settings=preferredColorScheme={scheme}",
+        ]
         browser = subprocess.Popen(
             [chromium, *options, "--remote-debugging-port=0", address], stderr=log, stdout=log
         )

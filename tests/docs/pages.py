@@ -111,18 +111,22 @@ def run_command(command, expected, where):
     refused = expected.splitlines()[-1:] and expected.splitlines()[-1].startswith("suffice: ")
     assert code == (1 if refused else 0), f"{where}: {command}\n{said}"
     if expected.strip():
-        assert any(_MATCH.check_output(expected, text, _OPTIONS) for text in (printed, said)), (
-            f"{where}: {command}\nthe page says:\n{expected}\nit prints:\n{printed}{said}"
-        )
+        assert any(
+            _MATCH.check_output(expected, text, _OPTIONS) for text in (printed, said)
+        ), f"{where}: {command}\nthe page says:\n{expected}\nit prints:\n{printed}{said}"
 
 
 def _called(command):
     """Return exit code, standard output and standard error of a command line."""
     if _FOR_A_SHELL.search(command) or not command.startswith("suffice "):
         program = f'suffice() {{ {shlex.quote(sys.executable)} -m suffice "$@"; }}; '
-        done = subprocess.run(["bash", "-c", program + command], capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-c", program + command], capture_output=True, text=True
+        )
         return done.returncode, done.stdout, done.stderr
-    return _called_here(shlex.split(command)[1:], globbed="*" in command and "'" not in command)
+    return _called_here(
+        shlex.split(command)[1:], globbed="*" in command and "'" not in command
+    )
 
 
 def _called_here(words, *, globbed):

@@ -31,7 +31,7 @@ def apart(tmp_path, monkeypatch):
     plt.close("all")
 
 
-# the gallery is run, figure by figure, in tests/plots/test_gallery.py
+# the gallery is run, figure by figure, in tests/present/plots/test_gallery.py
 RUN_HERE = [page for page in pages.PAGES if page.name != "figures.md"]
 
 

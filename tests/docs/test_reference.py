@@ -54,7 +54,9 @@ def test_every_setting_of_a_public_class_is_documented(name):
 
 
 def test_numpydoc_becomes_markdown():
-    doc = "Return ``x``.\n\nParameters\n----------\na : int\n    First.\nb : float\n\nExamples\n"
+    doc = (
+        "Return ``x``.\n\nParameters\n----------\na : int\n    First.\nb : float\n\nExamples\n"
+    )
     doc += "--------\n>>> 1 + 1\n2"
     written = "\n".join(reference._document(doc))
     assert "Return `x`." in written
@@ -65,7 +67,9 @@ def test_numpydoc_becomes_markdown():
 def test_symbols_outside_code_have_subscripts():
     told = "π_k, w_k0ᵀx, max_k p, `w_0`, coef_, a_b_c, [x](w_0.md)\n```text\nw_0\n```\n"
     shown = with_subscripts(told)
-    assert shown.startswith("π<sub>k</sub>, w<sub>k0</sub>ᵀx, max<sub>k</sub> p, `w_0`, coef_, ")
+    assert shown.startswith(
+        "π<sub>k</sub>, w<sub>k0</sub>ᵀx, max<sub>k</sub> p, `w_0`, coef_, "
+    )
     assert shown.endswith("[x](w_0.md)\n```text\nw_0\n```\n")
 
 

@@ -6,10 +6,10 @@ import pytest
 
 import suffice as sf
 from suffice import RDA, AutoGaussian, GaussianClassifier
+from suffice.core.model.views import KernelFeatures
+from suffice.core.table.sampling import stratified_folds, stratified_sample
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.model.views import KernelFeatures
-from suffice.search.candidates import mixing_weights
-from suffice.table.sampling import stratified_folds, stratified_sample
+from suffice.selection.search.candidates import mixing_weights
 
 
 def moons(n, seed):
@@ -139,7 +139,9 @@ def test_a_file_keeps_every_answer(kernel_features, tmp_path):
     auto = AutoGaussian(kernel_features=kernel_features).fit(frame, labels)
     auto.save(tmp_path / "auto.suffice")
     again = sf.load(tmp_path / "auto.suffice")
-    np.testing.assert_allclose(again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12)
+    np.testing.assert_allclose(
+        again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12
+    )
     np.testing.assert_array_equal(again.log_density(frame), auto.log_density(frame))
     assert again.explain() == auto.explain()
     with pytest.raises(ValueError, match="same order as they were in fit"):
@@ -210,14 +212,18 @@ def test_samples_keep_rare_classes_and_splits_spread_them():
 
 @pytest.mark.parametrize("n_kept", [0, -1, 1.5, "2"])
 def test_a_number_of_settings_that_is_none_is_refused(n_kept, iris):
-    with pytest.raises(InvalidParameterError, match="n_kept must be a whole number of at least 1"):
+    with pytest.raises(
+        InvalidParameterError, match="n_kept must be a whole number of at least 1"
+    ):
         AutoGaussian(n_kept=n_kept).fit(*iris)
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
 def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
     X, y = iris
-    wide = np.column_stack([np.ones(150), X])  # the first column tells nothing, and is left out
+    wide = np.column_stack(
+        [np.ones(150), X]
+    )  # the first column tells nothing, and is left out
     fitted = AutoGaussian(kernel_features=False).fit(wide, y)
     wide[7, 3] = np.inf
     for answer in (fitted.predict, fitted.predict_proba, fitted.log_density):

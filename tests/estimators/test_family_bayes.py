@@ -105,7 +105,9 @@ def test_a_flat_prior_needs_rows_and_says_so(iris):
         QDA(estimate="predictive", prior="flat").fit(X[rows], y[rows])
     with pytest.raises(InvalidInputError, match=r"class 'setosa': .*predictive"):
         QDA(estimate="debiased").fit(X[rows], y[rows])
-    with pytest.raises(InvalidInputError, match=r"classes 'setosa', 'versicolor', 'virginica'"):
+    with pytest.raises(
+        InvalidInputError, match=r"classes 'setosa', 'versicolor', 'virginica'"
+    ):
         LDA(estimate="predictive", prior="flat").fit(np.c_[X, X[:, :1]], y)
 
 
@@ -264,7 +266,10 @@ def test_files_keep_every_setting(tmp_path, iris, estimator):
             "too few for a most probable",
         ),
         (
-            {"estimate": "map", "prior": NormalInverseWishart(np.ones(4), np.inf, np.eye(4), 5)},
+            {
+                "estimate": "map",
+                "prior": NormalInverseWishart(np.ones(4), np.inf, np.eye(4), 5),
+            },
             "not finite",
         ),
     ],

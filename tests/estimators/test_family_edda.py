@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice import LDA, GaussianClassifier, Hyperplane, Moments
+from suffice.core.estimation.edda import FAMILIES
+from suffice.core.model.covariance import DiagonalCovariance
 from suffice.errors import DegenerateDataWarning, InvalidParameterError
-from suffice.estimation.edda import FAMILIES
-from suffice.model.covariance import DiagonalCovariance
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "edda.json").read_text(encoding="utf-8")
@@ -111,7 +111,9 @@ def test_auto_leaves_out_families_that_a_small_class_cannot_have(iris):
     assert est.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("code", ["VVV", "VEV", "EEV", "EVV", "VEE", "EVE", "VVE", "VVI", "VEI"])
+@pytest.mark.parametrize(
+    "code", ["VVV", "VEV", "EEV", "EVV", "VEE", "EVE", "VVE", "VVI", "VEI"]
+)
 def test_a_class_without_enough_rows_borrows_with_a_warning(iris, code):
     X, y = iris
     rows = np.r_[0:1, 50:150]

@@ -11,9 +11,9 @@ from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments
+from suffice.core.estimation.recipe import Recipe
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
-from suffice.estimation.recipe import Recipe
-from suffice.files import load_classifier
+from suffice.persistence.load import load_classifier
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "rda.json").read_text(encoding="utf-8")
@@ -53,9 +53,9 @@ def test_shrinkage_of_each_class_is_that_of_scikit_learn_on_its_standardised_row
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_scikit_learn_averages_what_we_find_for_each_class(table, name):
     X, y, _ = table(name)
-    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto", store_covariance=True).fit(
-        X, y
-    )
+    theirs = LinearDiscriminantAnalysis(
+        solver="lsqr", shrinkage="auto", store_covariance=True
+    ).fit(X, y)
     ours = QDA(shrinkage="ledoit-wolf").fit(X, y)
     averaged = np.einsum("k,kij->ij", ours.priors_, ours.covariance_)
     np.testing.assert_allclose(averaged, theirs.covariance_, rtol=1e-9, atol=1e-12)
@@ -194,7 +194,9 @@ def test_bad_settings_are_refused_by_name(iris, settings, message):
 
 
 @pytest.mark.parametrize("settings", [{"shrinkage": "ledoit-wolf"}, {"estimate": "debiased"}])
-def test_a_loaded_classifier_refuses_the_rows_that_the_estimator_refuses(iris, tmp_path, settings):
+def test_a_loaded_classifier_refuses_the_rows_that_the_estimator_refuses(
+    iris, tmp_path, settings
+):
     X, y = iris
     est = GaussianClassifier(**settings).fit(X, y)
     est.save(tmp_path / "a.model")

@@ -75,7 +75,9 @@ def test_the_density_of_two_features_integrates_to_one(estimator):
     values = np.exp(est.log_density(rows) - t.log_jacobian(rows)).reshape(160, 160)
     assert np.einsum("i,j,ij->", *steps, values) == pytest.approx(1, abs=1e-8)
     # and by brute force in the units of the rows, over most of the mass
-    edges = [np.linspace(a, b, 801) for a, b in zip(t.inverse(low[None])[0], [40, 40], strict=True)]
+    edges = [
+        np.linspace(a, b, 801) for a, b in zip(t.inverse(low[None])[0], [40, 40], strict=True)
+    ]
     middles = [(e[1:] + e[:-1]) / 2 for e in edges]
     box = np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1).reshape(-1, 2)
     cell = np.prod([e[1] - e[0] for e in edges])
@@ -211,7 +213,7 @@ def test_bayes_error_is_that_of_the_transformed_rows():
 
 
 def test_many_rows_are_scored_block_by_block(monkeypatch):
-    from suffice.model import transformed
+    from suffice.core.model import transformed
 
     X, y = skewed()
     est = QDA(power="yeo-johnson").fit(X, y)

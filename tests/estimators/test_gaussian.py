@@ -104,7 +104,9 @@ def test_forgetting_rows_equals_never_having_seen_them(iris):
     X, y = iris
     never = QDA().fit(X[::2], y[::2])
     forgot = QDA().fit(X, y).forget(X[1::2], y[1::2])
-    np.testing.assert_allclose(forgot.predict_log_proba(X), never.predict_log_proba(X), rtol=1e-10)
+    np.testing.assert_allclose(
+        forgot.predict_log_proba(X), never.predict_log_proba(X), rtol=1e-10
+    )
 
 
 def test_weights_are_repetitions(iris):
@@ -123,7 +125,9 @@ def test_merged_moments_give_the_model_of_all_rows(iris, tmp_path):
     Moments.of(X[70:], y[70:]).save(tmp_path / "b.moments")
     total = sf.load(tmp_path / "a.moments") + sf.load(tmp_path / "b.moments")
     merged, whole = QDA().fit_moments(total), QDA().fit(X, y)
-    np.testing.assert_allclose(merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-10)
+    np.testing.assert_allclose(
+        merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-10
+    )
 
 
 def test_naive_bayes_moments_refuse_to_become_lda(iris):
@@ -411,7 +415,9 @@ def test_more_features_than_rows_is_usable_and_unit_free():
         labels = fitted.predict(new)
         assert (labels == np.repeat([0, 1], 100)).mean() > 0.9
         with pytest.warns(DegenerateDataWarning):
-            np.testing.assert_array_equal(estimator.fit(X * scale, y).predict(new * scale), labels)
+            np.testing.assert_array_equal(
+                estimator.fit(X * scale, y).predict(new * scale), labels
+            )
 
 
 def test_digits_with_constant_pixels_are_classified():
@@ -427,7 +433,9 @@ def test_a_class_absent_from_the_data_gets_prior_zero(iris):
     X, y = iris
     fitted = LDA().partial_fit(X, y, classes=["rose", *np.unique(y)])
     assert fitted.predict_proba(X)[:, 0].max() == 0
-    np.testing.assert_allclose(fitted.predict_proba(X)[:, 1:], LDA().fit(X, y).predict_proba(X))
+    np.testing.assert_allclose(
+        fitted.predict_proba(X)[:, 1:], LDA().fit(X, y).predict_proba(X)
+    )
 
 
 # --- the contract beyond the suite ---------------------------------------------------------
@@ -440,7 +448,9 @@ def test_grid_search_pipelines_and_pandas_output(iris):
     ).fit(X, y)
     assert search.best_score_ > 0.95
     frame = (
-        LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
+        LDA()
+        .set_output(transform="pandas")
+        .fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
     )
     assert list(frame.columns) == ["lda0", "lda1"]
 
@@ -461,7 +471,9 @@ def test_saved_estimators_predict_the_same(iris, tmp_path):
         estimator.fit(X, y).save(tmp_path / "m.suffice")
         again = sf.load(tmp_path / "m.suffice")
         assert type(again) is type(estimator)
-        np.testing.assert_array_equal(again.predict_log_proba(X), estimator.predict_log_proba(X))
+        np.testing.assert_array_equal(
+            again.predict_log_proba(X), estimator.predict_log_proba(X)
+        )
         np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
 
 
@@ -507,8 +519,8 @@ def test_a_base_is_a_temperature(iris):
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 def test_the_number_of_threads_reaches_fit_and_prediction(iris, monkeypatch, n_jobs):
-    from suffice import threads
-    from suffice.model.gaussian import GaussianModel
+    from suffice.core import threads
+    from suffice.core.model.gaussian import GaussianModel
 
     seen, read = [], GaussianModel._read
     monkeypatch.setattr(
@@ -609,7 +621,9 @@ def test_what_was_found_for_other_rows_is_forgotten_with_them(iris):
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
-@pytest.mark.parametrize("settings", [{}, {"tied": True}, {"shrinkage": 0.5}, {"pooling": 0.5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"tied": True}, {"shrinkage": 0.5}, {"pooling": 0.5}]
+)
 def test_forgetting_the_only_row_of_a_level_leaves_the_others_as_they_were(settings):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["u", "v"])

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 
+from suffice.core.moments import Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
 from suffice.estimators.linear import LeastSquaresClassifier, LinearGaussianRegressor
-from suffice.moments import Moments
 
 
 def test_the_classifier_picks_what_scikit_learns_unpenalised_ridge_picks(iris):
@@ -44,7 +44,9 @@ def test_two_classes_have_one_score(iris):
     fit = LeastSquaresClassifier().fit(X, y)
     assert fit.coef_.shape == (1, 4)
     scores = fit.decision_function(X)
-    np.testing.assert_array_equal(fit.predict(X), np.where(scores > 0, "virginica", "versicolor"))
+    np.testing.assert_array_equal(
+        fit.predict(X), np.where(scores > 0, "virginica", "versicolor")
+    )
 
 
 def test_one_class_is_refused():

@@ -32,7 +32,9 @@ def test_scores_far_from_the_origin_keep_their_digits(make, rows, tmp_path):
     scale = np.abs(expected).max()
     # the centre itself is rounded, and the perceptron's way depends on it
     tolerance = 1e-8 if isinstance(near, sf.Perceptron) else 1e-12
-    np.testing.assert_allclose(far.decision_function(x + FAR), expected, atol=tolerance * scale)
+    np.testing.assert_allclose(
+        far.decision_function(x + FAR), expected, atol=tolerance * scale
+    )
     far.save(tmp_path / "far.suffice")
     again = sf.load(tmp_path / "far.suffice")
     found = again.decision_function(x + FAR)
@@ -53,7 +55,9 @@ def test_coefficients_changed_by_hand_count(make, rows):
 def test_columns_whose_squares_vanish_are_refused(make, rows):
     x, y = rows
     tiny = x * np.array([1.0, 1e-300, 1.0])
-    with pytest.raises(InvalidInputError, match=r"squares of numbers vanish: column 1 .*rescale"):
+    with pytest.raises(
+        InvalidInputError, match=r"squares of numbers vanish: column 1 .*rescale"
+    ):
         make().fit(tiny, y)
     make().fit(x * np.array([1.0, 1e-140, 1.0]), y)
 

@@ -62,8 +62,12 @@ def test_softmax_agrees_with_60_digit_arithmetic(table, reference):
     X = X[:, [names.index(name) for name in exact["features"]]]
     fit = LogisticRegression(l2=0).fit(X, y)
     summary = fit.summary()
-    np.testing.assert_allclose(summary.coefficients, np.array(exact["coef"], float), rtol=1e-12)
-    np.testing.assert_allclose(summary.standard_errors, np.array(exact["se"], float), rtol=1e-10)
+    np.testing.assert_allclose(
+        summary.coefficients, np.array(exact["coef"], float), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        summary.standard_errors, np.array(exact["se"], float), rtol=1e-10
+    )
     assert summary.log_likelihood == pytest.approx(float(exact["loglik"]), rel=1e-13)
     np.testing.assert_allclose(fit.coef_.sum(0), 0, atol=1e-13)
     np.testing.assert_allclose(fit.coef_[1:] - fit.coef_[0], summary.coefficients[:, 1:])
@@ -99,7 +103,9 @@ def test_penalised_optima_agree_with_the_reference(table, reference, name, l2):
     # the reference is in standard units, (x − mean) / sd with divisor n − 1
     s, m = X.std(0, ddof=1), X.mean(0)
     standard = np.column_stack([fit.intercept_ + fit.coef_ @ m, fit.coef_ * s])
-    np.testing.assert_allclose(standard, np.atleast_2d(exact["coef_intercept_first"]), atol=1e-8)
+    np.testing.assert_allclose(
+        standard, np.atleast_2d(exact["coef_intercept_first"]), atol=1e-8
+    )
     objective = -fit.log_likelihood_ + float(l2) / 2 * (standard[:, 1:] ** 2).sum()
     assert objective == pytest.approx(exact["objective"], rel=1e-10)
 
@@ -112,7 +118,9 @@ def test_the_exam_example(hours, reference, solver, tolerance):
     fit = LogisticRegression(l2=0, solver=solver, start="zero").fit(*hours)
     known = reference("hours")
     assert fit.converged_
-    np.testing.assert_allclose(beta(fit)[0], [-4.0777134310876, 1.5046454283733], atol=tolerance)
+    np.testing.assert_allclose(
+        beta(fit)[0], [-4.0777134310876, 1.5046454283733], atol=tolerance
+    )
     p = fit.predict_proba([[1.0], [2.0], [3.0], [4.0], [5.0]])[:, 1]
     np.testing.assert_allclose(p, known["prob_at_1_2_3_4_5"], atol=tolerance)
     np.testing.assert_allclose(p, [0.07, 0.26, 0.61, 0.87, 0.97], atol=0.005 + tolerance / 10)
@@ -177,7 +185,9 @@ def test_penalised_fits_agree_with_scikit_learn_on_standard_units(n_classes):
     w = np.ones(200) if n_classes == 2 else np.full(200, 2.0)
     s = np.sqrt((w.sum() * X.var(0)) / (w.sum() - 1))
     ours = LogisticRegression(l2=3.0).fit(X, y, sample_weight=w)
-    theirs = SklearnLogistic(C=1 / 3.0, tol=1e-12, max_iter=10_000).fit(X / s, y, sample_weight=w)
+    theirs = SklearnLogistic(C=1 / 3.0, tol=1e-12, max_iter=10_000).fit(
+        X / s, y, sample_weight=w
+    )
     np.testing.assert_allclose(ours.coef_ * s, theirs.coef_, atol=1e-6)
 
 
@@ -245,7 +255,9 @@ def test_posteriors_are_normalised_and_their_logarithms_exact_far_out():
     assert far.min() < -5000
     assert np.isfinite(far).all()
     two = LogisticRegression().fit(X, y > 0)
-    np.testing.assert_allclose(two.predict_log_proba(X), np.log(two.predict_proba(X)), rtol=1e-9)
+    np.testing.assert_allclose(
+        two.predict_log_proba(X), np.log(two.predict_proba(X)), rtol=1e-9
+    )
 
 
 def test_balanced_classes_have_equal_weight():
@@ -293,7 +305,9 @@ def test_the_boundary_is_where_two_classes_are_equally_probable():
 def test_a_fit_survives_pickling_and_copying(hours):
     fit = LogisticRegression(record=True).fit(*hours)
     for other in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
-        np.testing.assert_array_equal(other.predict_proba(hours[0]), fit.predict_proba(hours[0]))
+        np.testing.assert_array_equal(
+            other.predict_proba(hours[0]), fit.predict_proba(hours[0])
+        )
         assert len(other.path_) == len(fit.path_)
         assert str(other.summary()) == str(fit.summary())
 
@@ -421,10 +435,14 @@ class TestBadInput:
         self, hours, solver, standardize
     ):
         settings = {"l2": 0, "solver": solver, "standardize": standardize, "start": "zero"}
-        with pytest.raises(InvalidParameterError, match=r"=1000 is too large: .* rose") as said:
+        with pytest.raises(
+            InvalidParameterError, match=r"=1000 is too large: .* rose"
+        ) as said:
             LogisticRegression(learning_rate=1000, **settings).fit(*hours)
         smaller = float(re.search(r"use learning_rate=([\d.e-]+),", str(said.value))[1])
-        fit = LogisticRegression(learning_rate=smaller, max_iter=20_000, **settings).fit(*hours)
+        fit = LogisticRegression(learning_rate=smaller, max_iter=20_000, **settings).fit(
+            *hours
+        )
         assert fit.log_likelihood_ == pytest.approx(-8.0299, abs=0.1)
 
     def test_too_few_steps_are_said_with_their_cure(self):
@@ -527,7 +545,9 @@ def test_a_seed_is_a_seed_whatever_integer_it_is(iris):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-@pytest.mark.parametrize("setting", [{"max_iter": 0.5}, {"max_iter": np.inf}, {"batch_size": 0.5}])
+@pytest.mark.parametrize(
+    "setting", [{"max_iter": 0.5}, {"max_iter": np.inf}, {"batch_size": 0.5}]
+)
 def test_numbers_of_steps_and_rows_are_whole(iris, setting):
     with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
         LogisticRegression(solver="sgd", **setting).fit(*iris)

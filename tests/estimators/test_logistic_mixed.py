@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 import suffice as sf
 from suffice.errors import InvalidInputError
-from suffice.files import load_classifier
+from suffice.persistence.load import load_classifier
 
 
 def mixed(n=200, seed=0):

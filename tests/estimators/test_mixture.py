@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 import suffice as sf
 from suffice.errors import FileFormatError, InvalidParameterError
-from suffice.files import load_classifier
+from suffice.persistence.load import load_classifier
 
 X, Y = make_moons(400, noise=0.2, random_state=1)
 LABELS = np.array(["in", "out"])[Y]
@@ -51,7 +51,9 @@ def test_densities_are_sums_over_components_and_posteriors_follow_from_them(moon
 
 def test_many_rows_read_like_few(moons):
     many = np.tile(X, (300, 1))
-    np.testing.assert_allclose(moons.predict_proba(many)[:400], moons.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        moons.predict_proba(many)[:400], moons.predict_proba(X), atol=1e-12
+    )
     holes = np.where(np.arange(800).reshape(400, 2) % 5 == 0, np.nan, X)
     many = np.tile(holes, (200, 1))
     few = moons.predict_proba(holes)
@@ -62,7 +64,9 @@ def test_an_empty_cell_is_integrated_out_and_filled_by_its_mean(moons):
     row, grid = np.array([[0.3, np.nan]]), np.linspace(-6, 6, 4001)
     dense = np.exp(moons.class_log_density(np.stack([np.full(4001, 0.3), grid], 1)))
     step = grid[1] - grid[0]
-    np.testing.assert_allclose(np.exp(moons.class_log_density(row))[0], dense.sum(0) * step, 1e-6)
+    np.testing.assert_allclose(
+        np.exp(moons.class_log_density(row))[0], dense.sum(0) * step, 1e-6
+    )
     p = dense @ moons.model_.priors
     assert moons.impute(row)[0, 1] == pytest.approx((p * grid).sum() / p.sum(), rel=1e-6)
     drawn = moons.sample_missing(np.tile(row, (4000, 1)), random_state=0)[:, 1]

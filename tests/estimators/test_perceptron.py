@@ -76,7 +76,9 @@ def test_a_variant_for_overlapping_classes_does_not_warn_of_overlap(variant, ove
 
 
 def test_the_answer_depends_on_the_start_and_the_seed_but_is_reproducible(triangle):
-    a, b, c = (Perceptron(start="random", random_state=s).fit(*triangle).coef_ for s in (1, 1, 2))
+    a, b, c = (
+        Perceptron(start="random", random_state=s).fit(*triangle).coef_ for s in (1, 1, 2)
+    )
     np.testing.assert_array_equal(a, b)
     assert not np.allclose(a, c)
 

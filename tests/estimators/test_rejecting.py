@@ -20,7 +20,9 @@ def test_the_score_is_the_accuracy_of_the_rows_answered(iris, as_text):
     assert fitted.score(X, y) == pytest.approx(right[answered].mean())
     assert fitted.rejection_rate(X) == pytest.approx(1 - answered.mean())
     w = np.arange(150.0)
-    assert fitted.score(X, y, w) == pytest.approx(np.average(right[answered], weights=w[answered]))
+    assert fitted.score(X, y, w) == pytest.approx(
+        np.average(right[answered], weights=w[answered])
+    )
     assert fitted.rejection_rate(X, w) == pytest.approx(w[~answered].sum() / w.sum())
 
 

@@ -27,7 +27,9 @@ def in_threads(work, n=6):
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("model", [sf.LDA(), sf.LeastSquaresClassifier()], ids=lambda m: str(m))
+@pytest.mark.parametrize(
+    "model", [sf.LDA(), sf.LeastSquaresClassifier()], ids=lambda m: str(m)
+)
 def test_partial_fit_from_several_threads_loses_no_row(model):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(20, 3)), np.arange(20) % 2

@@ -67,6 +67,12 @@ def with_holes(X, seed=0):
     return holed
 
 
-_WITHOUT = ("qda of thirty features", "lda of many features", "debiased", "logistic", "softmax")
+_WITHOUT = (
+    "qda of thirty features",
+    "lda of many features",
+    "debiased",
+    "logistic",
+    "softmax",
+)
 # models of numbers that integrate holes out, narrow enough for SQL to do so, too
 INTEGRATING = [n for n in MODELS if n not in _WITHOUT and "least squares" not in n]

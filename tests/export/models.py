@@ -56,7 +56,11 @@ MODELS = {
     "student": (sf.GaussianClassifier(estimate="predictive"), 3, 5),
     "debiased": (sf.GaussianClassifier(estimate="debiased"), 3, 3),
     "mixture and reject": (sf.MixtureClassifier(2, prior_rows=2.0, reject_cost=0.4), 3, 3),
-    "tied mixture of extreme priors": (sf.MixtureClassifier(2, tied=True, priors=extreme(4)), 4, 4),
+    "tied mixture of extreme priors": (
+        sf.MixtureClassifier(2, tied=True, priors=extreme(4)),
+        4,
+        4,
+    ),
     "diagonal mixture": (sf.MixtureClassifier(3, "diagonal", n_init=1), 3, 6),
     "transformed": (sf.QDA(power="yeo-johnson"), 3, 4),
     "logistic": (LogisticRegression(), 2, 6),

@@ -9,13 +9,16 @@ from tests.export.mixed import table
 from tests.export.test_sql import as_frame, run
 
 import suffice as sf
-from suffice.decision import Classifier
-from suffice.decision.costs import parse_costs
-from suffice.errors import InvalidParameterError
-from suffice.export import sql
-from suffice.export.sql import to_sql
-from suffice.model.averaged import AveragedModel, ForeignModel, Share, TemperedModel, Trees
-from suffice.model.views import (
+from suffice.core.decision import Classifier
+from suffice.core.decision.costs import parse_costs
+from suffice.core.model.averaged import (
+    AveragedModel,
+    ForeignModel,
+    Share,
+    TemperedModel,
+    Trees,
+)
+from suffice.core.model.views import (
     FourierFeatures,
     KernelFeatures,
     PiecewiseLinear,
@@ -23,8 +26,11 @@ from suffice.model.views import (
     PowerTransformed,
     Softened,
 )
-from suffice.power_transform import PowerTransform
-from suffice.table import Table
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table import Table
+from suffice.errors import InvalidParameterError
+from suffice.export import sql
+from suffice.export.sql import to_sql
 
 rng = np.random.default_rng(0)
 Y = np.arange(90) % 3
@@ -58,12 +64,16 @@ def shares():
         yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_, 0.1)
     linear = sf.LogisticRegression().fit(np.exp(X), Y).classifier_.model
     yield Share(Plain(), TemperedModel(linear, 0.7, 0.05), 0.1)
-    bent = sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).classifier_.model
+    bent = (
+        sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).classifier_.model
+    )
     yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05), 0.1)
     yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05), 0.1)
 
 
-def test_a_query_of_every_view_and_member_answers_like_the_average(database, filled, monkeypatch):
+def test_a_query_of_every_view_and_member_answers_like_the_average(
+    database, filled, monkeypatch
+):
     monkeypatch.setattr(sql, "_LEVELS", 2)
     rows = np.exp(np.vstack([X, 3 * X]))
     at = np.arange(len(TREES.threshold)) != TREES.left  # where the sides of a split part
@@ -79,14 +89,18 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(database, fil
 
 
 @pytest.mark.parametrize("member", ["transformed", "kernel", "waves", "bent", "trees"])
-def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(database, filled, member):
+def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(
+    database, filled, member
+):
     model: object = TemperedModel(TREES, 1.0, 0.1)
     if member != "trees":
         model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_
     known = averaged([Share(VIEWS.get(member, Plain()), model, 1.0)])
     frame = as_frame(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1e300, 1.0]]), "uvw")
     filled(frame.with_columns(pl.all().fill_nan(None)))
-    answer = run(database, to_sql(known, "rows", database.name, columns=list("uvw"), keep=["id"]))
+    answer = run(
+        database, to_sql(known, "rows", database.name, columns=list("uvw"), keep=["id"])
+    )
     assert answer["label"][0] is not None
     assert answer.row(1)[1:] == (None,) * 4
     assert member in ("bent", "trees") or answer.row(2)[1:] == (None,) * 4
@@ -109,7 +123,9 @@ def test_members_that_have_no_query_are_named(monkeypatch):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns=list("uvw"))
     bent = PiecewiseLinear.of(np.exp(X), 99)
     wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_
-    with pytest.raises(InvalidParameterError, match=r"member over features bent.*99 features is"):
+    with pytest.raises(
+        InvalidParameterError, match=r"member over features bent.*99 features is"
+    ):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns=list("uvw"))
     monkeypatch.setattr(sql, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1)

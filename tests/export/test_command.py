@@ -31,7 +31,9 @@ def flowers():
 
 
 def test_sql_of_the_command_line_runs(run, flowers):
-    result = run("export", "m.suffice", "--to", "sql", "--table", "main.flowers", "--keep", "id")
+    result = run(
+        "export", "m.suffice", "--to", "sql", "--table", "main.flowers", "--keep", "id"
+    )
     assert result.exit_code == 0, result.stderr
     model = sf.load("m.suffice")
     connection = duckdb.connect()

@@ -13,9 +13,15 @@ from tests.export.models import MODELS, fitted
 
 import suffice as sf
 from suffice import datasets
+from suffice.core.model.views import (
+    FourierFeatures,
+    KernelFeatures,
+    PiecewiseLinear,
+    Plain,
+    Softened,
+)
+from suffice.core.text.tables import jsonable
 from suffice.export.document import document_of, document_text, view_document
-from suffice.model.views import FourierFeatures, KernelFeatures, PiecewiseLinear, Plain, Softened
-from suffice.text.tables import jsonable
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 
@@ -34,11 +40,13 @@ def transformed(power, x):
     known = ([far.get(n) if v is None else v for v in power[n]] for n in names)
     rows = zip(x, *known)
     return [
-        v if e == 1 or v is None
-        else c + s * curve(e, (v - c) / s, (high - c) / s) if v >= c
+        v
+        if e == 1 or v is None
+        else c + s * curve(e, (v - c) / s, (high - c) / s)
+        if v >= c
         else c - s * curve(2 - e, (c - v) / s, (c - low) / s)
         for v, e, c, s, low, high in rows
-    ]  # fmt: skip
+    ]
 
 
 def encoded(encoding, row):
@@ -53,13 +61,18 @@ def encoded(encoding, row):
             numbers.append(column["fill"] if empty else value)
             marks += [float(empty)] if filled else []
         elif column["kind"] == "category":
-            names, reference = column["levels"], encoding["reference"][categories.index(column)]
+            names, reference = (
+                column["levels"],
+                encoding["reference"][categories.index(column)],
+            )
             n = len(names) + column["missing"] + column["other"]
             unknown = n - 1 if column["other"] else None
             code = names.index(str(value)) if str(value) in names else unknown
             code = (len(names) if column["missing"] else None) if empty else code
             levels += [
-                None if code is None else float(code == at) for at in range(n) if at != reference
+                None if code is None else float(code == at)
+                for at in range(n)
+                if at != reference
             ]
     return [*numbers, *marks, *levels]
 
@@ -96,7 +109,9 @@ def marginal(formula, part, m, c, score):
 def scores(formula, row):
     """Return the score of each class; None: ruled out."""
     if formula["prior_if_empty"] and all(v is None for v in row):
-        return [None if v is None else formula["temperature"] * v for v in formula["log_priors"]]
+        return [
+            None if v is None else formula["temperature"] * v for v in formula["log_priors"]
+        ]
     x = row if formula["power"] is None else transformed(formula["power"], row)
     c = [None if v is None else v - o for v, o in zip(x, formula["origin"])]
     at = [v or 0.0 for v in c]
@@ -117,7 +132,9 @@ def scores(formula, row):
             if None in c:
                 score, log_det, holes = marginal(formula, part, m, c, score)
             if formula["tail"] is not None:
-                constant, p, s = (formula["tail"][n][k] for n in ("constants", "powers", "shares"))
+                constant, p, s = (
+                    formula["tail"][n][k] for n in ("constants", "powers", "shares")
+                )
                 constant += math.lgamma(p - holes / 2) - math.lgamma(p)
                 constant += holes / 2 * math.log(math.pi / s)
                 score = -(p - holes / 2) * math.log1p(s * -2 * score)
@@ -132,7 +149,9 @@ def of_classes(formula, found):
     own = [[] for _ in formula["log_priors"]]
     for r, k in enumerate(formula["class_of"]):
         own[k] += [] if found[r] is None else [found[r]]
-    return [max(a) + math.log(sum(math.exp(v - max(a)) for v in a)) if a else None for a in own]
+    return [
+        max(a) + math.log(sum(math.exp(v - max(a)) for v in a)) if a else None for a in own
+    ]
 
 
 def softmax(a, temperature):
@@ -155,7 +174,8 @@ def seen(view, x):
         return [*z, *map(math.cos, phase), *map(math.sin, phase)]
     if view["kernel"] == "Laplace":
         apart = [
-            sum(abs(v - w) for v, w in zip(z, row)) / view["length"] for row in view["landmarks"]
+            sum(abs(v - w) for v, w in zip(z, row)) / view["length"]
+            for row in view["landmarks"]
         ]
     else:
         squares = (sum((v - w) ** 2 for v, w in zip(z, row)) for row in view["landmarks"])
@@ -199,7 +219,9 @@ def label(document, x):
         a = scores(document["formula"], x)
         return document["classes"][a.index(max(a))]
     p = posterior(document, x)
-    costs = decision["costs"] or [[float(i != j) for j in range(len(p))] for i in range(len(p))]
+    costs = decision["costs"] or [
+        [float(i != j) for j in range(len(p))] for i in range(len(p))
+    ]
     costs = costs if decision["reject"] is None else [*costs, decision["reject"]]
     risk = [sum(c * q for c, q in zip(row, p)) for row in costs]
     return decision["actions"][risk.index(min(risk))]
@@ -229,7 +251,10 @@ def check(value, schema, at="document"):  # noqa: C901
         lacking = set(schema.get("required", ())) - set(value)
         assert not lacking, (at, lacking)
         known = schema.get("properties", {})
-        assert schema.get("additionalProperties", True) or set(value) <= set(known), (at, value)
+        assert schema.get("additionalProperties", True) or set(value) <= set(known), (
+            at,
+            value,
+        )
         for name in known.keys() & value.keys():
             check(value[name], known[name], f"{at}.{name}")
     if isinstance(value, list) and "items" in schema:
@@ -304,7 +329,9 @@ def test_every_view_of_an_average_is_in_the_document(kind):
         "pieces": lambda: PiecewiseLinear.of(X, 12),
         "softened": lambda: Softened.of(Plain(), X, 0.1),
         "kernel": lambda: KernelFeatures.of(Plain(), X, 0.4, 5, 0).unmixed(),
-        "Laplace kernel": lambda: KernelFeatures.of(Plain(), X, 0.4, 5, 0, "Laplace").unmixed(),
+        "Laplace kernel": lambda: KernelFeatures.of(
+            Plain(), X, 0.4, 5, 0, "Laplace"
+        ).unmixed(),
     }
     made["fourier"] = lambda: FourierFeatures(Plain(), X[0], X.std(0), X[:4].T, 1.0)
     view = made[kind]()

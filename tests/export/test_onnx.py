@@ -29,7 +29,9 @@ def test_a_graph_answers_like_the_model(name):
         np.testing.assert_allclose(numbers, model.predict_proba(X), rtol=0, atol=1e-10)
     else:
         expected = model.decision_function(X)
-        expected = np.column_stack([0 * expected, expected]) if expected.ndim == 1 else expected
+        expected = (
+            np.column_stack([0 * expected, expected]) if expected.ndim == 1 else expected
+        )
         np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-10)
 
 
@@ -47,7 +49,9 @@ def test_every_branch_of_a_transform_is_written(exponents):
     transform = sf.PowerTransform(exponents, [0.1, -0.2], [0.7, 1.3], [-1.0, -1.1], [1.2, 1.3])
     model = sf.QDA(power=transform).fit(X, y)
     far = 5 * X
-    np.testing.assert_allclose(run(model.to_onnx(), far)[1], model.predict_proba(far), atol=1e-10)
+    np.testing.assert_allclose(
+        run(model.to_onnx(), far)[1], model.predict_proba(far), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,9 @@ def test_false_and_zero_are_labels_and_not_refusals(reject_label):
 def test_labels_that_onnx_has_no_number_for_are_refused():
     X, codes = rows(2, 2, 2)
     model = sf.LDA().fit(X, np.array([1, 2**64 - 1], np.uint64)[codes])
-    with pytest.raises(InvalidParameterError, match="no whole number as large as the label 1844"):
+    with pytest.raises(
+        InvalidParameterError, match="no whole number as large as the label 1844"
+    ):
         model.to_onnx()
 
 

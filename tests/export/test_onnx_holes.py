@@ -10,9 +10,9 @@ from tests.export.mixed import INTEGRATING, MIXED, NUMBERS, scored, table, with_
 from tests.export.models import fitted, rows
 
 import suffice as sf
+from suffice.core.model.averaged import ForeignModel, TemperedModel
 from suffice.errors import InvalidParameterError
 from suffice.export.onnx import to_onnx
-from suffice.model.averaged import ForeignModel, TemperedModel
 
 
 def answers(model, frame):
@@ -72,7 +72,8 @@ def test_an_average_sees_rows_in_every_view():
 
 
 @pytest.mark.parametrize(
-    ("labels", "empty"), [(["a", "b", "c"], ""), ([1, 2, 3], -(2**63)), ([1.0, 2.0, 3.0], np.nan)]
+    ("labels", "empty"),
+    [(["a", "b", "c"], ""), ([1, 2, 3], -(2**63)), ([1.0, 2.0, 3.0], np.nan)],
 )
 def test_a_row_without_posteriors_has_an_empty_label(labels, empty):
     X, codes = rows(1, 3, 2)

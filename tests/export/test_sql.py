@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from tests.data.sql.conftest import copied_in
+from tests.data.sql.test_summarize import HOSTILE
 from tests.export.models import MODELS, fitted, rows
-from tests.sources.sql.conftest import copied_in
-from tests.sources.sql.test_summarize import HOSTILE
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidParameterError
@@ -49,7 +49,9 @@ def test_a_query_answers_like_the_model(database, filled, name):
     else:
         scores = answer.drop("id", "label").to_numpy()
         expected = model.decision_function(X)
-        np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(
+            scores.reshape(expected.shape), expected, rtol=1e-9, atol=1e-10
+        )
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -60,8 +62,14 @@ def test_hostile_names_and_labels_are_only_names(database, filled):
     model = sf.LDA().fit(frame.select(HOSTILE).to_pandas(), labels)
     filled(frame, 'ta"ble; --')
     answer = run(database, to_sql(model, 'ta"ble; --', database.name, keep=["id"]))
-    assert answer["label"].to_list() == model.predict(frame.select(HOSTILE).to_pandas()).tolist()
-    assert set(answer.columns) == {"id", "label", *(f"p_{label}" for label in np.unique(labels))}
+    assert (
+        answer["label"].to_list() == model.predict(frame.select(HOSTILE).to_pandas()).tolist()
+    )
+    assert set(answer.columns) == {
+        "id",
+        "label",
+        *(f"p_{label}" for label in np.unique(labels)),
+    }
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -127,7 +135,9 @@ def test_names_that_are_one_to_the_engine_are_refused():
     twins = sf.LDA().fit(as_frame(X, ["a", "A"]).select("a", "A").to_pandas(), y)
     labels = sf.LDA().fit(X, np.array(["Yes", "yes"])[y])
     for dialect in ("duckdb", "sqlite"):
-        with pytest.raises(InvalidParameterError, match="'a' and 'A' of the table are one name"):
+        with pytest.raises(
+            InvalidParameterError, match="'a' and 'A' of the table are one name"
+        ):
             twins.to_sql("rows", dialect)
         with pytest.raises(InvalidParameterError, match="'p_Yes' and 'p_yes' of the answer"):
             labels.to_sql("rows", dialect, columns=["a", "b"])
@@ -148,7 +158,9 @@ def test_numbers_beside_a_reject_label_of_text_are_written_as_text(database, fil
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
-def test_numbers_that_are_categories_are_known_however_the_engine_spells_them(database, filled):
+def test_numbers_that_are_categories_are_known_however_the_engine_spells_them(
+    database, filled
+):
     rng = np.random.default_rng(16)
     levels = np.array([1e20, 1e15, 1e-7, -2.5, 3.0, 0.1 + 0.2, 12345678901234567.0])
     codes, x = rng.integers(0, len(levels), 200), rng.normal(size=200)
@@ -205,7 +217,9 @@ def test_a_linear_query_of_a_thousand_features_is_not_too_deep(database, filled)
 def test_a_quadratic_query_of_too_many_features_is_refused_with_the_cure():
     model = sf.QDA(shrinkage=0.5).fit(*rows(4, 2, 31))
     columns = [f"x{j}" for j in range(31)]
-    with pytest.raises(InvalidParameterError, match=r"31 features is too long for SQL.*to_onnx"):
+    with pytest.raises(
+        InvalidParameterError, match=r"31 features is too long for SQL.*to_onnx"
+    ):
         model.to_sql("rows", "duckdb", columns=columns)
 
 

@@ -65,7 +65,9 @@ def test_far_and_tiny_numbers_abort_nothing_and_have_no_label_without_posteriors
     odd = [1e155, -1e155, 1e308, -1e308, 1e-200, 5e-324, 0.0, 1e20, np.nan]
     far = np.array([[a, b] for a in odd for b in odd])
     filled(as_frame(far, ["a", "b"]))
-    answer = run(database, model.to_sql("rows", database.name, columns=["a", "b"], keep=["id"]))
+    answer = run(
+        database, model.to_sql("rows", database.name, columns=["a", "b"], keep=["id"])
+    )
     posterior = answer.select("p_0", "p_1", "p_2").to_numpy().astype(float)
     for row, label, p in zip(far, answer["label"].to_list(), posterior, strict=True):
         if label is None:
@@ -109,7 +111,10 @@ def test_rare_levels_count_together_and_numbers_may_be_levels(database, filled):
     with pytest.warns(match="levels: the 39 most frequent are kept"):
         model = sf.LDA(categorical=["code"]).fit(frame.drop("id"), y)
     new = frame.with_columns(
-        pl.when(pl.col("id") % 5 == 0).then(pl.lit("elsewhere")).otherwise("town").alias("town"),
+        pl.when(pl.col("id") % 5 == 0)
+        .then(pl.lit("elsewhere"))
+        .otherwise("town")
+        .alias("town"),
         pl.when(pl.col("id") % 7 == 1).then(None).otherwise("code").alias("code"),
     )
     filled(new)

@@ -18,7 +18,12 @@ DATA = Path(__file__).parents[1] / "reference" / "data"
 @pytest.mark.parametrize("name", ["penguins", "titanic_passengers", "credit_data"])
 @pytest.mark.parametrize(
     "model",
-    [sf.LDA(), sf.LDA(missing="indicator", shrinkage=0.1), sf.GaussianNB(), sf.QDA(shrinkage=0.1)],
+    [
+        sf.LDA(),
+        sf.LDA(missing="indicator", shrinkage=0.1),
+        sf.GaussianNB(),
+        sf.QDA(shrinkage=0.1),
+    ],
     ids=["lda", "lda with indicators", "naive bayes", "qda"],
 )
 def test_a_real_table_is_scored_whole(name, model):

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from suffice import Moments
 from suffice.errors import ForgetError
-from suffice.moments.file import arrays_of
+from suffice.persistence.moments_file import arrays_of
 
 STORAGES = ["per-class", "pooled", "diagonal"]
 D = 3
@@ -80,7 +80,9 @@ def test_empty_is_the_identity(storage, rows):
 @given(tables(), tables(), tables())
 def test_chunks_make_the_whole(storage, a, b, c):
     whole = moments_of(joined(a, b, c), storage)
-    assert_same(moments_of(a, storage) + moments_of(b, storage) + moments_of(c, storage), whole)
+    assert_same(
+        moments_of(a, storage) + moments_of(b, storage) + moments_of(c, storage), whole
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -97,7 +99,9 @@ def test_forgetting_is_never_having_seen(storage, keep, drop):
     scale = 1 + np.abs(whole.scatter.pooled_diagonal()).max()
     np.testing.assert_array_equal(left.counts, never.counts)
     np.testing.assert_allclose(left.weights, never.weights, rtol=1e-10)
-    np.testing.assert_allclose(left.means, never.means, rtol=1e-10, atol=1e-10 * np.sqrt(scale))
+    np.testing.assert_allclose(
+        left.means, never.means, rtol=1e-10, atol=1e-10 * np.sqrt(scale)
+    )
     np.testing.assert_allclose(
         left.scatter.pooled_diagonal(), never.scatter.pooled_diagonal(), atol=1e-10 * scale
     )

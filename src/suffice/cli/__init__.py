@@ -13,18 +13,24 @@ from typing import Any
 
 _SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
 UNREAD = _SIGNALLED + 13  # SIGPIPE, which Python does not hear: nobody reads on
-_GARBAGE = 100_000  # new objects before Python looks for cycles: imports alone make more than that
+_GARBAGE = (
+    100_000  # new objects before Python looks for cycles: imports alone make more than that
+)
 _HEARD = [getattr(signal, s) for s in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, s)]
 
 
 def main() -> None:
     """Run the command line and leave with its exit code; at once when a signal comes."""
     for number in _HEARD:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as whoever started the program said
+        if (
+            signal.getsignal(number) is not signal.SIG_IGN
+        ):  # as whoever started the program said
             signal.signal(number, _end)
     gc.set_threshold(_GARBAGE)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed: no file that is opened later must take its place
+        if (
+            getattr(sys, name) is None
+        ):  # closed: no file that is opened later must take its place
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         from suffice.cli.group import suffice

@@ -21,8 +21,8 @@ from click.shell_completion import CompletionItem
 from suffice.cli import UNREAD, cleaning_up
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
-from suffice.text.lists import without_passwords
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -44,13 +44,19 @@ def choice(*names: str, of: Iterable[str], text: str, default: str | None = None
 
 
 _READING: dict[str, Decorator] = {
-    "delimiter": click.option("--delimiter", metavar="MARK", help="Of text; found by default."),
+    "delimiter": click.option(
+        "--delimiter", metavar="MARK", help="Of text; found by default."
+    ),
     "missing": several("--missing", of="TEXT", text="Stands for a missing value, too."),
     "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
     "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
-    "header": click.option("--header/--no-header", default=None, help="Is the first line names?"),
+    "header": click.option(
+        "--header/--no-header", default=None, help="Is the first line names?"
+    ),
     "skip_rows": click.option("--skip-rows", type=click.IntRange(0), help="Lines before it."),
-    "comment": click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
+    "comment": click.option(
+        "--comment", metavar="TEXT", help="How lines begin that are no rows."
+    ),
     "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
     "table": click.option("--table", metavar="NAME", help="Of a database."),
     "query": click.option("--query", metavar="SQL", help="Of a database: take its rows."),
@@ -67,7 +73,9 @@ _COLUMNS: dict[str, Decorator] = {
 
 def given(*options: Decorator) -> Decorator:
     """Return several options as one decorator."""
-    return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+    return lambda function: functools.reduce(
+        lambda f, option: option(f), options[::-1], function
+    )
 
 
 def data_argument(name: str = "data", **options: Any) -> Decorator:
@@ -77,7 +85,7 @@ def data_argument(name: str = "data", **options: Any) -> Decorator:
 
 def _offered(_: Any, __: Any, incomplete: str) -> list[CompletionItem]:
     """Return the built-in data sets and the files, for the shell."""
-    from suffice.datasets import names
+    from suffice.data.datasets import names
 
     known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
     return [*known, CompletionItem(incomplete, type="file")]
@@ -114,11 +122,17 @@ sums_options = given(
 
 
 def output(
-    text: str, *, option: str = "-o", required: bool = False, urls: bool = False
+    text: str,
+    *,
+    option: str = "-o",
+    required: bool = False,
+    urls: bool = False,
 ) -> Decorator:
     """Return the option ``-o``, or another that names a file to write; maybe in a store."""
     names = ("-o", "--output") if option == "-o" else (option,)
-    return click.option(*names, help=text, required=required, metavar="FILE", type=OutputFile(urls))
+    return click.option(
+        *names, help=text, required=required, metavar="FILE", type=OutputFile(urls)
+    )
 
 
 class OutputFile(click.Path):
@@ -144,7 +158,9 @@ def file_argument(name: str, **options: Any) -> Decorator:
 
 folds = given(
     option("--cv", text="Folds; by default 10, or 5 of many rows.", type=click.IntRange(2)),
-    click.option("--groups", metavar="COLUMN", help="Rows that belong together: not a feature."),
+    click.option(
+        "--groups", metavar="COLUMN", help="Rows that belong together: not a feature."
+    ),
 )
 
 
@@ -187,7 +203,9 @@ class Command(click.Command):
     def __init__(self, *args: Any, in_place: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._in_place = in_place  # the argument that may be the output too
-        self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
+        self.params += [
+            click.Option(names, is_flag=True, help=text) for names, text in _SHARED
+        ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["typed"] = shlex.join(["suffice", self.name or "", *args])  # for the report
@@ -222,7 +240,9 @@ def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Co
     def made(function: Callable[..., Any]) -> Command:
         name = function.__name__.strip("_").replace("_", "-")
         epilog = "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
-        return click.command(name, cls=Command, epilog=epilog, **said)(click.pass_obj(function))
+        return click.command(name, cls=Command, epilog=epilog, **said)(
+            click.pass_obj(function)
+        )
 
     return made
 
@@ -237,7 +257,9 @@ def told(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {error.strerror or text}"
     if isinstance(error, MemoryError):
-        return "not enough memory: use fewer columns, or a command that streams such as summarize"
+        return (
+            "not enough memory: use fewer columns, or a command that streams such as summarize"
+        )
     return f"unexpected {type(error).__name__}: {text}; run again with --debug to see where"
 
 

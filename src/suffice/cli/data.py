@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import suffice
+from suffice.core.text.lists import quoted
 from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
-from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
-    from suffice.sources.chunks import Chunk
-    from suffice.sources.columns import Roles
-    from suffice.sources.source import Source
+    from suffice.data.chunks import Chunk
+    from suffice.data.columns import Roles
+    from suffice.data.source import Source
 
 
 def load_model(path: Path) -> Any:
@@ -41,7 +41,7 @@ def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
 
 def load_moments(path: Path) -> suffice.Moments:
     """Return the sums of a file: moments, or those inside a model."""
-    from suffice import archive
+    from suffice.persistence import archive
 
     header, arrays = archive.read(path)
     if "storage" not in header:
@@ -72,8 +72,8 @@ class Data:
 
     def source(self) -> Source:
         """Return the source, whatever its columns are for."""
-        from suffice.sources.opening import open_source
-        from suffice.sources.source import TextStyle
+        from suffice.data.opening import open_source
+        from suffice.data.source import TextStyle
 
         return open_source(self.name, TextStyle(**self.reading))
 
@@ -83,7 +83,7 @@ class Data:
         # or no rows with holes, gets numbers, or complete rows, only
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
-        from suffice.sources.columns import ColumnOptions, roles_for_learning
+        from suffice.data.columns import ColumnOptions, roles_for_learning
 
         source, said = self.source(), ColumnOptions(**self.columns, **taken)
         said = said if groups is None else replace(said, ignore=(*said.ignore, groups))
@@ -94,7 +94,7 @@ class Data:
 
     def moments(self, terminal: Terminal, **options: Any) -> suffice.Moments:
         """Return the sums of the rows, read once."""
-        from suffice.sources.summarize import summarize_source
+        from suffice.data.summarize import summarize_source
 
         source, roles = self.opened()
         with terminal.progress("rows") as progress:
@@ -114,7 +114,7 @@ class Data:
 
     def rows(self, groups: str | None = None, **taken: bool) -> Chunk:
         """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
-        from suffice.sources.chunks import load_rows
+        from suffice.data.chunks import load_rows
 
         return load_rows(*self.opened("this needs rows", groups, **taken), groups=groups)
 

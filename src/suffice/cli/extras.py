@@ -13,12 +13,14 @@ from suffice.cli.terminal import Terminal, write_table
 _ROWS = 30_000  # so many that no part takes the way of small data
 
 
-@subcommand("suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins")
+@subcommand(
+    "suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins"
+)
 @data_argument("name", required=False)
 @output("The file to write; without it CSV goes to standard output.")
 def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> None:
     """List the built-in data sets, or write one."""
-    from suffice.datasets import DATASETS, load
+    from suffice.data.datasets import DATASETS, load
 
     if name is not None:
         frame = load(name).frame()
@@ -41,12 +43,17 @@ def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> No
 @output("Write the page, less what needs Python, and serve nothing.", option="--save")
 @click.option("--browser/--no-browser", default=True, help="Open it in a browser (default).")
 def lab(
-    terminal: Terminal, /, data: str | None, target: str | None, save: Path | None,
-    *, browser: bool,
-) -> None:  # fmt: skip
+    terminal: Terminal,
+    /,
+    data: str | None,
+    target: str | None,
+    save: Path | None,
+    *,
+    browser: bool,
+) -> None:
     """Play with classifiers: paint points, see every model, descend, follow the course."""
-    from suffice.archive import replacing
-    from suffice.lab import page
+    from suffice.persistence.archive import replacing
+    from suffice.present.lab import page
 
     if save is not None:
         if data or target:
@@ -55,7 +62,7 @@ def lab(
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")
-    from suffice.lab.server import Lab, LabTable, serve
+    from suffice.present.lab.server import Lab, LabTable, serve
 
     def opened(address: str) -> None:
         terminal.result({"address": address}, address)
@@ -76,8 +83,8 @@ def warm_up(terminal: Terminal, /) -> None:
     The code is kept beside the package, in the user's cache folder, or in NUMBA_CACHE_DIR, which
     later commands must be given as well.
     """
-    from suffice import compiled
-    from suffice.threads import usable_cores
+    from suffice.core import compiled
+    from suffice.core.threads import usable_cores
 
     with terminal.working("compiling"):
         _everyday_work()

@@ -19,11 +19,17 @@ from suffice.errors import InvalidInputError, InvalidParameterError, MissingStat
 
 _CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
 MODELS: Mapping[str, str] = {
-    "lda": "LDA", "qda": "QDA", "nb": "GaussianNB", "rda": "RDA", "gaussian": "GaussianClassifier",
-    "mixture": "MixtureClassifier", "auto": "AutoClassifier",
-    "least-squares": "LeastSquaresClassifier", "logistic": "LogisticRegression",
+    "lda": "LDA",
+    "qda": "QDA",
+    "nb": "GaussianNB",
+    "rda": "RDA",
+    "gaussian": "GaussianClassifier",
+    "mixture": "MixtureClassifier",
+    "auto": "AutoClassifier",
+    "least-squares": "LeastSquaresClassifier",
+    "logistic": "LogisticRegression",
     "perceptron": "Perceptron",
-}  # fmt: skip
+}
 
 
 def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
@@ -62,7 +68,7 @@ def _once(names: Sequence[str], told: str) -> None:
 
 def _priors(texts: tuple[str, ...], classes: Any) -> Any:
     """Return priors written as one word such as uniform, or as LABEL=P for every class."""
-    from suffice.table.labels import label_written
+    from suffice.core.table.labels import label_written
 
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0]
@@ -80,13 +86,19 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
 model_options = given(
     output("The model file to write.", required=True),
     choice("-m", "--model", of=MODELS, text="Which model.", default="lda"),
-    click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code."),
+    click.option(
+        "--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code."
+    ),
     click.option("--tied/--untied", default=None, help="One covariance, or one a class."),
-    choice("--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, by class."),
+    choice(
+        "--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, by class."
+    ),
     click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto."),
     click.option("--shrinkage", metavar="SHARE", help="In [0, 1], or oas, ledoit-wolf, auto."),
     several("--prior", of="LABEL=P", text="uniform, or one for every class."),
-    click.option("--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto."),
+    click.option(
+        "--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto."
+    ),
     click.option("--reject-cost", type=float, help="Cost of giving no label."),
     several("--set", "settings", of="NAME=VALUE", text="Any setting, as JSON."),
 )
@@ -111,7 +123,13 @@ def fit(terminal: Terminal, /, data: Data, **options: Any) -> None:
 
 
 def fit_and_save(
-    terminal: Terminal, data: Data, output: Path, model: str, prior: Any, settings: Any, **said: Any
+    terminal: Terminal,
+    data: Data,
+    output: Path,
+    model: str,
+    prior: Any,
+    settings: Any,
+    **said: Any,
 ) -> None:
     """Fit what the options of a command say, and save it."""
     told = {name: value for name, value in said.items() if value is not None}
@@ -120,7 +138,9 @@ def fit_and_save(
     _once([*told, *(name for name, _ in others)], "{} is set twice: set it once")
     told |= dict(others)
     estimator = estimator_of(MODELS[model], told)
-    classes, fit = _prepared(estimator, data, "diagonal" if model == "nb" else "auto", terminal)
+    classes, fit = _prepared(
+        estimator, data, "diagonal" if model == "nb" else "auto", terminal
+    )
     if prior:
         estimator.set_params(priors=_priors(prior, classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
@@ -131,7 +151,7 @@ def fit_and_save(
 
 def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> tuple[Any, Any]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
-    from suffice.estimation.settings import is_open
+    from suffice.core.estimation.settings import is_open
 
     of_sums, settings = hasattr(estimator, "fit_moments"), estimator.get_params()
     left_open = [word for word in (*_CHOSEN, "power") if is_open(settings.get(word))]
@@ -140,8 +160,13 @@ def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> t
         who = type(estimator).__name__
         raise InvalidInputError(f"{ours} {who} learns from rows: give the data")
     for word in left_open if data.is_ours else ():
-        raise InvalidInputError(f"{ours} {word} = 'auto' needs rows: give the data, or a value")
-    marked, fitted = settings.get("missing") == "indicator", isinstance(settings.get("power"), str)
+        raise InvalidInputError(
+            f"{ours} {word} = 'auto' needs rows: give the data, or a value"
+        )
+    marked, fitted = (
+        settings.get("missing") == "indicator",
+        isinstance(settings.get("power"), str),
+    )
     if data.is_ours or (of_sums and not (left_open or marked or fitted)):
         fourth = settings.get("shrinkage") == "ledoit-wolf"
         moments = data.sums(terminal, storage=storage, fourth=fourth)

@@ -67,7 +67,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        module: Any = importlib.import_module(
+            f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}"
+        )
         return getattr(module, cmd_name.replace("-", "_"))  # type: ignore[no-any-return]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -82,7 +84,9 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="suffice")
 def suffice() -> None:
     """Run a subcommand."""

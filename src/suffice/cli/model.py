@@ -12,7 +12,15 @@ import click
 from click.core import ParameterSource
 
 import suffice
-from suffice.cli.command import choice, file_argument, option, output, seed, several, subcommand
+from suffice.cli.command import (
+    choice,
+    file_argument,
+    option,
+    output,
+    seed,
+    several,
+    subcommand,
+)
 from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import FileFormatError, InvalidInputError
@@ -25,7 +33,7 @@ _AT_ONCE = 100_000
 @file_argument("file")
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
-    from suffice.files import read
+    from suffice.persistence.load import read
 
     header, arrays = read(file)
     moments = suffice.Moments.of_archive(header, arrays) if "storage" in header else None
@@ -54,7 +62,7 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
     """Yield what a file is, its settings, and what tables do not tell: classes, an average."""
     yield f"{file}: {header['suffice']}, format {header['format']}"
     if "estimator" in header:
-        from suffice.files import unfitted
+        from suffice.persistence.load import unfitted
 
         yield " ".join(repr(unfitted(header)).split())  # settings that are not defaults
     numbers = [(name, header.get(f"n_{name}")) for name in ("rows", "classes", "features")]
@@ -65,8 +73,8 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
     yield ", ".join(facts)
     if "storage" in header:
         return
-    from suffice.saved.gaussians import views_in
-    from suffice.text.lists import listed
+    from suffice.core.text.lists import listed
+    from suffice.persistence.gaussians import views_in
 
     classes = arrays["classes"].tolist()
     yield f"{len(classes):,} classes: {listed([str(label) for label in classes], _CLASSES)}"
@@ -88,7 +96,7 @@ def _cut(first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tu
 
 def _coefficients(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     """Return a table with a column per score: its intercept and coefficients."""
-    from suffice.table.schema import Encoding
+    from suffice.core.table.schema import Encoding
 
     labels = arrays["classes"].tolist()
     scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else labels
@@ -125,13 +133,20 @@ def _by_class(moments: suffice.Moments) -> Any:
 @option("--digits", text="", type=click.IntRange(1, 17), default=4)
 @click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
 def boundary(
-    terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
+    terminal: Terminal,
+    /,
+    model: Path,
+    class_a: str,
+    class_b: str,
+    digits: int,
+    *,
+    latex: bool,
 ) -> None:
     """Print where two classes are equally probable.
 
     The left-hand side is positive where A is the more probable.
     """
-    from suffice.table.labels import label_written
+    from suffice.core.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
@@ -153,13 +168,19 @@ def boundary(
 @option("--label", text="Name of the label column.", default="label")
 @output("The file to write; without it CSV goes to standard output.")
 def sample(
-    terminal: Terminal, /, model: Path, number: int, seed: int | None, label: str, output: Path
+    terminal: Terminal,
+    /,
+    model: Path,
+    number: int,
+    seed: int | None,
+    label: str,
+    output: Path,
 ) -> None:
     """Draw rows from a fitted model.
 
     A class is drawn from the priors, then a row from the density of the class.
     """
-    from suffice.files import load_classifier
+    from suffice.persistence.load import load_classifier
 
     fitted = load_classifier(model)
     if not fitted.has_density:
@@ -210,15 +231,21 @@ def _frame(fitted: Any, number: int, rng: Any, label: str) -> Any:
 @several("--keep", text="Of SQL: copy beside the answers.")
 @output("The file to write; without it standard output.")
 def export(
-    terminal: Terminal, /, model: Path, kind: str, output: Path | None, table: str, **said: Any
+    terminal: Terminal,
+    /,
+    model: Path,
+    kind: str,
+    output: Path | None,
+    table: str,
+    **said: Any,
 ) -> None:
     """Write a model in a format that other programs read.
 
     JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
     table; ONNX is a graph for any ONNX runtime.
     """
-    from suffice.archive import replacing
     from suffice.export.document import document_of, document_text
+    from suffice.persistence.archive import replacing
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")

@@ -28,7 +28,9 @@ from suffice.errors import InvalidParameterError
 @output("The moments file to write.", required=True)
 @sums_options
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
-@click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler."
+)
 @click.option("--device", metavar="NAME", help="Sum on this device of PyTorch, such as cuda.")
 def summarize(terminal: Terminal, /, data: Data, output: Path, **options: Any) -> None:
     """Save the sums of labelled rows: all a Gaussian model needs.
@@ -55,14 +57,18 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
     seen: dict[Any, Path] = {}
     for file in files:
         if (twin := seen.setdefault(file.resolve(), file)) is not file:
-            msg = f"{file} is named twice ({twin}), and its rows would count twice: name it once"
+            msg = (
+                f"{file} is named twice ({twin}), and its rows would count twice: name it once"
+            )
             raise InvalidParameterError(msg)
     parts = [load_moments(file) for file in files]
     for file, part in zip(files, parts, strict=True):
         if part.counts.any() and (same := seen.setdefault(_digest(part), file)) is not file:
             terminal.note(f"{file} holds the same sums as {same}: its rows count twice")
         if file.suffix == ".suffice":
-            terminal.note(f"{file} is a model: the sums of the rows it was fitted to are added")
+            terminal.note(
+                f"{file} is a model: the sums of the rows it was fitted to are added"
+            )
     total = functools.reduce(operator.add, parts)
     total.save(output)
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
@@ -84,7 +90,12 @@ def _digest(sums: suffice.Moments) -> bytes:
 @click.option("-t", "--target", metavar="COLUMN", help="The label column of rows to forget.")
 @output("The file to write, of the same kind as TOTAL.", required=True)
 def forget(
-    terminal: Terminal, /, total: Path, parts: tuple[str, ...], target: str | None, output: Path
+    terminal: Terminal,
+    /,
+    total: Path,
+    parts: tuple[str, ...],
+    target: str | None,
+    output: Path,
 ) -> None:
     """Take rows out of sums or of a model, as if never seen.
 
@@ -98,7 +109,9 @@ def forget(
     (rest if known else whole.fit_moments(rest)).save(output)
     rows = int(rest.counts.sum())
     gone = int(sums.counts.sum()) - rows
-    terminal.written(output, f"{gone:,} rows forgotten, {rows:,} left", forgotten=gone, rows=rows)
+    terminal.written(
+        output, f"{gone:,} rows forgotten, {rows:,} left", forgotten=gone, rows=rows
+    )
 
 
 def _sums(part: str, total: suffice.Moments, target: str | None, terminal: Terminal) -> Any:

@@ -10,8 +10,8 @@ from suffice.cli.command import choice, learning_data, option, output, several, 
 from suffice.cli.data import Data, load_model
 from suffice.cli.fit import MODELS, estimator_of, setting
 from suffice.cli.terminal import Terminal, check_figure, write_figure
+from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.text.lists import quoted
 
 # figures of labelled rows alone, and what they show; a test keeps the words those of the figures
 _LISTED = """
@@ -51,7 +51,14 @@ KINDS = [line.split()[0] for line in _LISTED.strip().splitlines()]
 @choice("--theme", of=["light", "dark"], text="Colours of text and ground.", default="light")
 @several("--set", "asked", of="NAME=VALUE", text="Any parameter of the figure, as JSON.")
 def plot(
-    terminal: Terminal, /, kind: str, data: Data, output: Path, model: str, theme: str, asked: Any
+    terminal: Terminal,
+    /,
+    kind: str,
+    data: Data,
+    output: Path,
+    model: str,
+    theme: str,
+    asked: Any,
 ) -> None:
     """Draw a figure of labelled rows, or of a model fitted to them.
 
@@ -61,14 +68,16 @@ def plot(
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
     from suffice import plots
-    from suffice.plots.style import DARK
+    from suffice.present.plots.style import DARK
 
     draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
     parameters = inspect.signature(draw).parameters.items()
     known = {name: each for name, each in parameters if name not in ("ax", "theme")}
     of = next(iter(known))
     for name in set(said) - set(known):
-        raise InvalidParameterError(f"{kind} has no parameter {name!r}: it has {', '.join(known)}")
+        raise InvalidParameterError(
+            f"{kind} has no parameter {name!r}: it has {', '.join(known)}"
+        )
     for name in list(known)[2 if of == "X" else 3 :]:
         if known[name].default is inspect.Parameter.empty and name not in said:
             raise InvalidParameterError(f"{kind} needs to know {name}: give it by --set")
@@ -99,17 +108,21 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
             raise InvalidInputError(msg)
         return fitted, x[names], y
     if model not in MODELS:
-        raise InvalidParameterError(f"--model {model}: use one of {', '.join(MODELS)}, or a file")
+        raise InvalidParameterError(
+            f"--model {model}: use one of {', '.join(MODELS)}, or a file"
+        )
     estimator = estimator_of(MODELS[model], {})
     if of == "estimator":
         return estimator.fit(x, y), x, y
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidInputError(f"{kind} needs posteriors, and {model} has none: use -m logistic")
+        raise InvalidInputError(
+            f"{kind} needs posteriors, and {model} has none: use -m logistic"
+        )
     import numpy as np
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    from suffice.comparison.judging import learner_of
-    from suffice.validation.predictions import Predictions
+    from suffice.core.decision.predictions import Predictions
+    from suffice.evaluate.comparison.judging import learner_of
 
     if max(np.unique(y, return_counts=True)[1]) < FOLDS:
         few = f"no class has {FOLDS} rows to hold out in as many folds"

@@ -11,8 +11,8 @@ import click
 from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure, write_to_standard_output
+from suffice.core.text.lists import plural
 from suffice.errors import InvalidInputError
-from suffice.text.lists import plural
 
 _SHOWN = 25  # rows of the table of changes, largest first
 _RATE = "Share of the model's own rows that would count as outliers."
@@ -32,7 +32,13 @@ _RATE = "Share of the model's own rows that would count as outliers."
 @click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
 @option("--outlier-rate", text=_RATE, type=click.FloatRange(0, 1), default=0.001)
 def predict(
-    terminal: Terminal, /, model: Path, data: Data, output: Any, keep: Any, **options: Any
+    terminal: Terminal,
+    /,
+    model: Path,
+    data: Data,
+    output: Any,
+    keep: Any,
+    **options: Any,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -40,14 +46,18 @@ def predict(
     row that lacks a number gets empty answers. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
-    if "numpy" not in sys.modules:  # BLAS would only spin on the cores that read, score and write
+    if (
+        "numpy" not in sys.modules
+    ):  # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from suffice.files import load_classifier
-    from suffice.sources.formats import sink_of
-    from suffice.sources.predict import predict_stream
+    from suffice.data.formats import sink_of
+    from suffice.data.predict import predict_stream
+    from suffice.persistence.load import load_classifier
 
     if terminal.json and output is None:
-        msg = "--json prints on standard output, where the answers would go: name a file with -o"
+        msg = (
+            "--json prints on standard output, where the answers would go: name a file with -o"
+        )
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
@@ -79,7 +89,9 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     found = _found(terminal, model, data)
     rows = found.rows()
     head = ["column", "what", "before", "after", "effect", "p_adjusted"]
-    terminal.result({"moved": found.moved, "p_value": found.p_value, "columns": rows}, repr(found))
+    terminal.result(
+        {"moved": found.moved, "p_value": found.p_value, "columns": rows}, repr(found)
+    )
     terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
     if output is not None:
         write_figure(found.plot().figure, output)
@@ -88,20 +100,25 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
 
 def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     """Return the drift of rows that are read in bounded memory."""
-    from suffice.files import load
-    from suffice.sources.chunks import frames_of
-    from suffice.sources.columns import ColumnOptions, roles_for_predicting
-    from suffice.validation import drift as changes
+    from suffice.data.chunks import frames_of
+    from suffice.data.columns import ColumnOptions, roles_for_predicting
+    from suffice.evaluate.diagnostics import drift as changes
+    from suffice.persistence.load import load
 
     fitted = load(model)
-    if (moments := getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)) is None:
+    if (
+        moments := getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)
+    ) is None:
         msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
         raise InvalidInputError(msg)
     source = data.source()
     names = None if moments.schema else moments.feature_names
     options = ColumnOptions(schema=moments.schema, holes=True)
     roles = roles_for_predicting(source, names, moments.n_features, options)
-    total, n_rows = changes.RowSums.like(moments, source.sample.select(roles.features).clear()), 0
+    total, n_rows = (
+        changes.RowSums.like(moments, source.sample.select(roles.features).clear()),
+        0,
+    )
     with terminal.progress("rows") as progress:
         for frame in frames_of(source, roles):
             total += changes.RowSums.like(moments, frame.select(roles.features))

@@ -16,13 +16,13 @@ import suffice
 from suffice.cli.command import choice, folds, learning_data, output, seed, several, subcommand
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure
+from suffice.core.text.lists import printable, without_passwords
 from suffice.errors import InvalidParameterError
-from suffice.processes import helped
-from suffice.text.lists import printable, without_passwords
+from suffice.selection.processes import helped
 
 ROW = "\0row"  # no column is called so
 _LARGE = 1 << 24  # bytes of a file beyond which fits are shared by threads
-_HELPFUL = ("suffice.comparison.judging", "sklearn.ensemble", "sklearn.svm")
+_HELPFUL = ("suffice.evaluate.comparison.judging", "sklearn.ensemble", "sklearn.svm")
 
 
 def _start_helpers(data: Data, *, when: bool) -> None:
@@ -40,23 +40,35 @@ def _start_helpers(data: Data, *, when: bool) -> None:
 )
 @learning_data
 @output("The page to write; by default report-DATA.html. The model is saved beside it.")
-@choice("--format", "form", of=["html", "md", "json"], text="By default that of the extension.")
+@choice(
+    "--format", "form", of=["html", "md", "json"], text="By default that of the extension."
+)
 @folds
-@click.option("--against", metavar="NEW", help="New rows: have they moved, is the model right?")
-@click.option("--fast", is_flag=True, help="A first look: few models, three folds, no simulation.")
+@click.option(
+    "--against", metavar="NEW", help="New rows: have they moved, is the model right?"
+)
+@click.option(
+    "--fast", is_flag=True, help="A first look: few models, three folds, no simulation."
+)
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
 def report(
-    terminal: Terminal, /, data: Data, output: Any, form: Any, against: Any, **asked: Any
+    terminal: Terminal,
+    /,
+    data: Data,
+    output: Any,
+    form: Any,
+    against: Any,
+    **asked: Any,
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why."""
     if output is not None and output.exists() and not asked["force"]:
         msg = f"{output} is there already: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
     _start_helpers(data, when=not asked["fast"])
-    from suffice.reporting.build import FORMATS, report_of
-    from suffice.reporting.choosing import ReportSettings
-    from suffice.reporting.usage import Provenance
+    from suffice.present.report.build import FORMATS, report_of
+    from suffice.present.report.choosing import ReportSettings
+    from suffice.present.report.usage import Provenance
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
@@ -89,7 +101,11 @@ def _tell_verdict(made: Any, path: Path, model: Path | None, terminal: Terminal)
     verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
     if not (terminal.quiet or terminal.json):
         click.echo(printable(verdict))
-    facts = {"model": model and str(model), "verdict": verdict, "models": made.comparison.rows()}
+    facts = {
+        "model": model and str(model),
+        "verdict": verdict,
+        "models": made.comparison.rows(),
+    }
     terminal.written(path, f"report; {model}: the model" if model else "report", **facts)
 
 
@@ -112,9 +128,9 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
     """Return the rows with what names them; what is left out is said now, and on the page."""
     import numpy as np
 
-    from suffice.reporting.documented import DocumentedTable
-    from suffice.sources.chunks import load_rows
-    from suffice.sources.columns import is_date
+    from suffice.data.chunks import load_rows
+    from suffice.data.columns import is_date
+    from suffice.present.report.documented import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -125,11 +141,15 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
     table, ids = chunk.table, chunk.kept.to_series()
     counted = ids.dtype.is_integer() and not ids.null_count()
     documented = DocumentedTable.of(
-        chunk.frame, table.labels, sample_weight=table.weight, name=name, target=roles.target,
+        chunk.frame,
+        table.labels,
+        sample_weight=table.weight,
+        name=name,
+        target=roles.target,
         ids=ids.to_numpy() if counted else np.asarray(ids.to_list(), dtype=object),
         groups=None if groups is None else chunk.kept.get_column(groups),
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
-    )  # fmt: skip
+    )
     notes = (*(str(warning.message) for warning in caught), *documented.notes)
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
 
@@ -138,9 +158,9 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
     """Return the rows of another source, with labels where it has them."""
     import polars as pl
 
-    from suffice.reporting.trust import NewRows
-    from suffice.sources.chunks import frames_of, load_rows
-    from suffice.sources.columns import ColumnOptions, roles_for_learning, roles_for_predicting
+    from suffice.data.chunks import frames_of, load_rows
+    from suffice.data.columns import ColumnOptions, roles_for_learning, roles_for_predicting
+    from suffice.present.report.trust import NewRows
 
     source, columns = replace(data, name=name).source(), documented.columns
     schema = suffice.Moments.of(documented.asked, documented.table.labels).schema
@@ -149,7 +169,9 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
         chunk = load_rows(source, roles_for_learning(source, said))
         return NewRows(chunk.frame, chunk.table.labels, _stem(name))
     roles = roles_for_predicting(source, columns, len(columns), said)
-    return NewRows(pl.concat(frames_of(source, roles)).select(roles.features), None, _stem(name))
+    return NewRows(
+        pl.concat(frames_of(source, roles)).select(roles.features), None, _stem(name)
+    )
 
 
 @subcommand(
@@ -166,20 +188,30 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
 def compare(
-    terminal: Terminal, /, data: Data, models: Any, added: Any, plot: Any, output: Any, **how: Any
+    terminal: Terminal,
+    /,
+    data: Data,
+    models: Any,
+    added: Any,
+    plot: Any,
+    output: Any,
+    **how: Any,
 ) -> None:
     """Compare classifiers by cross-validation."""
     check_figure(plot, "--plot ")
     _start_helpers(data, when=not models)
     rows, seed, groups = data.rows(how["groups"]), how["seed"], how["groups"]
-    said: Any = {"sample_weight": rows.table.weight, "progress": False if terminal.quiet else None}
+    said: Any = {
+        "sample_weight": rows.table.weight,
+        "progress": False if terminal.quiet else None,
+    }
     said["groups"] = None if groups is None else rows.kept.get_column(groups)
     compared = rows.frame, rows.table.labels, _chosen_models(models, added, seed), how["cv"]
     result = suffice.compare(*compared, random_state=seed, **said)
     if output is not None:
         import polars as pl
 
-        from suffice.sources import formats
+        from suffice.data import formats
 
         formats.write_table(pl.DataFrame(result.rows()).lazy(), output)
     if plot is not None:
@@ -191,7 +223,7 @@ def _chosen_models(models: tuple[str, ...], added: tuple[str, ...], seed: int) -
     """Return the models by name, the default ones if none is given, and those added."""
     if not models and not added:
         return None
-    from suffice.comparison.models import parse_models
+    from suffice.evaluate.comparison.models import parse_models
 
     named = parse_models(list(models) or None, seed)
     others = {path.rpartition(".")[2]: _imported(path) for path in added}
@@ -204,13 +236,19 @@ def _imported(path: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        msg = f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
+        msg = (
+            f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
+        )
         raise InvalidParameterError(msg) from error
 
 
 def _tell(result: Any, terminal: Terminal) -> None:
     if terminal.json:
-        said = {"best": result.best, "recommended": result.reference, "verdict": result.verdict}
+        said = {
+            "best": result.best,
+            "recommended": result.reference,
+            "verdict": result.verdict,
+        }
         said |= {"notes": list(result.notes), "left_out": list(result.left_out)}
         terminal.result({"models": result.rows(), **said})
     elif sys.stdout.isatty():

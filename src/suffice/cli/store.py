@@ -12,15 +12,17 @@ from suffice.cli.command import given, learning_data, output, several, subcomman
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import plural, quoted
 from suffice.errors import InvalidParameterError
-from suffice.text.lists import plural, quoted
 
 _place, _partition = click.argument("store"), click.argument("partition")
 _why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 _selection = given(
     several("--only", of="NAME", text="These partitions, or a pattern such as 2026-11-*."),
     several("--except", "except_", of="NAME", text="Leave out; repeatable."),
-    click.option("--last", type=click.IntRange(1), help="So many partitions, the last by name."),
+    click.option(
+        "--last", type=click.IntRange(1), help="So many partitions, the last by name."
+    ),
 )
 _EXAMPLES = """\b
 Examples:
@@ -71,7 +73,13 @@ def _tell_last(store: str, terminal: Terminal) -> None:
 @_why
 @sums_options
 def add(
-    terminal: Terminal, /, store: str, data: Data, partition: str | None, why: str, **sums: Any
+    terminal: Terminal,
+    /,
+    store: str,
+    data: Data,
+    partition: str | None,
+    why: str,
+    **sums: Any,
 ) -> None:
     """Count the files that are new or have changed.
 
@@ -85,7 +93,9 @@ def add(
     counted = _count(terminal, data, into, **said)
     new = {name: rows for name, rows in counted.items() if rows}
     rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
-    text = f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
+    text = (
+        f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
+    )
     terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
 
 
@@ -127,7 +137,10 @@ def list_(terminal: Terminal, /, store: str) -> None:
 @_place
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
-    records, fields = suffice.MomentStore(store).log, ("when", "who", "action", "partition", "why")
+    records, fields = (
+        suffice.MomentStore(store).log,
+        ("when", "who", "action", "partition", "why"),
+    )
     rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
     terminal.result({"store": store, "records": records})
     terminal.table((*fields, "rows"), rows)

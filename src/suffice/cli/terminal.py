@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.core.text.lists import CONTROL, plural, printable
+from suffice.core.text.tables import jsonable, rich_table
 from suffice.errors import InvalidParameterError
-from suffice.text.lists import CONTROL, plural, printable
-from suffice.text.tables import jsonable, rich_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from suffice.progress import Progress
+    from suffice.core.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ class Terminal:
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
-            click.echo(printable(f"{output or 'standard output'}: {text}{self.closing}"), err=True)
+            click.echo(
+                printable(f"{output or 'standard output'}: {text}{self.closing}"), err=True
+            )
 
     @property
     def closing(self) -> str:
@@ -69,7 +71,7 @@ class Terminal:
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
         """Show what is done while it is done, and its speed in the end."""
-        from suffice.progress import Progress
+        from suffice.core.progress import Progress
 
         with Progress(False if self.quiet else None, unit=unit) as progress:
             yield progress
@@ -109,7 +111,9 @@ def check_figure(path: Path | None, option: str = "") -> None:
     if path is None:
         return
     if path.suffix not in FIGURES:
-        raise InvalidParameterError(f"{option}{path}: a figure is written to {', '.join(FIGURES)}")
+        raise InvalidParameterError(
+            f"{option}{path}: a figure is written to {', '.join(FIGURES)}"
+        )
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -117,15 +121,20 @@ def check_figure(path: Path | None, option: str = "") -> None:
 
 def write_figure(figure: Any, path: Path, ground: str = "white") -> None:
     """Write a figure in the format of its extension; the file is whole or as it was."""
-    from suffice.archive import replacing
+    from suffice.persistence.archive import replacing
 
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix.removeprefix("."), dpi=160, facecolor=ground)
 
 
-def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal, rows: int) -> None:
+def write_table(
+    frame: pl.LazyFrame,
+    output: Path | None,
+    terminal: Terminal,
+    rows: int,
+) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
-    from suffice.sources import formats
+    from suffice.data import formats
 
     if output is None:
         (_write_json if terminal.json else write_to_standard_output)(frame)
@@ -138,7 +147,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.sources.source import batches_of
+    from suffice.data.source import batches_of
 
     stream = sys.stdout.buffer
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
@@ -148,7 +157,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 
 def _write_json(frame: pl.LazyFrame) -> None:
-    from suffice.sources.source import batches_of
+    from suffice.data.source import batches_of
 
     stream, mark = sys.stdout.buffer, b""
     stream.write(b'{"rows": [')

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from suffice.core.table.matrix import column_position
 from suffice.discriminative.logistic_loss import Evaluation
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.table.matrix import column_position
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ class DescentPath:
 
     @classmethod
     def along(
-        cls, trace: Sequence[Passed], shown: Callable[[Floats], Floats], names: Any, loss: Any
+        cls,
+        trace: Sequence[Passed],
+        shown: Callable[[Floats], Floats],
+        names: Any,
+        loss: Any,
     ) -> DescentPath:
         """Return the path of a descent, its parameters as they are shown to people."""
         parameters = np.array([shown(passed.parameters).ravel() for passed in trace])
@@ -90,9 +94,15 @@ class DescentPath:
         """
         return cast("Figure", draw("path", self, self.pair(parameters), window))
 
-    def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
+    def animate(
+        self,
+        parameters: ParameterPair | None = None,
+        n_frames: int = 60,
+    ) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss, with ``save(path)``."""
-        return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
+        return cast(
+            "FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames)
+        )
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""
@@ -115,10 +125,13 @@ class DescentPath:
 
 
 def descend(
-    loss: Callable[[Floats], float], gradient: Callable[[Floats], npt.ArrayLike],
-    start: npt.ArrayLike, learning_rate: float = 0.1, n_steps: int = 100,
+    loss: Callable[[Floats], float],
+    gradient: Callable[[Floats], npt.ArrayLike],
+    start: npt.ArrayLike,
+    learning_rate: float = 0.1,
+    n_steps: int = 100,
     names: Sequence[str] | None = None,
-) -> DescentPath:  # fmt: skip
+) -> DescentPath:
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
 
     Parameters
@@ -207,7 +220,12 @@ class Solver(ABC):
 
     @np.errstate(over="ignore", invalid="ignore")
     def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+        self,
+        problem: Problem,
+        start: Floats,
+        stopping: Stopping,
+        *,
+        record: bool = False,
     ) -> Solution:
         """Return the end of the descent: it meets the rule, breaks off, or runs out of steps."""
         trace: list[Passed] = []
@@ -223,15 +241,18 @@ class Solver(ABC):
             if converged or len(trace) > stopping.max_iter:
                 break
         if before is None:
-            msg = "the loss is not finite at the start: choose another start, or smaller weights"
+            msg = (
+                "the loss is not finite at the start: choose another start, or smaller weights"
+            )
             raise InvalidInputError(msg)
         return Solution(before.point, len(trace) - 1, converged, trace)
 
 
 def damped(
-    evaluate: Callable[[Floats], Evaluation], start: Floats,
+    evaluate: Callable[[Floats], Evaluation],
+    start: Floats,
     direction: Callable[[Evaluation], Floats],
-) -> Iterator[Step]:  # fmt: skip
+) -> Iterator[Step]:
     """Yield the points of steps φ + t Δ, t the first of 1, ½, ¼ … that is low enough, if any is."""
     here, t = evaluate(start), 0.0
     while True:
@@ -241,7 +262,9 @@ def damped(
         for t in 0.5 ** np.arange(_HALVINGS):
             there = evaluate(here.phi + t * delta)
             # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
-            if there.loss <= here.loss - _SUFFICIENT * t * decrement + _ROUNDING * abs(here.loss):
+            if there.loss <= here.loss - _SUFFICIENT * t * decrement + _ROUNDING * abs(
+                here.loss
+            ):
                 break
         else:
             return

@@ -6,14 +6,14 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from suffice.core.linalg import dependent_columns
+from suffice.core.moments import Moments
+from suffice.core.moments.device import device_labels, device_weights
+from suffice.core.table.foreign import in_blocks, is_on_device, namespace, placed, to_numpy
+from suffice.core.table.sampling import strided_sample
+from suffice.core.table.table import Table
+from suffice.core.threads import chunk_edges, over_chunks
 from suffice.discriminative import logistic_loss as softmax
-from suffice.linalg import dependent_columns
-from suffice.moments import Moments
-from suffice.moments.device import device_labels, device_weights
-from suffice.table.foreign import in_blocks, is_on_device, namespace, placed, to_numpy
-from suffice.table.sampling import strided_sample
-from suffice.table.table import Table
-from suffice.threads import chunk_edges, over_chunks
 from suffice.typing import Codes, Floats
 
 # −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) where it was asked for
@@ -43,7 +43,13 @@ class Scaling:
     lead: float = 1.0  # what stands before z and meets the intercept; 0 where there is none
 
     @classmethod
-    def of(cls, moments: Moments, *, fit_intercept: bool = True, standardize: bool = True) -> Self:
+    def of(
+        cls,
+        moments: Moments,
+        *,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> Self:
         """Return the map to mean zero and deviation one; without an intercept, about zero."""
         zero, lead = np.zeros(moments.n_features), float(fit_intercept)
         if not standardize:
@@ -92,7 +98,9 @@ class Design:
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         t = self.table
-        loss, gradient, blocks = softmax.loss_sums(np, phi, t.x, t.codes, t.weights, curved=curved)
+        loss, gradient, blocks = softmax.loss_sums(
+            np, phi, t.x, t.codes, t.weights, curved=curved
+        )
         return float(loss), gradient, softmax.joined(blocks, *phi.shape) if curved else None
 
     def sample(self, n: int) -> Self:
@@ -114,7 +122,7 @@ class CompiledDesign(Design):
     scaling: Scaling
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        from suffice.discriminative.kernels import chunk_gradient, chunk_sums
+        from suffice.discriminative.loops import chunk_gradient, chunk_sums
 
         c, padded = len(phi), -(-phi.shape[1] // 4) * 4
         n_blocks = c * (c + 1) // 2 if curved else 0
@@ -136,7 +144,14 @@ class CompiledDesign(Design):
             lower += part[2]
         return self._assembled(loss, gradient, lower, curved=curved)
 
-    def _assembled(self, loss: float, gradient: Floats, lower: Floats, *, curved: bool) -> Sums:
+    def _assembled(
+        self,
+        loss: float,
+        gradient: Floats,
+        lower: Floats,
+        *,
+        curved: bool,
+    ) -> Sums:
         """Return the sums, the Hessian from its lower blocks; nothing leads where lead is 0."""
         c, d = gradient.shape
         gradient[:, 0] *= self.scaling.lead
@@ -155,11 +170,17 @@ class CompiledDesign(Design):
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
-        from suffice.compiled import read_only
+        from suffice.core.compiled import read_only
 
         table, scaling = self.table, self.scaling
         weight = np.zeros(0) if table.weight is None else table.weight
-        return *read_only(table.x, table.codes, weight), lo, hi, scaling.centre, scaling.inverse
+        return (
+            *read_only(table.x, table.codes, weight),
+            lo,
+            hi,
+            scaling.centre,
+            scaling.inverse,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +190,9 @@ class DeviceDesign(CompiledDesign):
     @property
     def total_weight(self) -> float:
         weight = self.table.weight
-        return float(self.table.x.shape[0] if weight is None else namespace(weight).sum(weight))
+        return float(
+            self.table.x.shape[0] if weight is None else namespace(weight).sum(weight)
+        )
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         n, d = self.table.x.shape
@@ -215,7 +238,9 @@ def device_table(x: Any, y: Any, weight: Any) -> tuple[Table, Moments] | None:
     if not (is_on_device(x) and x.shape[0]):
         return None
     moments, (labels, codes) = Moments.of(x, y, weight, fourth=False), device_labels(x, y)
-    many = (len(labels) - 1) * (x.shape[1] + 1) > WIDEST_HESSIAN or moments.storage != "per-class"
+    many = (len(labels) - 1) * (
+        x.shape[1] + 1
+    ) > WIDEST_HESSIAN or moments.storage != "per-class"
     if many or moments.patterns is not None or not moments.weights.all():
         return None
     table = Table(x, labels, codes, device_weights(x, weight))
@@ -244,9 +269,15 @@ class Problem:
 
     @classmethod
     def of(
-        cls, table: Table, moments: Moments, *, l2: float, standardize: bool = True,
-        fit_intercept: bool = True, per_deviation: bool = True,
-    ) -> Self:  # fmt: skip
+        cls,
+        table: Table,
+        moments: Moments,
+        *,
+        l2: float,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        per_deviation: bool = True,
+    ) -> Self:
         """Return the problem; the penalty is of coefficients per deviation, or as they are."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
@@ -258,7 +289,9 @@ class Problem:
         penalty = np.concatenate([[0.0 if fit_intercept else moments.total_weight], penalty])
         # any penalty holds a coefficient at zero whose work others can do as well
         penalty[1 + aliased] = moments.total_weight
-        return cls(softmax.Objective(design_of(table, scaling), penalty), scaling, moments, aliased)
+        return cls(
+            softmax.Objective(design_of(table, scaling), penalty), scaling, moments, aliased
+        )
 
     @property
     def products(self) -> Floats:
@@ -292,6 +325,8 @@ def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
         return np.flatnonzero(constant)
     scatter = moments.pooled_scatter + moments.between_scatter
     if not fit_intercept:
-        scatter = scatter + moments.total_weight * np.outer(moments.grand_mean, moments.grand_mean)
+        scatter = scatter + moments.total_weight * np.outer(
+            moments.grand_mean, moments.grand_mean
+        )
     scatter[constant] = scatter[:, constant] = 0.0
     return dependent_columns(scatter)

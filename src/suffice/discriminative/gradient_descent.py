@@ -6,13 +6,13 @@ from typing import Self
 
 import numpy as np
 
+from suffice.core.moments import Moments
+from suffice.core.moments.scatter import DiagonalScatter
+from suffice.core.table.table import Table
 from suffice.discriminative.descent import Solver, Step, Stopping
 from suffice.discriminative.design import Design, Problem, coded_moments
 from suffice.discriminative.logistic_loss import Objective, steepest
 from suffice.errors import InvalidParameterError
-from suffice.moments import Moments
-from suffice.moments.scatter import DiagonalScatter
-from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
@@ -41,7 +41,12 @@ class GradientDescent(Solver):
             here = there
 
 
-def _too_large(rate: float, before: float, after: float, smaller: float) -> InvalidParameterError:
+def _too_large(
+    rate: float,
+    before: float,
+    after: float,
+    smaller: float,
+) -> InvalidParameterError:
     return InvalidParameterError(
         f"learning_rate={rate:g} is too large: in one step the loss rose from {before:.6g} to "
         f"{after:.6g}; use learning_rate={float(f'{min(smaller, rate / 2):.2g}')!r}, or 'auto'"
@@ -136,7 +141,10 @@ def _batches(rng: np.random.Generator | None, n_rows: int, size: int) -> list[Co
 
 
 def epoch(
-    objective: Objective, here: Iterate, rate: Callable[[int], float], batches: list[Codes]
+    objective: Objective,
+    here: Iterate,
+    rate: Callable[[int], float],
+    batches: list[Codes],
 ) -> Iterate:
     """Return the descent after one step per mini-batch of rows."""
     design, weight = objective.design, objective.design.total_weight

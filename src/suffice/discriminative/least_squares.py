@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.linalg import solve_semidefinite
+from suffice.core.model.linear import LinearModel
+from suffice.core.moments import Moments
+from suffice.core.threads import chunk_edges
 from suffice.discriminative.design import Scaling, aliased_columns
 from suffice.errors import InvalidInputError
-from suffice.linalg import solve_semidefinite
-from suffice.model.linear import LinearModel
-from suffice.moments import Moments
-from suffice.threads import chunk_edges
 from suffice.typing import Floats
 
 
@@ -47,7 +47,10 @@ def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
 
 
 def regress_column(
-    moments: Moments, target: int, *, unbiased: bool = False
+    moments: Moments,
+    target: int,
+    *,
+    unbiased: bool = False,
 ) -> tuple[float, Floats, float]:
     r"""Return w_0, w (d,) and σ² of one column y | x ~ N(wᵀx + w_0, σ²), x all the others.
 

@@ -7,18 +7,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.core.linalg import positive_factor, solve_factored, solve_semidefinite
+from suffice.core.moments import Moments
+from suffice.core.table.sampling import stratified_sample
+from suffice.core.table.table import Table
+from suffice.core.threads import one_blas_thread
 from suffice.discriminative import logistic_loss as softmax
 from suffice.discriminative.descent import DescentPath, Solution, Solver
-from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem, coded_moments
+from suffice.discriminative.design import (
+    WIDEST_HESSIAN,
+    CompiledDesign,
+    Problem,
+    coded_moments,
+)
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import InvalidParameterError
-from suffice.linalg import positive_factor, solve_factored, solve_semidefinite
-from suffice.moments import Moments
-from suffice.table.sampling import stratified_sample
-from suffice.table.table import Table
-from suffice.threads import one_blas_thread
 from suffice.typing import Floats
 
 SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
@@ -28,7 +33,9 @@ _FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any cu
 _JUDGED_ROWS = 50_000  # by which a penalty is chosen
 _LEAST, _PER_DECADE = 1e-3, 2  # penalties to choose among
 
-Start: TypeAlias = Callable[[Problem], "Floats"]  # first parameters in the problem's units, (C, D)
+Start: TypeAlias = Callable[
+    [Problem], "Floats"
+]  # first parameters in the problem's units, (C, D)
 
 
 def zero_start(problem: Problem) -> Floats:
@@ -51,7 +58,9 @@ def lda_start(problem: Problem) -> Floats:
     means = m.centred_means * v
     within = m.pooled_scatter * v * v[:, None] / m.total_weight
     slopes = _tempered(means, solve_semidefinite(within, means.T).T)
-    intercepts = np.log(m.weights / m.total_weight) - 0.5 * np.einsum("kj,kj->k", means, slopes)
+    intercepts = np.log(m.weights / m.total_weight) - 0.5 * np.einsum(
+        "kj,kj->k", means, slopes
+    )
     about = (m.grand_mean - problem.scaling.centre) * v
     rows = np.column_stack([intercepts - slopes @ about, slopes])
     return np.asarray(rows[1:] - rows[0])
@@ -86,7 +95,9 @@ class LogisticFit:
     def inference(self) -> LogisticSummary | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        return None if point.hessian is None else LogisticSummary.of(self.problem, point, self.l2)
+        return (
+            None if point.hessian is None else LogisticSummary.of(self.problem, point, self.l2)
+        )
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
         """Return the recorded descent; of many rows, the loss around it is that of a sample."""
@@ -97,14 +108,23 @@ class LogisticFit:
             objective = sample
         loss, back = partial(_loss_at, objective, scaling, factor), scaling.to_original
         trace = self.solution.trace
-        return DescentPath.along(trace, lambda phi: softmax.sum_to_zero(back(phi)), names, loss)
+        return DescentPath.along(
+            trace, lambda phi: softmax.sum_to_zero(back(phi)), names, loss
+        )
 
 
 def fit_logistic(
-    table: Table, moments: Moments, *, l2: float = 1.0, solver: Solver | None = None,
-    start: Start | None = None, limits: Mapping[str, Any] | None = None, record: bool = False,
-    refuse_separation: bool = True, **posed: bool,
-) -> LogisticFit:  # fmt: skip
+    table: Table,
+    moments: Moments,
+    *,
+    l2: float = 1.0,
+    solver: Solver | None = None,
+    start: Start | None = None,
+    limits: Mapping[str, Any] | None = None,
+    record: bool = False,
+    refuse_separation: bool = True,
+    **posed: bool,
+) -> LogisticFit:
     """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``."""
     # ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
     # ``Problem.of``
@@ -113,11 +133,15 @@ def fit_logistic(
         problem = Problem.of(table, moments, l2=l2, **posed)
         way = solver or suitable_solver(problem)
         stopping = replace(way.default, **(limits or {}))
-        return problem, way.solve(problem, (start or lda_start)(problem), stopping, record=record)
+        return problem, way.solve(
+            problem, (start or lda_start)(problem), stopping, record=record
+        )
 
     with one_blas_thread():
         problem, solution = fitted(l2)
-        separation = find_separation(problem, solution) if refuse_separation and l2 == 0 else None
+        separation = (
+            find_separation(problem, solution) if refuse_separation and l2 == 0 else None
+        )
         if separation is None:
             return LogisticFit(problem, solution, l2, None)
         return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)

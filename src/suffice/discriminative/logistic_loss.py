@@ -54,7 +54,13 @@ def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
 
 
 def loss_sums(
-    xp: Any, phi: Any, z: Any, codes: Any, w: Any, *, curved: bool
+    xp: Any,
+    phi: Any,
+    z: Any,
+    codes: Any,
+    w: Any,
+    *,
+    curved: bool,
 ) -> tuple[Any, Any, list[Any]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
     a, log_total, p = probabilities(xp, phi, z)

@@ -8,10 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
+from suffice.core.linalg import (
+    Pair,
+    generalised_inverse,
+    positive_factor,
+    quasi_newton,
+    solve_factored,
+)
 from suffice.discriminative.descent import Solution, Solver, Step, Stopping, damped
 from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
-from suffice.linalg import Pair, generalised_inverse, positive_factor, quasi_newton, solve_factored
 from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # one row in so many
@@ -31,7 +37,12 @@ class Newton(Solver):
         return damped(problem.objective.curve, start, newton_step)
 
     def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+        self,
+        problem: Problem,
+        start: Floats,
+        stopping: Stopping,
+        *,
+        record: bool = False,
     ) -> Solution:
         solution = super().solve(problem, start, stopping, record=record)
         if not solution.converged:
@@ -92,11 +103,18 @@ class SampledNewton(Solver):
     steps = QuasiNewton.steps
 
     def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+        self,
+        problem: Problem,
+        start: Floats,
+        stopping: Stopping,
+        *,
+        record: bool = False,
     ) -> Solution:
         near = super().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
-        return replace(there, n_iter=near.n_iter + there.n_iter, trace=near.trace + there.trace[1:])
+        return replace(
+            there, n_iter=near.n_iter + there.n_iter, trace=near.trace + there.trace[1:]
+        )
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.core.table.table import Table
 from suffice.discriminative.descent import Passed
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.logistic_loss import all_scores
-from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _BLOCK = 64  # rows whose scores are kept up to date together
@@ -46,7 +46,9 @@ class State:
     drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
     n_seen: int = 0  # rows, or batches
     n_updates: int = 0
-    mistakes: tuple[tuple[int, Floats], ...] = ()  # of the last pass: rows, and the weights after
+    mistakes: tuple[
+        tuple[int, Floats], ...
+    ] = ()  # of the last pass: rows, and the weights after
 
     @property
     def average(self) -> Floats:
@@ -66,7 +68,11 @@ def at_once(design: Design, rule: Rule, state: State, rate: float, rng: Any = No
 
 
 def one_by_one(
-    design: Design, rule: Rule, state: State, rate: float, rng: np.random.Generator | None
+    design: Design,
+    rule: Rule,
+    state: State,
+    rate: float,
+    rng: np.random.Generator | None,
 ) -> State:
     """Return the state after every row was shown once: w ← w + η t z at every mistake."""
     # rows come in an order that is drawn, or without a generator in theirs
@@ -74,8 +80,8 @@ def one_by_one(
     order = np.arange(n) if rng is None else rng.permutation(n)
     weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
     if isinstance(design, CompiledDesign):
-        from suffice.compiled import read_only
-        from suffice.discriminative.kernels import show_rows
+        from suffice.core.compiled import read_only
+        from suffice.discriminative.loops import show_rows
 
         table, scaling = design.table, design.scaling
         rows = *read_only(table.x, table.codes), scaling.centre, scaling.inverse, scaling.lead
@@ -90,7 +96,12 @@ def one_by_one(
 
 
 def _corrected(
-    block: Table, rule: Rule, rate: float, seen: int, weights: Floats, drift: Floats
+    block: Table,
+    rule: Rule,
+    rate: float,
+    seen: int,
+    weights: Floats,
+    drift: Floats,
 ) -> list[tuple[int, Floats]]:
     """Show the rows of a block one after the other; change weights, return them after mistakes."""
     z = block.x
@@ -134,7 +145,9 @@ def best_weights(design: Design, states: Sequence[State]) -> list[Floats]:
 
 
 def learn(
-    one_pass: Callable[[State], State], start: Floats, max_passes: int
+    one_pass: Callable[[State], State],
+    start: Floats,
+    max_passes: int,
 ) -> tuple[list[State], bool]:
     """Return the states after each pass, the start first, and whether the last made no mistake."""
     states, converged = [State(start, np.zeros_like(start))], False
@@ -156,7 +169,10 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
 
 
 def trace_of(
-    design: Design, rule: Rule, rate: float, history: Sequence[Floats]
+    design: Design,
+    rule: Rule,
+    rate: float,
+    history: Sequence[Floats],
 ) -> Iterator[Passed]:
     """Yield the criterion and its gradient at each of some weights."""
     for at, weights in enumerate(history):

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.linalg import scaled_cholesky
+from suffice.core.table.table import Table
 from suffice.discriminative.descent import Solution
 from suffice.discriminative.design import Design, Problem
 from suffice.discriminative.logistic_loss import Evaluation, all_scores
-from suffice.linalg import scaled_cholesky
-from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look
@@ -110,7 +110,9 @@ def _least(margins: Floats, n: int) -> Codes:
 
 
 def _separating(
-    design: Design, start: Floats, program: Callable[[Floats], Floats | None]
+    design: Design,
+    start: Floats,
+    program: Callable[[Floats], Floats | None],
 ) -> Floats | None:
     """Return a direction (C, D) that no row contradicts, or None if some rows rule it out."""
     n = int(np.clip(10 * start.size, 200, 2000))

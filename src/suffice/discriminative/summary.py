@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from suffice.core.linalg import positive_factor, solve_factored
+from suffice.core.model.gaussian import bic
+from suffice.core.table.table import Table
+from suffice.core.text.numbers import p_value
+from suffice.core.text.tables import html_table, text_lines, titled
 from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_loss import Evaluation, gram
-from suffice.linalg import positive_factor, solve_factored
-from suffice.model.gaussian import bic
-from suffice.table.table import Table
-from suffice.text.numbers import p_value
-from suffice.text.tables import html_table, text_lines, titled
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ class LogisticSummary:
         # tr H⁻¹ (H − Λ)
         freedom = c * d - float(np.vdot(inverse, pull))
         m = problem.moments
-        shares = m.weights / m.total_weight if problem.scaling.lead else 1 / np.full(c + 1, c + 1.0)
+        shares = (
+            m.weights / m.total_weight if problem.scaling.lead else 1 / np.full(c + 1, c + 1.0)
+        )
         null = float(m.weights @ np.log(shares))
         beta = problem.scaling.to_original(point.phi)
         covariance = _in_original_units(problem, inverse.reshape(c, d, c, d))
@@ -61,7 +63,9 @@ class LogisticSummary:
     def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> LogisticSummary:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
         problem = Problem.of(table, coded_moments(table), l2=l2, **posed)
-        return cls.of(problem, problem.objective.curve(problem.scaling.from_original(beta)), l2)
+        return cls.of(
+            problem, problem.objective.curve(problem.scaling.from_original(beta)), l2
+        )
 
     @property
     def standard_errors(self) -> Floats:
@@ -120,11 +124,15 @@ class LogisticSummary:
         if len(self.classes) > 2:
             both = [self.classes[1:], self.terms]
             index = pd.MultiIndex.from_product(both, names=["class", "term"])
-        return pd.DataFrame({name: a.ravel() for name, a in self.columns().items()}, index=index)
+        return pd.DataFrame(
+            {name: a.ravel() for name, a in self.columns().items()}, index=index
+        )
 
     def __str__(self) -> str:
         head = (*_HEAD[:-1], f"{self.level:.0%} interval")
-        tables = [["", f"log odds of {who}", *text_lines(head, of)] for who, of in _tables(self)]
+        tables = [
+            ["", f"log odds of {who}", *text_lines(head, of)] for who, of in _tables(self)
+        ]
         return "\n".join(["Logistic regression", *chain(*tables), "", *_totals(self)])
 
     def _repr_html_(self) -> str:
@@ -142,7 +150,15 @@ def _tables(s: LogisticSummary) -> Iterator[tuple[str, Iterator[list[str]]]]:
 
 def _cells(term: str, w: float, error: float, z: float, p: float, *odds: float) -> list[str]:
     ratio, lower, upper = (f"{value:.4g}" for value in odds)
-    return [term, f"{w:.5g}", f"{error:.4g}", f"{z:.3f}", p_value(p), ratio, f"{lower} to {upper}"]
+    return [
+        term,
+        f"{w:.5g}",
+        f"{error:.4g}",
+        f"{z:.3f}",
+        p_value(p),
+        ratio,
+        f"{lower} to {upper}",
+    ]
 
 
 def _totals(s: LogisticSummary) -> Iterator[str]:

@@ -8,25 +8,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.decision import Classifier
+from suffice.core.decision import Classifier
+from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.recipe import recipe_of
+from suffice.core.linalg import dependent_columns
+from suffice.core.model.averaged import AveragedModel, shares_of
+from suffice.core.model.views import PiecewiseLinear, Plain, PowerTransformed
+from suffice.core.moments import Moments
+from suffice.core.table import Table
+from suffice.core.table.schema import Encoding
+from suffice.core.table.table import numbering_rows
+from suffice.core.text import tables as notebook
+from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidParameterError
-from suffice.estimation.plug_in_and_debiased import require_two_classes
-from suffice.estimation.recipe import recipe_of
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.linear import whole_number
-from suffice.linalg import dependent_columns
-from suffice.model.averaged import AveragedModel, shares_of
-from suffice.model.views import PiecewiseLinear, Plain, PowerTransformed
-from suffice.moments import Moments
-from suffice.saved import gaussians as saved
-from suffice.search import candidates as search
-from suffice.search.plan import chosen
-from suffice.table import Table
-from suffice.table.schema import Encoding
-from suffice.table.table import numbering_rows
-from suffice.text import tables as notebook
-from suffice.threads import one_blas_thread
+from suffice.persistence import gaussians as saved
+from suffice.selection.search import candidates as search
+from suffice.selection.search.plan import chosen
 from suffice.typing import Codes
 
 
@@ -76,9 +76,14 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     _takes = ("categorical", "allow_nan")
 
     def __init__(
-        self, *, kernel_features: bool = True, n_kept: int = 2, members: Any = None,
-        categorical: Any = None, random_state: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        kernel_features: bool = True,
+        n_kept: int = 2,
+        members: Any = None,
+        categorical: Any = None,
+        random_state: int = 0,
+    ) -> None:
         predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -87,7 +92,10 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         if y is not None:
             X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
-        reading: Any = {"categorical": self.categorical, "names": predictor.feature_names(self)}
+        reading: Any = {
+            "categorical": self.categorical,
+            "names": predictor.feature_names(self),
+        }
         whole = Table.of(x, y, sample_weight, missing="indicator", **reading)
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
@@ -113,7 +121,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def classifier_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
-        names = self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
+        names = (
+            self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
+        )
         known = self.varying_, self.doubt_, self.frequencies_, self.best_estimator_.model_
         model = AveragedModel(shares_of(self.members_), *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
@@ -125,21 +135,33 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         known = saved.averaged_from(header, arrays)
         predictor.set_features(self, int(header["n_features"]), header["feature_names"])
-        self.classes_, self.encoding_, model = known.classes, known.encoding, cast(Any, known.model)
+        self.classes_, self.encoding_, model = (
+            known.classes,
+            known.encoding,
+            cast(Any, known.model),
+        )
         self.doubt_, self.frequencies_ = model.doubt, model.frequencies
         self.varying_, self.effort_ = model.features, str(header.get("effort", ""))
         views, sums = saved.views_in(header, arrays), saved.moments_in(header, arrays)
         self.choices_ = [_kept(choice, views) for choice in header["choices"]]
         numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
-        kept = zip((c for c in self.choices_ if c.weight > 0), model.shares, numbers, strict=True)
-        self.members_ = tuple(search.Member(c, share.model, sums.get(i)) for c, share, i in kept)
-        self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
+        kept = zip(
+            (c for c in self.choices_ if c.weight > 0), model.shares, numbers, strict=True
+        )
+        self.members_ = tuple(
+            search.Member(c, share.model, sums.get(i)) for c, share, i in kept
+        )
+        self.best_estimator_ = self._explained().fit_moments(
+            saved.best_moments(header, arrays)
+        )
         return self
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
         gaussians = (c for c in self.choices_ if isinstance(c, search.Candidate))
-        best = next((c for c in gaussians if isinstance(c.view, Plain | PowerTransformed)), None)
+        best = next(
+            (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed)), None
+        )
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None
@@ -149,9 +171,13 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             if self.encoding_:
                 transform = transform.select(np.arange(self.encoding_.schema.n_numbers))
         return GaussianClassifier(
-            pooling=best.pooling, shrinkage=best.shrinkage, temperature=best.temperature,
-            power=transform, categorical=self.categorical, missing="indicator",
-        )  # fmt: skip
+            pooling=best.pooling,
+            shrinkage=best.shrinkage,
+            temperature=best.temperature,
+            power=transform,
+            categorical=self.categorical,
+            missing="indicator",
+        )
 
     def _learnt(self) -> str:
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
@@ -206,17 +232,24 @@ class AutoClassifier(AutoGaussian):
     def _invited(self, table: Table) -> dict[str, search.Learner]:
         n_numbers, seed = table.x.size * table.n_classes, self.random_state
         found: dict[str, search.Learner] = {
-            "logistic regression": search.LogisticPath(PENALTIES if n_numbers < _MANY else (1.0,)),
+            "logistic regression": search.LogisticPath(
+                PENALTIES if n_numbers < _MANY else (1.0,)
+            ),
             "extra trees": search.TreeLearner(1, best=False, seed=seed),
             "random forest": search.TreeLearner(2, best=True, seed=seed),
         }
         if n_numbers < _FEW and table.n_rows >= _FEW_ROWS:
             pieces = PiecewiseLinear.of(table.x, PIECES * table.n_features)
-            found["additive logistic regression"] = search.LogisticPath((ADDITIVE_PENALTY,), pieces)
+            found["additive logistic regression"] = search.LogisticPath(
+                (ADDITIVE_PENALTY,), pieces
+            )
         return found | named_members(self.members)
 
 
-def _kept(choice: dict[str, Any], views: list[Any]) -> search.Candidate | search.OutsideCandidate:
+def _kept(
+    choice: dict[str, Any],
+    views: list[Any],
+) -> search.Candidate | search.OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     view = views[rest.pop("view")] if "view" in rest else Plain()

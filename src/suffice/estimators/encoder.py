@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.table.matrix import is_mixed
-from suffice.table.mixed import MixedRows, read
-from suffice.table.schema import Encoding
+from suffice.core.table.matrix import is_mixed
+from suffice.core.table.mixed import MixedRows, read
+from suffice.core.table.schema import Encoding
 from suffice.typing import Floats
 
 

@@ -15,36 +15,36 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
-from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.decision.prior_shift import PriorShift, shifted_priors
-from suffice.estimation.fisher import DiscriminantSpace
-from suffice.estimation.plug_in_and_debiased import require_two_classes
-from suffice.estimation.recipe import Recipe
-from suffice.estimation.settings import is_open, parse_priors, parse_word
-from suffice.estimation.stated import stated
-from suffice.estimation.unlabelled import SharedOut
+from suffice.core.decision.classifier import Classifier, softmax_temperature
+from suffice.core.decision.conformal import Conformity, PredictionSets
+from suffice.core.decision.predictions import Predictions
+from suffice.core.decision.prior_shift import PriorShift, shifted_priors
+from suffice.core.estimation.fisher import DiscriminantSpace
+from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.recipe import Recipe
+from suffice.core.estimation.settings import is_open, parse_priors, parse_word
+from suffice.core.estimation.stated import stated
+from suffice.core.estimation.unlabelled import SharedOut
+from suffice.core.model import ClassModel, GaussianModel
+from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
+from suffice.core.model.gaussian import bic
+from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
+from suffice.core.model.linear import discriminant
+from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform, check_power
+from suffice.core.table import Table
+from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
+from suffice.core.table.labels import as_labels, codes_of, has_label, two_codes
+from suffice.core.table.matrix import filled, has_missing, refuse_unusable
+from suffice.core.table.table import numbering_rows, require_as_many
+from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.estimators import predictor
 from suffice.estimators.predictor import DensityMixin, ScoreMixin
-from suffice.model import ClassModel, GaussianModel
-from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
-from suffice.model.gaussian import bic
-from suffice.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
-from suffice.model.linear import discriminant
-from suffice.moments import Moments
-from suffice.power_transform import PowerTransform, check_power
-from suffice.saved import gaussians as saved
-from suffice.search.plan import settled
-from suffice.table import Table
-from suffice.table.foreign import all_finite, is_foreign, like, to_numpy
-from suffice.table.labels import as_labels, codes_of, has_label, two_codes
-from suffice.table.matrix import filled, has_missing, refuse_unusable
-from suffice.table.table import numbering_rows, require_as_many
-from suffice.threads import at_most, one_at_a_time, one_blas_thread
+from suffice.evaluate.diagnostics.drift import Drift, RowSums, drift
+from suffice.persistence import gaussians as saved
+from suffice.selection.search.plan import settled
+from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Floats
-from suffice.validation.conformal import Conformity, PredictionSets
-from suffice.validation.drift import Drift, RowSums, drift
-from suffice.validation.leave_one_out import leave_one_out
-from suffice.validation.predictions import Predictions
 
 
 def _read(path: str, doc: str) -> Any:
@@ -156,15 +156,32 @@ class GaussianClassifier(
     prior_shift_: PriorShift
 
     def __init__(
-        self, covariance: str = "full", tied: Any = False,  # noqa: FBT002
-        divisor: str = "mle", *, pooling: Any = None, shrinkage: Any = None,
-        target: str = "diagonal", estimate: str = "plug-in", prior: Any = None,
-        dirichlet: Any = None, n_components: Any = None, categories: str = "indicators",
-        priors: Any = None, costs: Any = None, reject_cost: Any = None, reject_label: Any = None,
-        power: Any = None, temperature: Any = 1.0, base: float | None = None,
-        categorical: Any = None, missing: str = "marginal", unlabelled: Any = 0,
-        prediction_sets: bool = False, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        covariance: str = "full",
+        tied: Any = False,  # noqa: FBT002
+        divisor: str = "mle",
+        *,
+        pooling: Any = None,
+        shrinkage: Any = None,
+        target: str = "diagonal",
+        estimate: str = "plug-in",
+        prior: Any = None,
+        dirichlet: Any = None,
+        n_components: Any = None,
+        categories: str = "indicators",
+        priors: Any = None,
+        costs: Any = None,
+        reject_cost: Any = None,
+        reject_label: Any = None,
+        power: Any = None,
+        temperature: Any = 1.0,
+        base: float | None = None,
+        categorical: Any = None,
+        missing: str = "marginal",
+        unlabelled: Any = 0,
+        prediction_sets: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         predictor.keep(locals())
 
     @property
@@ -175,9 +192,14 @@ class GaussianClassifier(
 
     @classmethod
     def from_parameters(
-        cls, priors: Any, means: Any, covariances: Any, classes: Any = None, *,
+        cls,
+        priors: Any,
+        means: Any,
+        covariances: Any,
+        classes: Any = None,
+        *,
         feature_names: Any = None,
-    ) -> "GaussianClassifier":  # fmt: skip
+    ) -> "GaussianClassifier":
         """Return the model with these parameters, as if it had been fitted.
 
         It knows the error of any rule (``true_error``). Were rows added, it would weigh as one.
@@ -227,7 +249,14 @@ class GaussianClassifier(
             raise errors.InvalidParameterError(msg)
         return self.unlabelled != 0 and np.asarray(y).ndim == 1 and not has_label(y).all()
 
-    def _with_unlabelled(self, X: Any, y: Any, weight: Any, recipe: Recipe, power: Any) -> Moments:
+    def _with_unlabelled(
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        recipe: Recipe,
+        power: Any,
+    ) -> Moments:
         """Return the sums of all rows, those without a label shared out by their posteriors."""
         here = has_label(y)
         labels = as_labels(np.asarray(y)[here])
@@ -254,7 +283,13 @@ class GaussianClassifier(
         return self._set_moments(moments, self.recipe())
 
     @one_at_a_time
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=first)
@@ -269,14 +304,21 @@ class GaussianClassifier(
         check_is_fitted(self)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=False)
         recipe = self.recipe()
-        rest = self.moments_ - self._summarise(x, y, sample_weight, recipe, self.moments_.power)
+        rest = self.moments_ - self._summarise(
+            x, y, sample_weight, recipe, self.moments_.power
+        )
         if recipe.needs_fourth and rest.fourth is None:
             msg = "too few digits of the fourth moments would be left: fit again without these rows"
             raise errors.ForgetError(f"cannot forget these rows exactly: {msg}")
         return self._set_moments(rest)
 
     def calibrate(
-        self, X: Any, y: Any, sample_weight: Any = None, *, held_out: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        held_out: bool = False,
     ) -> Self:
         """Measure how strange the label of each row looks, as ``predict_set`` needs.
 
@@ -322,7 +364,13 @@ class GaussianClassifier(
         return self.recipe(), getattr(found.view, "transform", None)
 
     def _summarise(
-        self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: Any,
+        recipe: Recipe,
+        power: Any,
+        classes: Any = None,
     ) -> Moments:
         options: Any = {"classes": classes, "power": power, **_collecting(recipe)}
         options |= self._reading() | ({} if self._takes else {"missing": "refuse"})
@@ -430,7 +478,11 @@ class GaussianClassifier(
         return changed
 
     def with_costs(
-        self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
+        self,
+        costs: Any = None,
+        *,
+        reject_cost: Any = None,
+        reject_label: Any = None,
     ) -> Self:
         """Return a copy that decides by other costs; nothing is fitted again."""
         rejecting: Any = {"reject_cost": reject_cost, "reject_label": reject_label}
@@ -522,9 +574,13 @@ class GaussianClassifier(
         """Σ, shape (d, d) if all classes are tied, else (K, d, d), whatever the pooling."""
         sigma, recipe, k = self.model_.covariance_matrices, self.recipe(), len(self.classes_)
         alike = recipe.regularisation.pooling == 1 and recipe.tied is not True
-        return np.broadcast_to(sigma, (k, *sigma.shape)) if alike and sigma.ndim == 2 else sigma
+        return (
+            np.broadcast_to(sigma, (k, *sigma.shape)) if alike and sigma.ndim == 2 else sigma
+        )
 
-    scalings_ = _read("_space.scalings", "Columns of the discriminant coordinates, (d, ≤ K − 1).")
+    scalings_ = _read(
+        "_space.scalings", "Columns of the discriminant coordinates, (d, ≤ K − 1)."
+    )
     xbar_ = _read("_space.centre", "Prior-weighted mean of the class means, shape (d,).")
     explained_variance_ratio_ = _read(
         "_space.explained_ratio", "Share of between-class variance along each coordinate."
@@ -577,7 +633,9 @@ class GaussianClassifier(
         density = self.class_log_density(to_numpy(X))
         require_as_many(len(density), len(codes))
         # Σ_n log p(x_n | y_n) + log π_{y_n}
-        return float((density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]).sum())
+        return float(
+            (density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]).sum()
+        )
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""
@@ -591,7 +649,12 @@ class GaussianClassifier(
         """Return the error of the best rule if the model were true."""
         return self.model_.bayes_error(n_samples, np.random.default_rng(random_state))
 
-    def true_error(self, rule: Any, n_samples: int = 100_000, random_state: int = 0) -> ErrorRate:
+    def true_error(
+        self,
+        rule: Any,
+        n_samples: int = 100_000,
+        random_state: int = 0,
+    ) -> ErrorRate:
         """Return the error of any fitted classifier if this model were true.
 
         Exact for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted
@@ -631,13 +694,17 @@ def _check_power(power: Any, moments: Moments) -> None:
         return
     check_power(power)
     if moments.power is None:
-        msg = f"power={power!r} needs moments of transformed rows: collect them with power= too"
+        msg = (
+            f"power={power!r} needs moments of transformed rows: collect them with power= too"
+        )
         raise errors.MissingStatisticsError(msg)
     found = moments.power
     if moments.schema is not None:
         found = found.select(np.arange(moments.schema.n_numbers))
     if isinstance(power, PowerTransform) and not power.equals(found):
-        msg = "the moments were taken with another transform than the estimator's: leave it out"
+        msg = (
+            "the moments were taken with another transform than the estimator's: leave it out"
+        )
         raise errors.FeatureMismatchError(msg)
 
 

@@ -11,24 +11,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.decision import Classifier
-from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
+from suffice.core.decision import Classifier
+from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.settings import parse_word
+from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
+from suffice.core.model.linear import LinearModel
+from suffice.core.moments import Moments
+from suffice.core.table.foreign import to_numpy
+from suffice.core.table.labels import code_of, two_codes
+from suffice.core.table.matrix import as_weights, column_position, is_mixed
+from suffice.core.table.schema import Encoding
+from suffice.core.table.table import Table
+from suffice.core.threads import one_at_a_time
+from suffice.discriminative.least_squares import (
+    joint_moments,
+    regress_column,
+    regress_indicators,
+)
 from suffice.discriminative.logistic_loss import all_scores
 from suffice.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
-from suffice.estimation.plug_in_and_debiased import require_two_classes
-from suffice.estimation.settings import parse_word
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
-from suffice.model.geometry.hyperplanes_and_quadrics import Hyperplane
-from suffice.model.linear import LinearModel
-from suffice.moments import Moments
-from suffice.moments.file import arrays_of, header_of
-from suffice.saved.coefficients import coefficients_in, coefficients_of
-from suffice.table.foreign import to_numpy
-from suffice.table.labels import code_of, two_codes
-from suffice.table.matrix import as_weights, column_position, is_mixed
-from suffice.table.schema import Encoding
-from suffice.table.table import Table
-from suffice.threads import one_at_a_time
+from suffice.persistence.coefficients import coefficients_in, coefficients_of
+from suffice.persistence.moments_file import arrays_of, header_of
 from suffice.typing import Floats
 
 
@@ -37,7 +41,12 @@ class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
 
 
 def labelled(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
 ) -> Table:
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
     x, y, weight = checked_table(estimator, *map(to_numpy, (X, y, sample_weight)), reset=reset)
@@ -73,7 +82,9 @@ def class_weighted(table: Table, class_weight: Any) -> Table:
         # every class counts the same, the total weight stays: W / (K w_k)
         factors = table.class_weights.sum() / (table.n_classes * table.class_weights)
     else:
-        msg = f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
+        msg = (
+            f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
+        )
         raise InvalidParameterError(msg)
     return replace(table, weight=factors[table.codes] * table.weights)
 
@@ -120,7 +131,10 @@ class LinearDecisions(ScoreMixin):
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""
-        return ("intercept", *(self._names() or tuple(f"x{j}" for j in range(self.coef_.shape[1]))))
+        return (
+            "intercept",
+            *(self._names() or tuple(f"x{j}" for j in range(self.coef_.shape[1]))),
+        )
 
     def _parameter_names(self) -> tuple[str, ...]:
         if len(self.coef_) == 1:
@@ -144,7 +158,9 @@ def whole_number(name: str, value: Any) -> int:
     """Return a setting that must be a whole number of at least one."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or value < 1 or value != np.rint(value) or np.isinf(value):
-        raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+        raise InvalidParameterError(
+            f"{name} must be a whole number of at least 1, got {value!r}"
+        )
     return int(value)
 
 
@@ -178,7 +194,9 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
-        return self._set_moments(Moments.of(x, y, sample_weight, missing="refuse", fourth=False))
+        return self._set_moments(
+            Moments.of(x, y, sample_weight, missing="refuse", fourth=False)
+        )
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
@@ -186,7 +204,13 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
         return self._set_moments(moments)
 
     @one_at_a_time
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=first)
@@ -250,7 +274,9 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with targets ``y``."""
         x, y = validate_data(self, X, y, dtype=(np.float64, np.float32), y_numeric=True)
-        return self._set_moments(joint_moments(x, y, as_weights(sample_weight, len(x))), x.shape[1])
+        return self._set_moments(
+            joint_moments(x, y, as_weights(sample_weight, len(x))), x.shape[1]
+        )
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""

@@ -13,26 +13,31 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
+from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.settings import is_open, parse_word
+from suffice.core.moments import Moments
+from suffice.core.table.foreign import is_on_device, to_numpy
+from suffice.core.table.labels import codes_of, encode
+from suffice.core.table.matrix import column_name
+from suffice.core.table.table import Table
+from suffice.core.text.lists import listed
+from suffice.core.threads import one_at_a_time
 from suffice.discriminative import gradient_descent as gradient
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.design import device_table, moments_to_fit
-from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
+from suffice.discriminative.logistic_fit import (
+    LogisticFit,
+    Start,
+    choose_penalty,
+    fit_logistic,
+)
 from suffice.discriminative.logistic_loss import against_first, sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
-from suffice.estimation.plug_in_and_debiased import require_two_classes
-from suffice.estimation.settings import is_open, parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, checked_table, keep
-from suffice.moments import Moments
-from suffice.saved.coefficients import logistic_from, logistic_state
-from suffice.table.foreign import is_on_device, to_numpy
-from suffice.table.labels import codes_of, encode
-from suffice.table.matrix import column_name
-from suffice.table.table import Table
-from suffice.text.lists import listed
-from suffice.threads import one_at_a_time
+from suffice.persistence.coefficients import logistic_from, logistic_state
 from suffice.typing import Codes, Floats
 
 
@@ -156,12 +161,24 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     _inference: LogisticSummary | None  # without names
 
     def __init__(
-        self, l2: Any = 1.0, solver: str = "auto", *, start: str | None = None,
-        learning_rate: Any = "auto", batch_size: int | None = None, shuffle: bool = False,
-        tol: float | None = None, epsilon: float | None = None, max_iter: int | None = None,
-        fit_intercept: bool = True, class_weight: Any = None, standardize: bool = True,
-        warm_start: bool = False, record: bool = False, random_state: Any = 0,
-    ) -> None:  # fmt: skip
+        self,
+        l2: Any = 1.0,
+        solver: str = "auto",
+        *,
+        start: str | None = None,
+        learning_rate: Any = "auto",
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        tol: float | None = None,
+        epsilon: float | None = None,
+        max_iter: int | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        standardize: bool = True,
+        warm_start: bool = False,
+        record: bool = False,
+        random_state: Any = 0,
+    ) -> None:
         keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -170,17 +187,32 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         table, moments = self._summed(X, y, sample_weight)
         posed: Any = {"standardize": self.standardize, "fit_intercept": self.fit_intercept}
         l2 = choose_penalty(table, moments, **posed) if is_open(self.l2) else self._penalty()
-        how: Any = {"solver": solver, "limits": limits, "start": self._start_for(table), **posed}
-        return self._accept(table, fit_logistic(table, moments, l2=l2, record=self.record, **how))
+        how: Any = {
+            "solver": solver,
+            "limits": limits,
+            "start": self._start_for(table),
+            **posed,
+        }
+        return self._accept(
+            table, fit_logistic(table, moments, l2=l2, record=self.record, **how)
+        )
 
     @one_at_a_time
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Learn from one more batch by stochastic gradient steps, whatever the solver.
 
         ``classes`` lists all labels; the first batch needs it unless it has them all.
         """
         if isinstance(self.class_weight, str):
-            msg = "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
+            msg = (
+                "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
+            )
             raise errors.InvalidParameterError(msg)
         first = "_stream" not in vars(self)
         table = linear.labelled(self, X, y, sample_weight, reset=first)
@@ -203,7 +235,12 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         return self
 
     def summary(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, level: float = 0.95
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        level: float = 0.95,
     ) -> LogisticSummary:
         """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
 
@@ -214,7 +251,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             raise errors.InvalidParameterError(f"level must lie between 0 and 1, got {level}")
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
-            msg = "this solver knows no curvature: call summary(X, y), or fit by solver='newton'"
+            msg = (
+                "this solver knows no curvature: call summary(X, y), or fit by solver='newton'"
+            )
             raise errors.InvalidParameterError(msg)
         classes = tuple(self.classes_.tolist())
         return replace(known, classes=classes, terms=self._terms(), level=level)
@@ -258,7 +297,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
             raise errors.UnknownLabelError(msg)
-        return LogisticSummary.at(table, self._beta(), self.l2_, fit_intercept=self.fit_intercept)
+        return LogisticSummary.at(
+            table, self._beta(), self.l2_, fit_intercept=self.fit_intercept
+        )
 
     def _recoded(self, batch: Table) -> Table:
         """Return a batch coded by the classes of the stream."""
@@ -293,13 +334,21 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
-        checks: Any = {"tol": partial(linear.positive, zero=True), "max_iter": linear.whole_number}
-        return {k: checks.get(k, linear.positive)(k, v) for k, v in asked.items() if v is not None}
+        checks: Any = {
+            "tol": partial(linear.positive, zero=True),
+            "max_iter": linear.whole_number,
+        }
+        return {
+            k: checks.get(k, linear.positive)(k, v) for k, v in asked.items() if v is not None
+        }
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
         random = partial(logistic_fit.random_start, seed=self._seed())
-        starts: dict[str, Start] = {"lda": logistic_fit.lda_start, "zero": logistic_fit.zero_start}
+        starts: dict[str, Start] = {
+            "lda": logistic_fit.lda_start,
+            "zero": logistic_fit.zero_start,
+        }
         start = self.start or ("zero" if self.solver == "sgd" else "lda")
         first = parse_word(start, starts | {"random": random}, "start")
         again = self.warm_start and "_stream" in vars(self)

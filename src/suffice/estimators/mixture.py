@@ -7,17 +7,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.decision import Classifier
-from suffice.estimation.mixture_em import MixtureRecipe
-from suffice.estimation.priors import priors_among
-from suffice.estimation.settings import is_open, parse_priors, parse_word
+from suffice.core.decision import Classifier
+from suffice.core.estimation.mixture_em import MixtureRecipe
+from suffice.core.estimation.priors import priors_among
+from suffice.core.estimation.settings import is_open, parse_priors, parse_word
+from suffice.core.table import Table
+from suffice.core.table.foreign import all_finite, is_on_device
+from suffice.core.table.labels import values_by_class
+from suffice.core.threads import at_most
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive, whole_number
-from suffice.saved.gaussians import COSTS, mixture_from, mixture_state
-from suffice.table import Table
-from suffice.table.foreign import all_finite, is_on_device
-from suffice.table.labels import values_by_class
-from suffice.threads import at_most
+from suffice.persistence.gaussians import COSTS, mixture_from, mixture_state
 from suffice.typing import Floats, Labels
 
 
@@ -72,12 +72,22 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     _takes = ("allow_nan",)
 
     def __init__(
-        self, n_components: Any = "auto", covariance: str = "full",
+        self,
+        n_components: Any = "auto",
+        covariance: str = "full",
         tied: Any = False,  # noqa: FBT002
-        *, prior_rows: float | None = None, n_init: int = 3, max_iter: int = 500, tol: float = 1e-6,
-        priors: Any = None, costs: Any = None, reject_cost: Any = None, reject_label: Any = None,
-        random_state: int = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        *,
+        prior_rows: float | None = None,
+        n_init: int = 3,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        priors: Any = None,
+        costs: Any = None,
+        reject_cost: Any = None,
+        reject_label: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -88,7 +98,9 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         settings = self.get_params()
         how, priors = _recipe(settings, x.shape[1]), parse_priors(settings["priors"])
         with at_most(self.n_jobs):
-            model, runs = how.fit(table, _counts(settings, how, table), settings["random_state"])
+            model, runs = how.fit(
+                table, _counts(settings, how, table), settings["random_state"]
+            )
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         weights = table.class_weights
         pi = priors_among(weights > 0, priors.of(table.classes, weights))
@@ -103,7 +115,9 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     def classifier_(self) -> Classifier:
         check_is_fitted(self)
         costs = {name: getattr(self, name) for name in COSTS}
-        found = Classifier.of(self.classes_, predictor.feature_names(self), self.model_, **costs)
+        found = Classifier.of(
+            self.classes_, predictor.feature_names(self), self.model_, **costs
+        )
         return found.allowing_missing()
 
     def component_posterior(self, X: Any) -> Floats:
@@ -124,7 +138,9 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
 def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
     words = {word: word for word in ("full", "diagonal")}
     covariance = parse_word(given["covariance"], words, "covariance")
-    tied = parse_word(str(given["tied"]), {"False": False, "True": True, "class": "class"}, "tied")
+    tied = parse_word(
+        str(given["tied"]), {"False": False, "True": True, "class": "class"}, "tied"
+    )
     kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
     n_init, max_iter = (whole_number(name, given[name]) for name in ("n_init", "max_iter"))
     kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])

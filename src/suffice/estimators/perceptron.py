@@ -8,15 +8,21 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.settings import parse_word
+from suffice.core.table.table import Table
 from suffice.discriminative import perceptron as passes
 from suffice.discriminative.descent import DescentPath
-from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
+from suffice.discriminative.design import (
+    CompiledDesign,
+    Design,
+    Scaling,
+    coded_moments,
+    design_of,
+)
 from suffice.errors import InvalidParameterError
-from suffice.estimation.plug_in_and_debiased import require_two_classes
-from suffice.estimation.settings import parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
-from suffice.table.table import Table
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
@@ -100,11 +106,20 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     mistakes_: tuple[int, ...]
 
     def __init__(
-        self, learning: str = "stochastic", *, multiclass: str = "direct", variant: str = "plain",
-        learning_rate: float = 1.0, start: str = "zero", max_iter: int = 100, shuffle: bool = True,
-        fit_intercept: bool = True, standardize: bool = True, record: Any = False,
+        self,
+        learning: str = "stochastic",
+        *,
+        multiclass: str = "direct",
+        variant: str = "plain",
+        learning_rate: float = 1.0,
+        start: str = "zero",
+        max_iter: int = 100,
+        shuffle: bool = True,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        record: Any = False,
         random_state: Any = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         keep(locals())
 
     def fit(self, X: Any, y: Any) -> Self:

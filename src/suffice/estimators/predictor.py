@@ -12,17 +12,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import validation
 
 from suffice import drawing
-from suffice.decision import Classifier
+from suffice.core.decision import Classifier
+from suffice.core.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
+from suffice.core.table.labels import as_labels, codes_of, has_label
+from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
+from suffice.core.table.table import require_as_many
+from suffice.core.text import tables as notebook
+from suffice.core.text.lists import plural
+from suffice.core.threads import at_most
 from suffice.errors import FeatureMismatchError, InvalidInputError, UnusedDataWarning, warn
 from suffice.export import onnx, sql
-from suffice.saved.fields import save
-from suffice.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
-from suffice.table.labels import as_labels, codes_of, has_label
-from suffice.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
-from suffice.table.table import require_as_many
-from suffice.text import tables as notebook
-from suffice.text.lists import plural
-from suffice.threads import at_most
+from suffice.persistence.fields import save
 from suffice.typing import Codes, Floats, Labels
 
 Answer = TypeVar("Answer")
@@ -37,12 +37,19 @@ def keep(given: dict[str, Any]) -> None:
 
 
 def checked_table(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool,
 ) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights to learn from; rows without a label are left out."""
     if y is None:
         name = type(estimator).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None: pass labels")
+        raise ValueError(
+            f"{name} requires y to be passed, but the target y is None: pass labels"
+        )
     there = is_on_device(X)
     if there and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -51,7 +58,9 @@ def checked_table(
     X, y, sample_weight = labelled_rows(X if there else to_numpy(X), y, sample_weight)
     x = _validated(estimator, X, reset=reset)
     known = np.asarray(y)  # scikit-learn makes floats of pandas' own integers
-    labels = validation._check_y(known, multi_output=False, y_numeric=False, estimator=estimator)
+    labels = validation._check_y(
+        known, multi_output=False, y_numeric=False, estimator=estimator
+    )
     validation.check_consistent_length(x, labels)
     return x, labels, sample_weight
 
@@ -65,9 +74,14 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     rows, n = np.flatnonzero(here), len(here)
     require_as_many(validation._num_samples(X), n)
     if not len(rows):
-        raise InvalidInputError("no row has a label (every y is None or NaN): label some of them")
+        raise InvalidInputError(
+            "no row has a label (every y is None or NaN): label some of them"
+        )
     if not quiet:
-        warn(f"{n - len(rows):,} of {n:,} rows have no label and are left out", UnusedDataWarning)
+        warn(
+            f"{n - len(rows):,} of {n:,} rows have no label and are left out",
+            UnusedDataWarning,
+        )
     known = taken(np.asarray(X) if isinstance(X, (list, tuple)) else X, rows)
     weight = weight if np.ndim(to_numpy(weight)) == 0 else np.asarray(to_numpy(weight))[rows]
     return known, as_labels(labels[rows]), weight
@@ -103,7 +117,9 @@ def _require_numbers(column: Any, name: str, estimator: Any) -> None:
         except (TypeError, ValueError) as error:
             what = f"no numbers ({error})"
     if what:
-        msg = f"column {name} holds {what}, and {type(estimator).__name__} takes numbers only: "
+        msg = (
+            f"column {name} holds {what}, and {type(estimator).__name__} takes numbers only: "
+        )
         raise InvalidInputError(msg + "drop it, or turn it into numbers")
 
 
@@ -335,7 +351,12 @@ class DecisionRule(NamedTuple):
         found = (getattr(self.classifier, name, ()) for name in ("coef_", "intercept_"))
         coef, intercept = (np.asarray(values) for values in found)
         plain = isinstance(x, np.ndarray) and len(self.classes) == 2
-        if not plain or coef.shape != (1, x.shape[1]) or intercept.shape != (1,) or not coef.any():
+        if (
+            not plain
+            or coef.shape != (1, x.shape[1])
+            or intercept.shape != (1,)
+            or not coef.any()
+        ):
             return None
         w, w_0 = np.empty(x.shape[1]), float(intercept[0])
         w[self.columns] = coef[0]

@@ -4,18 +4,22 @@ import json
 from dataclasses import fields
 from typing import Any
 
-from suffice.decision import classifier_of
+from suffice.core.decision import classifier_of
+from suffice.core.model import views
+from suffice.core.model.averaged import AveragedModel, TemperedModel, Trees
+from suffice.core.model.class_model import MarginalModel
+from suffice.core.model.linear import LinearModel
+from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.text.tables import jsonable
 from suffice.export.marginal import integrates, own_members
-from suffice.model import views
-from suffice.model.averaged import AveragedModel, TemperedModel, Trees
-from suffice.model.class_model import MarginalModel
-from suffice.model.linear import LinearModel
-from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
-from suffice.text.tables import jsonable
 
 FORMAT = 2
-_KINDS = {"Plain": "plain", "KernelFeatures": "kernel", "FourierFeatures": "fourier",
-    "PiecewiseLinear": "piecewise"}  # fmt: skip
+_KINDS = {
+    "Plain": "plain",
+    "KernelFeatures": "kernel",
+    "FourierFeatures": "fourier",
+    "PiecewiseLinear": "piecewise",
+}
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 
@@ -24,15 +28,18 @@ def document_of(estimator: Any) -> dict[str, Any]:
     classifier = classifier_of(estimator)
     model = classifier.model
     document = {
-        "suffice": "classifier", "format": FORMAT, "model": type(estimator).__name__,
-        "settings": estimator.get_params(), "classes": classifier.classes,
+        "suffice": "classifier",
+        "format": FORMAT,
+        "model": type(estimator).__name__,
+        "settings": estimator.get_params(),
+        "classes": classifier.classes,
         **_named(classifier, "n_features", "feature_names", "has_posterior"),
         "encoding": classifier.encoding and classifier.encoding.to_json(),
         "integrates": integrates(classifier),
         "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
         "decision": _named(classifier.decision, "actions", "costs", "reject"),
-    }  # fmt: skip
+    }
     # the same in the words of statistics, where a model has them
     known = {name: getattr(estimator, name, None) for name in _PARAMETERS}
     return document | {n.removesuffix("_"): v for n, v in known.items() if v is not None}
@@ -68,7 +75,11 @@ def _part(part: ScorePart) -> dict[str, Any]:
 
 def _average(model: AveragedModel) -> dict[str, Any]:
     shares = [
-        {**_named(s, "weight", "integrates"), "view": view_document(s.view), **_member(s.model)}
+        {
+            **_named(s, "weight", "integrates"),
+            "view": view_document(s.view),
+            **_member(s.model),
+        }
         for s in own_members(model)
     ]
     known = _named(model, "features", "doubt", "frequencies")

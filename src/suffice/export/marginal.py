@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.decision import Classifier
+from suffice.core.decision import Classifier
+from suffice.core.model.averaged import AveragedModel, ForeignModel, Share
+from suffice.core.model.class_model import MarginalModel
+from suffice.core.model.linear import LinearModel
+from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.scoring import Formula, LinearScores, Scaled
 from suffice.errors import InvalidParameterError
-from suffice.model.averaged import AveragedModel, ForeignModel, Share
-from suffice.model.class_model import MarginalModel
-from suffice.model.linear import LinearModel
-from suffice.model.mixture import MixtureModel
-from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.typing import Codes, Floats
 
 
@@ -37,7 +37,9 @@ class Marginal:
         return not (self.precision - np.diag(np.diagonal(self.precision))).any()
 
     def scaled(self, units: Floats) -> Marginal:
-        return Marginal(self.classes, self.precision * units * units[:, None], self.pulls * units)
+        return Marginal(
+            self.classes, self.precision * units * units[:, None], self.pulls * units
+        )
 
 
 def marginals(formula: Formula) -> list[Marginal]:
@@ -49,7 +51,9 @@ def marginals(formula: Formula) -> list[Marginal]:
             p = w.T @ w
             found.append(Marginal(part.classes, p, part.means @ p))
         elif formula.shared is not None:
-            found.append(Marginal(part.classes, formula.shared.dense_precision(), part.weights))
+            found.append(
+                Marginal(part.classes, formula.shared.dense_precision(), part.weights)
+            )
     return found
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from suffice.archive import replacing
-from suffice.decision import Classifier, classifier_of
+from suffice.core.decision import Classifier, classifier_of
+from suffice.core.model import views
+from suffice.core.model.averaged import AveragedModel, TemperedModel, Trees
+from suffice.core.model.scoring import Formula
+from suffice.core.power_transform import Branch, PowerTransform
+from suffice.core.table.schema import Category
 from suffice.errors import InvalidParameterError, extra
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, own_members
-from suffice.model import views
-from suffice.model.averaged import AveragedModel, TemperedModel, Trees
-from suffice.model.scoring import Formula
-from suffice.power_transform import Branch, PowerTransform
-from suffice.table.schema import Category
+from suffice.persistence.archive import replacing
 from suffice.typing import Codes
 
 OPSET = 17  # onnxruntime has kernels for 64-bit numbers of everything below
@@ -28,9 +28,10 @@ ML = "ai.onnx.ml"
 MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
 _LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
 _EMPTY: dict[str, tuple[Any, Any]] = {  # types of labels, and that of no label
-    "STRING": (object, ""), "DOUBLE": (np.float64, np.nan),
+    "STRING": (object, ""),
+    "DOUBLE": (np.float64, np.nan),
     "INT64": (np.int64, np.iinfo(np.int64).min),
-}  # fmt: skip
+}
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
@@ -99,7 +100,9 @@ def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Any]:
         return [graph.value("X", "DOUBLE", ["n", classifier.n_features])], Deferred(graph, "X")
     clash = {"", "label", "probabilities"} & set(classifier.columns)
     if clash:
-        msg = f"column {min(clash)!r} has the name of an output of the graph, or none: rename it"
+        msg = (
+            f"column {min(clash)!r} has the name of an output of the graph, or none: rename it"
+        )
         raise InvalidParameterError(msg)
     schema = encoding.schema
     kinds = {c.name: "DOUBLE" if c.kind == "number" else "STRING" for c in schema.columns}
@@ -189,7 +192,11 @@ def _by_class(columns: list[Any], parts: Any, axis: int = 1) -> Any:
     """Return what parts say of their classes, in the order of the classes."""
     codes = [k for part in parts for k in part.classes.tolist()]
     joined: Any = np.concatenate(columns, axis=axis)
-    return joined if codes == sorted(codes) else joined[(*[slice(None)] * axis, np.argsort(codes))]
+    return (
+        joined
+        if codes == sorted(codes)
+        else joined[(*[slice(None)] * axis, np.argsort(codes))]
+    )
 
 
 def _marginal(formula: Formula, found: list[Marginal], missing: Any, base: Any, x: Any) -> Any:
@@ -232,7 +239,10 @@ def _solved(marginal: Marginal, missing: Any, x: Any) -> tuple[Any, Any, Any]:
 
 def _levels(formula: Formula, rows: Any) -> Any:
     """Return Σ log p(level | k) of known levels, (n, K)."""
-    start, levels = len(formula.scorer.origin), [np.maximum(t, _LOWEST) for t in formula.levels]
+    start, levels = (
+        len(formula.scorer.origin),
+        [np.maximum(t, _LOWEST) for t in formula.levels],
+    )
     sizes = [term.shape[1] - 1 for term in levels]
     seen = 1 - np.isnan(rows[:, start + np.cumsum([0, *sizes[:-1]])]).astype(float)
     features = rows[:, start + np.arange(sum(sizes))]
@@ -281,15 +291,20 @@ def _leaves(trees: Trees, x: Any) -> Any:
     leaf, base = trees.left == node, trees.roots[tree]
     ends = np.repeat(np.flatnonzero(leaf), k)
     nodes = {
-        "treeids": tree, "nodeids": node - base, "featureids": trees.feature,
-        "values": trees.threshold.astype(float), "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "treeids": tree,
+        "nodeids": node - base,
+        "featureids": trees.feature,
+        "values": trees.threshold.astype(float),
+        "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
         "truenodeids": np.where(leaf, 0, trees.left - base),
         "falsenodeids": np.where(leaf, 0, trees.right - base),
-    }  # fmt: skip
+    }
     targets = {
-        "treeids": tree[ends], "nodeids": (node - base)[ends],
-        "ids": np.tile(np.arange(k), leaf.sum()), "weights": trees.shares[leaf].ravel(),
-    }  # fmt: skip
+        "treeids": tree[ends],
+        "nodeids": (node - base)[ends],
+        "ids": np.tile(np.arange(k), leaf.sum()),
+        "weights": trees.shares[leaf].ravel(),
+    }
     words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
     words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
     words |= {"n_targets": k, "aggregate_function": "AVERAGE"}
@@ -364,7 +379,13 @@ class Graph:
         self._constants.append(tensor)
         return Deferred(self, tensor.name)
 
-    def node(self, kind: str, *inputs: Any, output: str | None = None, **more: Any) -> Deferred:
+    def node(
+        self,
+        kind: str,
+        *inputs: Any,
+        output: str | None = None,
+        **more: Any,
+    ) -> Deferred:
         """Return the output of a node; inputs that are no arrays of the graph become constants."""
         names = [(x if isinstance(x, Deferred) else self.array(x)).name for x in inputs]
         result = output or self._fresh()

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.model.scoring import Formula, LinearScores
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table.schema import Category, Encoding
 from suffice.errors import InvalidParameterError, require_word
 from suffice.export.marginal import marginals
-from suffice.model.scoring import Formula, LinearScores
-from suffice.power_transform import PowerTransform
-from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
 
 Stage = dict[str, str]  # column → expression over the columns of the stage before
@@ -153,11 +153,27 @@ class Dialect:
 
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
-    "postgres": Dialect("PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", 1664, 63, "OFFSET 0",
-        folds_case=False),
-    "sqlite": Dialect("SQLite", "REAL", "MAX", "MIN", 2000, materialized="MATERIALIZED",
-        has_nan=False, largest_whole=np.iinfo(np.int64).max),
-}  # fmt: skip
+    "postgres": Dialect(
+        "PostgreSQL",
+        "DOUBLE PRECISION",
+        "GREATEST",
+        "LEAST",
+        1664,
+        63,
+        "OFFSET 0",
+        folds_case=False,
+    ),
+    "sqlite": Dialect(
+        "SQLite",
+        "REAL",
+        "MAX",
+        "MIN",
+        2000,
+        materialized="MATERIALIZED",
+        has_nan=False,
+        largest_whole=np.iinfo(np.int64).max,
+    ),
+}
 
 
 def dialect_of(name: str) -> Dialect:
@@ -189,7 +205,9 @@ def _curve(e: float, log: str) -> str:
 
 def power_transformed(power: PowerTransform, j: int, x: str) -> str:
     """Return feature j of transformed rows, from its value ``x``."""
-    exponent, centre, scale = (float(a[j]) for a in (power.exponents, power.centre, power.scale))
+    exponent, centre, scale = (
+        float(a[j]) for a in (power.exponents, power.centre, power.scale)
+    )
     if exponent == 1:
         return x
     c, s = double(centre), double(scale)
@@ -227,18 +245,24 @@ class ColumnReading:
         cells = {given: column_of_rows(column) for given, column in place.items()}
         read = {f"v{i}": _code(c, cells[c.name]) for i, c in enumerate(schema.categories)}
         for j, c in enumerate(schema.numbers):
-            read[f"x{j}"] = self.dialect.number_of(cells[c.name], truth=place[c.name] in booleans)
+            read[f"x{j}"] = self.dialect.number_of(
+                cells[c.name], truth=place[c.name] in booleans
+            )
         return read
 
     @cached_property
     def features(self) -> list[Feature]:
         schema, numbers = self.encoding.schema, enumerate(self.encoding.schema.numbers)
         found = [Feature(f"x{j} IS NULL", "", c.fill, c.fill is None) for j, c in numbers]
-        found += [Feature(f"x{j} IS NULL", f"x{j} IS NULL", is_hole=False) for j in schema.filled]
+        found += [
+            Feature(f"x{j} IS NULL", f"x{j} IS NULL", is_hole=False) for j in schema.filled
+        ]
         pairs = zip(schema.categories, self.encoding.reference, strict=True)
         for i, (c, reference) in enumerate(pairs):
             hole, levels = not (c.missing and c.other), set(range(c.n_levels)) - {reference}
-            found += [Feature(f"v{i} IS NULL", f"v{i} = {at}", None, hole) for at in sorted(levels)]
+            found += [
+                Feature(f"v{i} IS NULL", f"v{i} = {at}", None, hole) for at in sorted(levels)
+            ]
         return found
 
     @cached_property
@@ -246,7 +270,9 @@ class ColumnReading:
         """The column that is 1 where each feature is a hole; None where it never is."""
         names = dict[str, str]()
         return [
-            names.setdefault(f.empty, f"h{len(names)}") if self.integrates and f.is_hole else None
+            names.setdefault(f.empty, f"h{len(names)}")
+            if self.integrates and f.is_hole
+            else None
             for f in self.features
         ]
 
@@ -289,7 +315,9 @@ class ColumnReading:
         cases = [f"WHEN {feature.empty} THEN {empty}"]
         if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
             near = double(_NEAR * self.scale[j])
-            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {double(self._at(j, 0.0))}")
+            cases.append(
+                f"WHEN x{j} BETWEEN -{near} AND {near} THEN {double(self._at(j, 0.0))}"
+            )
         cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
         return f"CASE {' '.join(cases)} END"
 
@@ -337,7 +365,9 @@ def _spellings(category: Category, level: str) -> str:
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return ", ".join(map(literal, [level, *_TRUTH[level]]))
     ways = dict.fromkeys([level, *_numbers_spelt(level)])
-    return ", ".join(literal(way) for way in ways if way == level or way not in category.levels)
+    return ", ".join(
+        literal(way) for way in ways if way == level or way not in category.levels
+    )
 
 
 def _numbers_spelt(level: str) -> tuple[str, ...]:

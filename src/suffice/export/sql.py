@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from suffice.decision import Classifier, classifier_of
+from suffice.core.decision import Classifier, classifier_of
+from suffice.core.model import views
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.core.model.scoring import Formula, Scorer
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export import reading as engines
 from suffice.export.marginal import own_members
 from suffice.export.reading import ROWS, ColumnReading, Dialect, Stage, added, double
 from suffice.export.stages import Stages, carried, decided, numbers_read, product
-from suffice.model import views
-from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
-from suffice.model.scoring import Formula, Scorer
 from suffice.typing import Floats
 
-MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
+MOST_TERMS = {
+    None: 3_000,
+    1: 10_000,
+    0: 1 << 62,
+}  # of a query, by how many holes a row may have
 MOST_NODES = 60_000  # of trees
 _LEVELS = 8  # of a tree in one stage: parsers limit how deep a formula may nest
 _FAR = 1e30  # units of an average beyond which a row has no answer, lest a power overflows
@@ -25,10 +29,15 @@ _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for t
 
 
 def to_sql(
-    estimator: Any, table: str | Sequence[str], dialect: str = "duckdb", *,
-    columns: Sequence[str] | None = None, keep: Sequence[str] = (), prefix: str = "",
+    estimator: Any,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    *,
+    columns: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
+    prefix: str = "",
     booleans: Sequence[str] = (),
-) -> str:  # fmt: skip
+) -> str:
     """Return the query of ``label`` and ``p_<class>`` of every row of a table.
 
     Parameters
@@ -85,7 +94,10 @@ def _named(names: str | Sequence[str]) -> Sequence[str]:
 
 
 def _written(
-    classifier: Classifier, dialect: Dialect, columns: Sequence[str], booleans: Sequence[str]
+    classifier: Classifier,
+    dialect: Dialect,
+    columns: Sequence[str],
+    booleans: Sequence[str],
 ) -> Iterator[Iterator[Stage]]:
     """Yield stages that take as many holes in a row as is not too long for a query, then fewer."""
     if isinstance(classifier.model, AveragedModel):
@@ -105,12 +117,17 @@ def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> 
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
         lines.append(f"{_STAGE}{at} AS {dialect.materialized} {body}")
         before = f"{_STAGE}{at}"
-    answer = ",\n  ".join(f"{column} AS {engines.name(title)}" for column, title in final.items())
+    answer = ",\n  ".join(
+        f"{column} AS {engines.name(title)}" for column, title in final.items()
+    )
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"
 
 
 def _averaged(
-    classifier: Classifier, dialect: Dialect, columns: Sequence[str], booleans: Collection[str]
+    classifier: Classifier,
+    dialect: Dialect,
+    columns: Sequence[str],
+    booleans: Collection[str],
 ) -> Iterator[Stage]:
     """Yield the stages of an average; a row that lacks a feature has no answer."""
     model: Any = classifier.model
@@ -145,7 +162,9 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
         try:
             yield from alone.from_numbers()
         except InvalidParameterError as error:
-            raise InvalidParameterError(f"the member over {share.view.name}: {error}") from None
+            raise InvalidParameterError(
+                f"the member over {share.view.name}: {error}"
+            ) from None
     if isinstance(model, TemperedModel):
         k = inner.n_classes
         # softmax(log v / T),  v = (1 − ε) p + ε / K
@@ -162,7 +181,10 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     if isinstance(view, views.PowerTransformed):
         power = view.transform
         moved = [engines.power_transformed(power, j, f"f{j}") for j in range(d)]
-        yield {f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j]) for j in range(d)}
+        yield {
+            f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j])
+            for j in range(d)
+        }
     elif isinstance(view, views.PiecewiseLinear):
         pieces = enumerate(zip(view.features, view.left, view.length, strict=True))
         yield {f"x{i}": _piece(f"f{j}", left, length) for i, (j, left, length) in pieces}
@@ -187,14 +209,18 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
 def _log_kernel(view: views.KernelFeatures) -> Iterator[Stage]:
     """Yield stages from features z0, z1 … to the logarithm of the kernel at each landmark."""
     if view.kernel == "Laplace":
-        apart = ([f"ABS(z{j} - {double(v)})" for j, v in enumerate(row)] for row in view.landmarks)
+        apart = (
+            [f"ABS(z{j} - {double(v)})" for j, v in enumerate(row)] for row in view.landmarks
+        )
         unit = double(-view.length)
         yield {f"y{i}": f"{added(each)} / {unit}" for i, each in enumerate(apart)}
         return
     # −½ |z − l|² / ℓ²
     yield {"q": added([f"z{j} * z{j}" for j in range(len(view.centre))])}
     halves, unit = enumerate(np.square(view.landmarks).sum(1) / 2), double(view.length**2)
-    near = (f"{product(view.landmarks[i], 'z')} - {double(half)} - 5e-1 * q" for i, half in halves)
+    near = (
+        f"{product(view.landmarks[i], 'z')} - {double(half)} - 5e-1 * q" for i, half in halves
+    )
     yield {f"y{i}": f"({each}) / {unit}" for i, each in enumerate(near)}
 
 
@@ -278,14 +304,20 @@ def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[s
         )
     columns = tuple(classifier.columns if named is None else _named(named))
     if len(columns) != d:
-        raise FeatureMismatchError(f"{len(columns)} columns are named, but the model reads {d}")
+        raise FeatureMismatchError(
+            f"{len(columns)} columns are named, but the model reads {d}"
+        )
     return columns
 
 
 def to_ibis(
-    estimator: Any, table: Any, *, columns: Sequence[str] | None = None,
-    keep: Sequence[str] | None = None, prefix: str = "",
-) -> Any:  # fmt: skip
+    estimator: Any,
+    table: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    prefix: str = "",
+) -> Any:
     """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
 
     Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.decision import Classifier
+from suffice.core.decision import Classifier
+from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.table.schema import Encoding, Number, Schema
+from suffice.core.text.lists import of_one_kind
 from suffice.errors import InvalidParameterError
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals
 from suffice.export.reading import ColumnReading, Dialect, Stage, added, double, literal, tree
-from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
-from suffice.table.schema import Encoding, Number, Schema
-from suffice.text.lists import of_one_kind
 from suffice.typing import Codes, Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
@@ -53,7 +53,11 @@ class Stages:
 
     def from_numbers(self) -> Iterator[Stage]:
         """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
-        live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
+        live, classes, temperature = (
+            self.live,
+            self.classifier.classes,
+            self.classifier.temperature,
+        )
         yield self.reading.measured()
         yield from self._score_stages()
         if self.formula.class_of is not None:
@@ -65,7 +69,9 @@ class Stages:
         if not self.classifier.has_posterior:
             return
         t = "" if temperature == 1 else f" / {double(temperature)}"
-        powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
+        powers = {
+            f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live
+        }
         yield powers
         yield {"bottom": added(list(powers))}
         none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
@@ -88,7 +94,9 @@ class Stages:
         words = self.reading.dialect
         members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
         yield {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
-        sums = {k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()}
+        sums = {
+            k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()
+        }
         yield {f"a{k}": f"m{k} + LN({added(terms)})" for k, terms in sums.items()}
 
     def _score_stages(self) -> Iterator[Stage]:
@@ -109,7 +117,9 @@ class Stages:
         else:
             found = [_eliminated(at, q, holes, self.reading) for at, q in self._full if holes]
         m = max((len(q.classes) for _, q in self._full), default=0)
-        width = d if self.most_holes == 1 else len(holes) * (len(holes) + 1) // 2 + m * len(holes)
+        width = (
+            d if self.most_holes == 1 else len(holes) * (len(holes) + 1) // 2 + m * len(holes)
+        )
         for some in _some(found, 1 + _WIDEST // (2 * max(width, 1))):
             yield from map(_joined, zip(*some, strict=True))
         yield {f"a{k}": self._finished(k) for k in self.scored}
@@ -160,20 +170,28 @@ class Stages:
                 apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
                 if not marginal.is_diagonal:
                     return f"r{k}", f"l{at}" if apart else ""
-                p, pull = np.diagonal(marginal.precision), marginal.pulls[marginal.classes == k][0]
+                p, pull = (
+                    np.diagonal(marginal.precision),
+                    marginal.pulls[marginal.classes == k][0],
+                )
                 return _where(flags, pull**2 / p), _where(flags, np.log(p)) if apart else ""
         return "", ""
 
 
 def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from posteriors p0, p1, … to the label of least expected cost."""
-    decision, posterior = classifier.decision, [f"p{k}" for k in range(len(classifier.classes))]
+    decision, posterior = (
+        classifier.decision,
+        [f"p{k}" for k in range(len(classifier.classes))],
+    )
     if decision.is_map:
         yield {"top": dialect.largest(posterior)}
         yield {"label": first_best(posterior, "top", classifier.classes)}
         return
     pairs = [zip(row, posterior, strict=True) for row in decision.relative]
-    risks = {f"r{a}": added([f"{double(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)}
+    risks = {
+        f"r{a}": added([f"{double(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)
+    }
     yield risks
     yield {"low": dialect.smallest(list(risks))}
     yield {"label": first_best(list(risks), "low", decision.actions)}
@@ -186,14 +204,21 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     return f"CASE {cases} END"
 
 
-def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
+def _eliminated(
+    at: int,
+    q: Marginal,
+    holes: list[int],
+    reading: ColumnReading,
+) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance."""
     # they end with r of each class, what holes take off its Δ², and l, log|P_mm|
     known, pulls = q.precision, dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
     p = {(i, j): reading.dialect.as_double(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
-    g = {(k, j): f"(q{at}_{j} - {double(pull[j])})" for k, pull in pulls.items() for j in holes}
+    g = {
+        (k, j): f"(q{at}_{j} - {double(pull[j])})" for k, pull in pulls.items() for j in holes
+    }
     r, log_det = dict.fromkeys(pulls, "0e0"), "0e0"
     yield {f"q{at}_{j}": product(known[j]) for j in holes}
     for j in holes:
@@ -237,7 +262,9 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
     keys = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
     more = f"WHEN {added(columns)} > 1 THEN NULL"
-    found = {c: f"CASE {more} {' '.join(e)} ELSE 0e0 END" for c, e in zip(keys, cases, strict=True)}
+    found = {
+        c: f"CASE {more} {' '.join(e)} ELSE 0e0 END" for c, e in zip(keys, cases, strict=True)
+    }
     return forms, found
 
 
@@ -285,7 +312,9 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 def _where(flags: Sequence[str | None], values: Floats) -> str:
     """Return the sum of the values whose features are holes."""
-    return added([f"{double(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag])
+    return added(
+        [f"{double(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag]
+    )
 
 
 def product(row: Floats, letter: str = "c") -> str:
@@ -300,7 +329,9 @@ def _square(term: str) -> str:
 def _scaled(part: Scaled, m: int) -> list[str]:
     """Return ((c − μ) / σ)² of each feature."""
     pairs = zip(part.means[m], part.scale, strict=True)
-    return [_square(f"((c{j} - {double(mu)}) / {double(s)})") for j, (mu, s) in enumerate(pairs)]
+    return [
+        _square(f"((c{j} - {double(mu)}) / {double(s)})") for j, (mu, s) in enumerate(pairs)
+    ]
 
 
 def _whitened(parts: Sequence[Whitened]) -> Stage:

@@ -1,0 +1,301 @@
+"""Held-out predictions: truth, predicted class and posterior of rows, their losses, and chance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.linalg import EPS
+from suffice.core.table.labels import as_labels, codes_of
+from suffice.core.table.matrix import as_weights
+from suffice.errors import InvalidInputError
+from suffice.typing import Codes, Floats, Labels
+
+CRITERIA = ("error", "log_loss", "brier")
+#: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
+ABSENT_LOSS = float(-np.log(EPS))
+LEVEL = 0.05  # p-values up to it are called evidence
+_OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
+    adjusted = np.full_like(p, np.nan)
+    known = np.flatnonzero(np.isfinite(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    # p̃_(i) = max_{j ≤ i} (m − j + 1) p_(j), at most 1
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's interval for a share seen among n rows."""
+    from scipy.special import ndtri  # slow to import, and seldom needed
+
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    middle = share + z2 / (2 * n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return np.clip(low, 0, share), np.clip(high, share, 1)
+
+
+def effective_rows(
+    losses: Floats,
+    weights: Floats,
+    overlap: float = 0.0,
+    *,
+    grouped: bool = False,
+) -> float:
+    """Return how many independent rows would tell an error as exactly as these rows, or groups."""
+    # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
+    n, mean = (
+        float(weights.sum() ** 2 / (weights @ weights)),
+        np.average(losses, weights=weights),
+    )
+    variance = np.average(np.square(losses - mean), weights=np.square(weights))
+    if grouped and variance > 0:
+        # of rows σ² = p (1 − p), of groups less (Kish 1965); t, since few tell it; Σ w rows at most
+        from scipy.special import ndtri, stdtrit
+
+        wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
+        n = min(n * mean * (1 - mean) / variance, float(weights.sum())) / wider**2
+    return float(n / (1 + overlap))
+
+
+def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
+    """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
+    known = log_posterior[np.arange(len(truth)), truth]
+    log_true = np.where(truth >= 0, known, -np.inf)  # −1: none of the classes
+    p = np.exp(log_posterior)
+    # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+    briers = np.einsum("nk,nk->n", p, p) - 2 * np.exp(log_true) + 1
+    log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
+    return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
+
+
+def summed_losses(
+    scores: Floats,
+    truth: Codes,
+    weight: Floats,
+    temperatures: Floats,
+) -> Floats:
+    """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
+    scores -= scores.max(0)
+    at = truth, slice(None), np.arange(len(truth))
+    own, losses = scores[at].T, np.empty((scores.shape[1], len(temperatures), 3))
+    # the first of the best is predicted
+    before = (np.arange(len(scores))[:, None] < truth)[:, None]
+    errors = ((own < 0) | ((scores == 0) & before).any(0)) @ weight
+    for i, t in enumerate(temperatures):
+        p = np.exp(scores if t == 1 else scores / t)
+        total = p.sum(0)
+        log_losses = np.log(total) - own / t
+        log_losses = np.where(np.isfinite(log_losses), log_losses, ABSENT_LOSS)
+        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+        briers = (np.einsum("kgm,kgm->gm", p, p) / total - 2 * p[at].T) / total + 1
+        losses[:, i] = np.stack([errors, log_losses @ weight, briers @ weight], 1)
+    return losses
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Predictions:
+    """True classes, predicted classes and posteriors of n rows: what every curve is drawn from.
+
+    Built by ``Predictions.by`` from a fitted classifier, or ``Predictions.of`` from posteriors.
+
+    Examples
+    --------
+    >>> rows = Predictions.of(["no", "yes", "yes"], [[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]])
+    >>> rows.classes.tolist(), rows.predicted.tolist(), round(rows.error, 3)
+    (['no', 'yes'], [0, 0, 1], 0.333)
+    """
+
+    classes: Labels  # (K,)
+    truth: Codes  # class of each row  (n,)
+    predicted: Codes  # −1 where none of the classes was predicted  (n,)
+    logs: (
+        Floats | None
+    )  # log p(k | x); None: the classifier has none, or none were kept  (n, K)
+    rows: Codes  # where the rows stand in the data  (n,)
+    weight: Floats | None = None  # None: every row counts once  (n,)
+
+    @classmethod
+    def of(
+        cls,
+        y: Any,
+        posteriors: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Return rows of labels (n,) and posteriors (n, K); classes are by default sorted ones."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.asarray(posteriors, dtype=np.float64))
+        return cls.of_logs(y, logs, classes, sample_weight)
+
+    @classmethod
+    def of_logs(
+        cls,
+        y: Any,
+        log_posteriors: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        strict: bool = True,
+    ) -> Self:
+        """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors."""
+        labels = as_labels(y)
+        known = np.unique(labels) if classes is None else np.asarray(classes)
+        logs = np.asarray(log_posteriors, dtype=np.float64)
+        if not len(labels):
+            raise InvalidInputError("there are no rows: a curve needs at least one")
+        if logs.shape != (expected := (len(labels), len(known))):
+            raise InvalidInputError(
+                f"posteriors have shape {logs.shape}, expected {expected}: a row per label of y, a "
+                f"column per class {known.tolist()}; pass classes= where y lacks some"
+            )
+        bad = np.flatnonzero(np.isnan(logs).any(axis=1))
+        if len(bad):
+            raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")
+        truth, rows = codes_of(labels, known, strict=strict), np.arange(len(labels))
+        weight = as_weights(sample_weight, len(labels))
+        return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
+
+    @classmethod
+    def by(
+        cls,
+        classifier: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        strict: bool = True,
+    ) -> Self:
+        """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
+        logs = log_posteriors_of(classifier, X)
+        if logs is None:
+            raise InvalidInputError(
+                f"{type(classifier).__name__} gives no posteriors (predict_proba): calibrate "
+                "it first, for example with CalibratedClassifierCV"
+            )
+        return cls.of_logs(y, logs, classifier.classes_, sample_weight, strict=strict)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of all parts, one after another; of the same classes."""
+
+        def column(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        logs = column("logs") if all(part.logs is not None for part in parts) else None
+        weight = column("weights") if any(part.weight is not None for part in parts) else None
+        truth, predicted, rows = map(column, ("truth", "predicted", "rows"))
+        return cls(parts[0].classes, truth, predicted, logs, rows, weight)
+
+    @property
+    def log_posteriors(self) -> Floats:
+        """Logarithms of the posteriors, shape (n, K); an error where the classifier states none."""
+        if self.logs is None:
+            raise InvalidInputError(
+                "these predictions have no posteriors: the model states none"
+            )
+        return self.logs
+
+    @property
+    def posteriors(self) -> Floats:
+        """p(k | x), shape (n, K)."""
+        return np.exp(self.log_posteriors)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row, ones where none were given, shape (n,)."""
+        return np.ones(len(self.truth)) if self.weight is None else self.weight
+
+    @property
+    def right(self) -> Any:
+        """Whether the most probable class is the true one, shape (n,)."""
+        return self.log_posteriors.argmax(axis=1) == self.truth
+
+    @property
+    def wrong(self) -> Any:
+        """Whether another class than the true one was predicted, shape (n,)."""
+        return self.predicted != self.truth
+
+    @property
+    def losses(self) -> Floats:
+        """Mean error, log-loss and Brier score, shape (3,); NaN for those that need posteriors."""
+        return np.asarray(np.average(self.row_losses, axis=1, weights=self.weight))
+
+    @property
+    def row_losses(self) -> Floats:
+        """Error, log-loss and Brier score of each row, (3, n); NaN for want of posteriors."""
+        losses = np.full((3, len(self.truth)), np.nan)
+        if self.logs is not None:
+            losses = losses_of_rows(self.logs, self.truth)
+        losses[0] = self.wrong
+        return losses
+
+    @property
+    def error(self) -> float:
+        """Share of rows for which another class was predicted."""
+        return float(np.average(self.wrong, weights=self.weight))
+
+    @property
+    def log_loss(self) -> float:
+        """Mean −log p(true class)."""
+        return float(self.losses[1])
+
+    @property
+    def brier(self) -> float:
+        """Mean Brier score, Σ_k (p_k − [k is true])²."""
+        return float(self.losses[2])
+
+    @property
+    def labels(self) -> Labels:
+        """True label of each row, shape (n,)."""
+        return np.asarray(self.classes[self.truth])
+
+    @property
+    def predicted_labels(self) -> Labels:
+        """Predicted label of each row, None where it is none of the classes, shape (n,)."""
+        if (self.predicted >= 0).all():
+            return np.asarray(self.classes[self.predicted])
+        return np.asarray(
+            np.array([*self.classes.tolist(), None], dtype=object)[self.predicted]
+        )
+
+    def in_order(self) -> Self:
+        """Return the predictions in the order of the data."""
+        return self.take(np.argsort(self.rows, kind="stable"))
+
+    def take(self, at: Any) -> Self:
+        """Return the predictions of some of the rows."""
+        arrays = {name: getattr(self, name) for name in _OF_ROWS}
+        return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
+
+    def __repr__(self) -> str:
+        said = "error {:.4f}, log-loss {:.4f}, Brier {:.4f}".format(*self.losses)
+        return f"Predictions({len(self.truth)} rows: {said})"
+
+
+def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Floats | None:
+    """Return log p(k | x) (n, K), −∞ for a class never learnt; None without posteriors."""
+    with np.errstate(divide="ignore"):
+        if hasattr(fitted, "predict_log_proba"):
+            logs = np.asarray(fitted.predict_log_proba(X), np.float64)
+        elif hasattr(fitted, "predict_proba"):
+            logs = np.log(np.asarray(fitted.predict_proba(X), np.float64))
+        else:
+            return None
+    return logs if classes is None else among_classes(logs, fitted, classes)
+
+
+def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
+    """Return columns of the classes a classifier knows among all classes, −∞ for the others."""
+    if len(fitted.classes_) == len(classes):
+        return columns
+    wide = np.full((len(columns), len(classes)), -np.inf)
+    wide[:, codes_of(fitted.classes_, classes)] = columns
+    return wide

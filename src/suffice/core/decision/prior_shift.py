@@ -1,0 +1,75 @@
+"""Prior shift: the priors of new, unlabelled rows, by EM on the posteriors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.errors import InvalidInputError
+from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PriorShift:
+    """Priors re-estimated on unlabelled rows, and how the iteration ended."""
+
+    priors: Floats  # π  (K,)
+    iterations: int
+    gap: float  # bound of how far the mean log-likelihood of the rows is from its maximum
+    converged: bool
+    statistic: float = np.nan  # twice the gain of the log-likelihood over the old priors
+    df: int = 0  # classes of positive prior, less one
+
+    @property
+    def p_value(self) -> float:
+        """How probable a change this large is under the old priors, densities known: χ²."""
+        from scipy.special import chdtrc  # slow to import, and seldom needed
+
+        return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df else np.nan
+
+
+def shifted_priors(
+    log_posterior: npt.ArrayLike,
+    priors: npt.ArrayLike,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+) -> PriorShift:
+    """Return the maximum-likelihood priors of rows whose classes are not known.
+
+    Each EM step averages the posteriors under the current priors; steps are extrapolated and kept
+    only where the likelihood grows. Needs log p(k | x) (n, K) under the priors π⁰ (K,).
+
+    Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9; SQUAREM: Varadhan &
+    Roland (2008), *Scandinavian Journal of Statistics* 35(2).
+    """
+    if not len(np.asarray(log_posterior)):
+        raise InvalidInputError("there are no rows: a shift of priors needs some")
+    pi = start = np.asarray(priors, np.float64) / np.sum(priors)
+    # log p(x | k) = log p(k | x) − log π⁰_k + const(x): Bayes' rule undone, the greatest p is 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_L = np.where(pi > 0, log_posterior - np.log(pi), -np.inf)
+    L = np.exp(log_L - log_L.max(axis=1, keepdims=True))
+
+    def growth(pi: Floats) -> Floats:
+        # G_k = (1/n) Σ_i L_ik / Σ_j L_ij π_j;  the maximum is where G ≤ 1, and = 1 where π > 0
+        return np.asarray((1 / (L @ pi)) @ L / len(L))
+
+    def log_likelihood(pi: Floats) -> float:
+        return float(np.log(L @ pi).mean())
+
+    for iterations in range(0, max_iter + 2, 2):
+        factors = growth(pi)
+        gap = float(factors.max() - 1)
+        if gap <= tol or iterations >= max_iter:
+            break
+        one = pi * factors
+        two = one * growth(one)
+        # π − 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = −|r| / |v|
+        r, v = one - pi, (two - one) - (one - pi)
+        alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
+        beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two)
+        beyond = beyond / beyond.sum()
+        pi = beyond if log_likelihood(beyond) > log_likelihood(two) else two / two.sum()
+    statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(start))
+    df = int((start > 0).sum()) - 1
+    return PriorShift(pi, min(iterations, max_iter), gap, gap <= tol, statistic, df)

@@ -1,0 +1,140 @@
+"""Classes and columns that lack variance: where it is borrowed from, and what users are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.linalg import (
+    dependent_columns,
+    rank_tolerance,
+    resolved,
+    symmetric_eigen,
+    unit_scale,
+)
+from suffice.core.moments import Moments
+from suffice.core.table.schema import Encoding
+from suffice.core.text.lists import noun, quoted
+from suffice.errors import DegenerateDataWarning, warn
+from suffice.typing import Codes, Floats
+
+_MOST_NAMED = 4
+SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceCovariance:
+    """A reference covariance of full rank, R = F Fᵀ, to borrow variance from."""
+
+    factor: Floats  # F  (d, d)
+    inverse: Floats  # F⁻¹  (d, d)
+    scale: Floats  # standard deviation of each feature over all rows  (d,)
+
+    @classmethod
+    def of(cls, moments: Moments) -> ReferenceCovariance:
+        """Return the pooled within-class covariance, filled where it has no variance."""
+        scale = unit_scale(moments.total_variances)
+        units = moments.total_weight * scale[:, None] * scale
+        within, between = moments.pooled_scatter / units, moments.between_scatter / units
+        tol = rank_tolerance(len(scale))
+        e, v = symmetric_eigen(within)
+        inside, empty = v[:, e > tol], v[:, e <= tol]
+        # directions without variance inside classes: do the classes differ there?
+        t, q = symmetric_eigen(empty.T @ between @ empty)
+        variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
+        # R = F Fᵀ,  F = diag(s) V diag(√e)
+        directions, root = np.hstack([inside, empty @ q]), np.sqrt(variances)
+        return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
+
+    def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return a (…, d), V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 where Σ has no variance."""
+        a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
+        # along u = F⁻ᵀ v, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
+        u = self.inverse.T @ v
+        noise = rank_tolerance(len(self.scale)) * np.square(u * self.scale[:, None]).sum(-2)
+        return a, v, np.where(a > noise, a, 1.0)
+
+    def filled(self, sigma: Floats) -> Floats:
+        """Return a root A of each Σ = A Aᵀ (…, d, d), with the variance of R where Σ has none."""
+        _, v, e = self.spectrum(sigma)
+        return np.asarray(self.factor @ (v * np.sqrt(e)[..., None, :]))
+
+
+def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
+    """Return variances (G, d) filled from pooled, then total variances (d,)."""
+    reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
+    reference = np.where(reference > 0, reference, 1.0)
+    return np.where(variances > 0, variances, reference)
+
+
+def independent_columns(moments: Moments) -> Codes:
+    """Return the columns whose pooled within-class covariance has full rank."""
+    sigma = moments.pooled_scatter / moments.total_weight
+    variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
+    varying = np.flatnonzero(variances)
+    return np.delete(varying, dependent_columns(sigma[np.ix_(varying, varying)]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankDeficiency:
+    """A group of classes whose covariance was not of full rank."""
+
+    group: int
+    variances: Floats  # 0 where there are none  (d,)
+    sigma: Floats | None = None  # its covariance, where it is no diagonal one  (d, d)
+
+    @property
+    def constant(self) -> Codes:
+        return np.flatnonzero(self.variances == 0)
+
+    @property
+    def dependent(self) -> Codes:
+        if self.sigma is None:
+            return np.zeros(0, np.intp)
+        varying = np.flatnonzero(self.variances > 0)
+        return varying[dependent_columns(self.sigma[np.ix_(varying, varying)])]
+
+    def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
+        """Return whether levels that the group never has are all there is to it."""
+        # an unseen level has a constant indicator; where it is the reference, the others sum to 1
+        members = group_of == self.group
+        share = (
+            moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
+        )
+        unseen = sum(share[block].sum() > 1 - 1e-12 for block in encoding.blocks)
+        return (
+            not (self.constant < encoding.schema.n_numbers).any()
+            and len(self.dependent) <= unseen
+        )
+
+    def describe(self, moments: Moments, group_of: Codes) -> str:
+        """Return a sentence that names the classes, the rank and the columns."""
+        members = moments.classes[group_of == self.group]
+        who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
+        found = {"constant": self.constant, "combinations of other columns": self.dependent}
+        d = len(self.variances)
+        rank, names = d - sum(map(len, found.values())), moments.feature_names or range(d)
+        named = {
+            why: quoted([names[j] for j in each], _MOST_NAMED) for why, each in found.items()
+        }
+        reasons = [f"{why}: {columns}" for why, columns in named.items() if len(found[why])]
+        weight = float(moments.weights[group_of == self.group].sum())
+        told = f"{who}: covariance rank {rank} < {d} at weight {weight:g}"
+        return f"{told} ({'; '.join(reasons) or 'nearly singular'})"
+
+
+def warn_of_deficient(
+    deficient: list[RankDeficiency],
+    moments: Moments,
+    group_of: Codes,
+) -> None:
+    """Warn once for all groups: who lacks variance, where it was taken from, and the cure."""
+    told = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
+    if len(deficient) > _MOST_NAMED:
+        told.append(f"and {len(deficient) - _MOST_NAMED} more")
+    warn(
+        f"{'; '.join(told)}. Missing directions use the variance pooled over all classes, then "
+        "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own",
+        DegenerateDataWarning,
+    )

@@ -1,0 +1,386 @@
+"""The fourteen EDDA families: Σ_k = λ_k D_k A_k D_kᵀ, volume, shape and orientation of each class.
+
+Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+
+from suffice.core.estimation import covariance_estimates as estimates
+from suffice.core.estimation.covariance_estimates import Estimates, Regularisation
+from suffice.core.estimation.degenerate import RankDeficiency
+from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
+from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.core.moments import Moments
+from suffice.errors import InvalidInputError, NotConvergedWarning, warn
+from suffice.typing import Codes, Floats
+
+TOLERANCE = 1e-22  # gain of log-likelihood, per unit of weight, at which steps end
+MOST_STEPS = 1000
+NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
+SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
+WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
+SCOUTS = 12  # starting axes
+SCOUT_STEPS = 40  # steps each may take
+FINALISTS = 3  # the best, which go on until they converge
+MEMORY = 10
+UNFINISHED = 1e-9  # gain of log-likelihood, per unit of weight, that is worth a warning
+FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
+
+
+def roots(w: Floats) -> tuple[Floats, Codes]:
+    """Return F (K, d, d) with W_k = F_kᵀ F_k, and the ranks (K,)."""
+    s: Floats = np.sqrt(np.maximum(np.diagonal(w, axis1=1, axis2=2), 0.0))
+    s = np.where(s > NO_SPREAD * np.sqrt(np.square(s).sum(0)), s, 0.0)
+    unit = np.where(s > 0, s, np.inf)
+    # W = S R S,  R = Q Λ Qᵀ,  F = Λ^½ Qᵀ S
+    values, q = np.linalg.eigh(w / (unit[:, :, None] * unit[:, None, :]))
+    values = np.where(values > rank_tolerance(w.shape[-1]), values, 0.0)
+    f = np.sqrt(values)[:, :, None] * np.swapaxes(q, 1, 2) * s[:, None, :]
+    return f, np.count_nonzero(values, axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EddaProblem:
+    """One family to be fitted to classes of given weights."""
+
+    code: str
+    weights: Floats  # n_k  (K,)
+
+    @property
+    def own_volumes(self) -> bool:
+        return self.code.startswith("V")
+
+    def settle(self, q: Floats) -> Floats:
+        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
+        # λ_k = tr(C_k⁻¹ W_k) / (n_k m),  or λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
+        if self.own_volumes:
+            return np.log(q / self.weights)
+        return np.full(len(q), np.log(q.sum() / self.weights.sum()))
+
+    def require_full_rank(self, w: Floats) -> None:
+        """Refuse classes without spread in some direction."""
+        if (roots(w)[1] < w.shape[-1]).any():
+            self.refuse()
+
+    def require_like_units(self, w: Floats) -> None:
+        """Refuse scales so different that a family which depends on units loses the small ones."""
+        scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
+        least, most = scales[scales > 0].min(initial=np.inf), scales.max()
+        if most > WIDEST * least:
+            raise InvalidInputError(
+                f"family {self.code!r} depends on the units of the features, and their standard "
+                f"deviations range from {least:.1g} to {most:.1g}: rescale them, or choose a "
+                "family without units, such as 'VVV', 'EEE' or 'VVI'"
+            )
+
+    def refuse(self) -> NoReturn:
+        """Say that the likelihood has no maximum; what fills the classes says why."""
+        raise InvalidInputError(
+            f"family {self.code!r} has no covariances of greatest likelihood"
+        )
+
+
+def symmetrised(c: Floats) -> Floats:
+    """Return (C + Cᵀ) / 2 of each matrix of a stack."""
+    return np.asarray((c + np.swapaxes(c, -1, -2)) / 2)
+
+
+def diagonal(values: Floats) -> Floats:
+    """Return diagonal matrices (K, d, d) of given diagonals (K, d)."""
+    return values[:, :, None] * np.eye(values.shape[1])
+
+
+def turned(forms: Floats, axes: Floats) -> Floats:
+    """Return Dᵀ C D for each C of a stack, D having axes as its rows."""
+    return np.swapaxes(axes, -1, -2) @ forms @ axes
+
+
+# Σ_k = λ_k C_k for scatters (K, m, m) where every symmetric C of determinant one is allowed
+Pattern: TypeAlias = Callable[[EddaProblem, Floats], Floats]
+# the same where the axes of C are restricted, given a pattern for what remains
+Frame: TypeAlias = Callable[[EddaProblem, Pattern, Floats], Floats]
+
+
+def common_form(problem: EddaProblem, w: Floats) -> Floats:
+    """Return the best Σ_k = λ_k C; where the volumes are equal, Σ = Σ_k W_k / n."""
+    m, u = w.shape[-1], np.zeros(len(w))
+    if problem.own_volumes:
+        _require_balance(problem, w)
+        u = _relative_volumes(problem, w)
+    else:
+        problem.require_full_rank(w.sum(0, keepdims=True))
+    # C ∝ Σ_k W_k / λ_k,  |C| = 1
+    s = np.einsum("k,kij->ij", np.exp(-u), w)
+    factor = np.linalg.cholesky(s)
+    size = np.exp(2 * np.log(np.diag(factor)).mean())
+    q = size * np.trace(_whitened(w, factor), axis1=1, axis2=2) / m
+    return np.asarray(np.exp(problem.settle(q))[:, None, None] * (s / size))
+
+
+def _require_balance(problem: EddaProblem, w: Floats) -> None:
+    """Refuse classes that span too few directions for their weight."""
+    # φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for proper subsets Q
+    n, m, found = problem.weights, w.shape[-1], roots(w)[1]
+    if (found == m).all():
+        return
+    order = np.argsort(found, kind="stable")
+    spans, loads = roots(np.cumsum(w[order], axis=0))[1], np.cumsum(n[order]) / n.sum()
+    if (spans[:-1] <= m * loads[:-1] * (1 + SLACK)).any() or spans[-1] < m:
+        problem.refuse()
+
+
+def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
+    """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps."""
+    # φ is convex in u, and constant along u + t: the maximum of the likelihood is unique
+    n = problem.weights / problem.weights.sum()
+    a = _whitened(w, np.linalg.cholesky(w.sum(0)))
+    u: Floats = np.log(np.trace(a, axis1=1, axis2=2) / n)
+    for _ in range(MOST_STEPS):
+        slope, curvature = _derivatives(n, a, u)
+        step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+        gain = float(-slope @ step) / 2
+        if gain <= TOLERANCE:
+            break
+        start, t = _phi(n, a, u), 1.0
+        # the first of u + step, u + step/2, … that gains its fair share
+        while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
+            t /= 2
+        u = u + t * step
+    return u
+
+
+def _whitened(w: Floats, factor: Floats) -> Floats:
+    """Return L⁻¹ W_k L⁻ᵀ for each scatter of a stack, L lower triangular."""
+    inverse = inverse_lower(factor)
+    return symmetrised(inverse @ w @ inverse.T)
+
+
+def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return gradient and Hessian of φ, the Hessian made regular along constant u."""
+    k, m = a.shape[:2]
+    # P_k = e^{−u_k} L⁻¹ W_k L⁻ᵀ,  Σ_k e^{−u_k} W_k = L Lᵀ
+    scaled = np.exp(-u)[:, None, None] * a
+    p = _whitened(scaled, np.linalg.cholesky(scaled.sum(0)))
+    traces = np.trace(p, axis1=1, axis2=2) / m
+    flat = p.reshape(k, -1)
+    # ∂φ/∂u_k = n_k/n − tr P_k / m,   ∂²φ/∂u_k∂u_l = (δ_kl tr P_k − tr P_k P_l) / m
+    return n - traces, np.diag(traces) - flat @ flat.T / m + 1 / k
+
+
+def _phi(n: Floats, a: Floats, u: Floats) -> float:
+    s = np.einsum("k,kij->ij", np.exp(-u), a)
+    return float(n @ u + np.linalg.slogdet(s)[1] / len(s))
+
+
+def own_form(problem: EddaProblem, w: Floats) -> Floats:
+    """Return the best Σ_k = λ_k C_k: C_k ∝ W_k."""
+    problem.require_full_rank(w)
+    # C_k = W_k / |W_k|^{1/m}
+    sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
+    return np.asarray(
+        np.exp(problem.settle(sizes))[:, None, None] * (w / sizes[:, None, None])
+    )
+
+
+def sphere(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
+    """Return the best Σ_k with C = I: all that matters of a scatter is its trace."""
+    d = w.shape[-1]
+    return pattern(problem, (np.trace(w, axis1=1, axis2=2) / d)[:, None, None]) * np.eye(d)
+
+
+def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
+    """Return the best Σ_k with diagonal C: all that matters of a scatter is its diagonal."""
+    return pattern(problem, w * np.eye(w.shape[-1]))
+
+
+def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
+    """Return the best Σ_k with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone."""
+    # whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first
+    problem.require_like_units(w)
+    f, found = roots(w)
+    # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
+    _, s, axes = np.linalg.svd(f)
+    s = np.where(np.arange(w.shape[-1]) < found[:, None], s, 0.0)
+    return turned(pattern(problem, diagonal(np.square(s))), axes)
+
+
+# --- one set of axes for all classes, each with its own variances along them (EVE, VVE) ----------
+# Limited-memory quasi-Newton steps are skew matrices Ω in the moving frame, D → D Cayley(Ω):
+# earlier ones and gradients need no transport from one D to the next.
+
+
+def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
+    """Return the best Σ_k with C_k = D A_k Dᵀ: common principal components, of several starts."""
+    problem.require_full_rank(w)
+    problem.require_like_units(w)
+    f, _ = roots(w)
+    at = partial(axes_point, problem, f)
+    scouts = [
+        descend_axes(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)
+    ]
+    finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
+    ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
+    best = min(ends, key=lambda point: point.value)
+    # what a Newton step by the curvature of each plane alone would gain
+    left = (
+        float(np.vdot(best.gradient, best.gradient / np.maximum(best.curvature, FLATTEST))) / 4
+    )
+    if left > UNFINISHED:
+        warn(
+            f"family {problem.code!r} stopped before its axes settled: another step would gain "
+            f"{left:.1g} of log-likelihood per row; choose a family without common axes, such as "
+            "'VVV' or 'EEE', or drop columns that are nearly combinations of others",
+            NotConvergedWarning,
+        )
+    return turned(pattern(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
+
+
+def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
+    """Return −2 log-likelihood per unit of weight by the axes (Flury & Gautschi 1986); W = FᵀF."""
+    n, total = problem.weights, problem.weights.sum()
+    # M_k = Dᵀ W_k D,  its diagonal w_kj
+    y = roots @ axes
+    m = np.swapaxes(y, 1, 2) @ y
+    w = np.square(y).sum(1)
+    # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j w_kj)^{1/d}
+    q = np.exp(np.log(w).mean(1))
+    u = problem.settle(q)
+    value = float(w.shape[1] * (n @ u) / total)
+    # 1/σ²_kj = q_k / (λ_k w_kj)
+    p = (q * np.exp(-u) / total)[:, None] / w
+    # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
+    mp = np.einsum("kij,kj->ij", m, p)
+    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal (Ablin et al. 2018)
+    wp = w.T @ p
+    own = np.diag(wp)
+    return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
+
+
+def starting_axes(n: Floats, f: Floats) -> list[Floats]:
+    """Return eigenvectors of pooled, log-averaged and heaviest scatters, and random axes."""
+    d = f.shape[-1]
+    _, s, axes = np.linalg.svd(f)
+    pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)[2].T
+    # exp(Σ_k n_k log W_k / n): the same whichever class is measured in larger units
+    logs = np.einsum("k,kji,kj,kjl->il", n / n.sum(), axes, np.log(s), axes)
+    heaviest = np.argsort(-n, kind="stable")[: SCOUTS // 2]
+    named = [pooled, np.linalg.eigh(logs)[1], *np.swapaxes(axes[heaviest], 1, 2)]
+    rng = np.random.default_rng(0)
+    others = [np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(SCOUTS - len(named))]
+    return [*named, *others]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AxesPoint:
+    """A function and its derivatives at D exp(Ω), Ω = 0."""
+
+    axes: Floats  # D  (d, d)
+    value: float
+    gradient: Floats  # (d, d), skew
+    curvature: Floats  # (d, d), symmetric: of each plane rotation alone
+
+
+def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
+    """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
+    here, pairs = start, deque[Pair](maxlen=MEMORY)
+    for _ in range(most):
+        inverse = partial(np.multiply, 1 / np.maximum(here.curvature, FLATTEST))
+        omega = -quasi_newton(here.gradient, pairs, inverse)
+        # each plane is counted twice in a skew matrix
+        slope = float(np.vdot(here.gradient, omega)) / 2
+        if -slope / 2 <= TOLERANCE:
+            break
+        # the first of the steps 1, ½, … that gains its fair share
+        t, slack = 1.0, SLACK * (1 + abs(here.value))
+        there = at(here.axes @ cayley(omega))
+        while there.value > here.value + 1e-4 * t * slope + slack and t > SLACK:
+            t /= 2
+            there = at(here.axes @ cayley(t * omega))
+        s, y = t * omega, there.gradient - here.gradient
+        if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
+            pairs.append((s, y))
+        here = there
+    return here
+
+
+def cayley(omega: Floats) -> Floats:
+    """Return the rotation (I − Ω/2)⁻¹ (I + Ω/2) of a skew Ω."""
+    eye = np.eye(len(omega))
+    return np.asarray(np.linalg.solve(eye - omega / 2, eye + omega / 2), dtype=np.float64)
+
+
+def _any_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
+    return pattern(problem, w)  # shape and orientation go together
+
+
+_FORMS: dict[str, tuple[Pattern, Frame]] = {
+    "II": (common_form, sphere),
+    "EI": (common_form, feature_axes),
+    "VI": (own_form, feature_axes),
+    "EE": (common_form, _any_axes),
+    "VE": (own_form, shared_axes),
+    "EV": (common_form, own_axes),
+    "VV": (own_form, _any_axes),
+}
+# Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)
+FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
+    volume + form: found for form, found in _FORMS.items() for volume in "EV"
+}
+
+
+def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
+    """Return the maximum-likelihood covariances of one of the families, (K, d, d)."""
+    pattern, frame = FAMILIES[code]
+    return symmetrised(frame(EddaProblem(code, weights), pattern, symmetrised(scatters)))
+
+
+@dataclass(frozen=True, slots=True)
+class EddaStructure:
+    """A family as a covariance structure: classes that leave it no maximum are filled first."""
+
+    code: str
+
+    @property
+    def is_diagonal(self) -> bool:
+        return self.code.endswith("I")
+
+    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
+        """Return the covariances of greatest likelihood; classes without rows take the first."""
+        seen = np.flatnonzero(moments.weights > 0)
+        w = moments.weights[seen]
+        deficient: list[RankDeficiency] = []
+        scatters = diagonal(moments.diagonals) if self.is_diagonal else moments.scatters
+        try:
+            sigmas = edda_covariances(self.code, w, scatters[seen])
+        except InvalidInputError:
+            plain = (
+                estimates.DiagonalStructure()
+                if self.is_diagonal
+                else estimates.FullStructure()
+            )
+            filled, deficient = plain.covariances(moments, group_of, how)
+            dense = np.stack([filled[k].dense() for k in seen])
+            sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
+        found: list[Covariance]
+        if self.is_diagonal:
+            found = [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
+        else:
+            found = [FullCovariance.of(sigma) for sigma in sigmas]
+        place = np.zeros(moments.n_classes, np.intp)
+        place[seen] = np.arange(len(seen))
+        return [found[i] for i in place], deficient
+
+    def n_parameters(self, n_groups: int, n_features: int) -> int:
+        d, copies = n_features, {"E": 1, "V": n_groups, "I": 0}
+        sizes = (1, d - 1, d * (d - 1) // 2)  # of λ, A and D
+        return sum(
+            copies[letter] * size for letter, size in zip(self.code, sizes, strict=True)
+        )

@@ -1,0 +1,70 @@
+"""Discriminant coordinates: the directions in which classes lie furthest apart."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from suffice.core.linalg import EPS
+from suffice.core.model.covariance import Covariance
+from suffice.core.model.gaussian import GaussianModel
+from suffice.core.moments.collect import ratio
+from suffice.core.table.foreign import beside
+from suffice.errors import InvalidParameterError
+from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiscriminantSpace:
+    """A linear map to at most K − 1 coordinates in which the classes are spheres of radius 1."""
+
+    centre: Floats  # Σ_k π_k μ_k  (d,)
+    scalings: Floats  # (d, r): columns by falling separation
+    singular_values: Floats  # √ of between-class variance along each column  (r,)
+
+    @classmethod
+    def of(cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance) -> Self:
+        """Return the coordinates for class means ``centre + offsets`` and within-class Σ."""
+        # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
+        middle = priors @ offsets
+        # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
+        spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
+        _, s, vt = np.linalg.svd(spread, full_matrices=False)
+        rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
+        # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
+        pushed = within.whiten(np.eye(len(centre)))
+        scalings, scale = pushed @ vt[:rank].T, 1 / np.sqrt(np.square(pushed).sum(1))
+        # the largest entry, in units of the within-class standard deviation, is positive
+        largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
+        signs = np.sign(scalings[largest, np.arange(rank)])
+        return cls(centre + middle, scalings * signs, s[:rank])
+
+    @property
+    def explained_ratio(self) -> Floats:
+        """Share of between-class variance along each coordinate, shape (r,)."""
+        squares = self.singular_values**2
+        return np.asarray(squares / squares.sum())
+
+    def project(self, x: Floats) -> Floats:
+        """Return the coordinates of each row, shape (n, r), where the rows lie."""
+        return (x - beside(self.centre, x)) @ beside(self.scalings, x)  # type: ignore[no-any-return]
+
+    def loadings(self, within: Covariance) -> Floats:
+        """Return the correlation of each feature with each coordinate within classes, (d, r)."""
+        sigma = within.dense()
+        # coordinates have variance 1 within classes: cov(x, z) = Σ w
+        return ratio(sigma @ self.scalings, np.sqrt(np.diagonal(sigma))[:, None])
+
+
+def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
+    """Return tied Gaussians whose means lie in the first ``rank`` coordinates (ESL, 4.3.3)."""
+    within = model.shared_covariance
+    if within is None:
+        raise InvalidParameterError(
+            "n_components needs one covariance for all classes: tied=True"
+        )
+    middle = model.priors @ model.offsets
+    z = within.whiten(model.offsets - middle)
+    _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)
+    # whitened means projected: z Vᵣ Vᵣᵀ
+    return replace(model, offsets=middle + within.colorize(z @ vt[:rank].T @ vt[:rank]))

@@ -1,0 +1,165 @@
+"""The few dense kernels the library needs; every tolerance is relative to feature scale."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.typing import Codes, Floats
+
+EPS = float(np.finfo(np.float64).eps)
+LOG_2PI = float(np.log(2 * np.pi))
+_LAPACK = "scipy.linalg._flapack"
+_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of a unit diagonal
+
+
+def _lapack_alone() -> Any:
+    """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
+    package = None if "scipy.linalg" in sys.modules else find_spec("scipy.linalg")
+    found = package and PathFinder.find_spec(_LAPACK, package.submodule_search_locations)
+    with suppress(ImportError):  # where it cannot be loaded alone
+        if found and found.loader is not None:
+            module = module_from_spec(found)
+            sys.modules[_LAPACK] = module
+            found.loader.exec_module(module)
+            return module
+    from scipy.linalg import lapack
+
+    return lapack
+
+
+lapack = _lapack_alone()
+
+
+def rank_tolerance(d: int) -> float:
+    """Return the eigenvalue of a d × d correlation matrix that rounding alone can leave."""
+    return 64 * d * EPS
+
+
+def unit_scale(variances: Floats) -> Floats:
+    """Return √variance, and 1 where there is none."""
+    return np.sqrt(np.where(variances > 0, variances, 1.0))
+
+
+def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
+    """Return the variances, exactly zero where they are no more than rounding of the data."""
+    # a variance below (16 ε)² of the squared size of the numbers cannot be told from zero
+    return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
+
+
+def correlation(sigma: Floats) -> tuple[Floats, Floats]:
+    """Return (C, s) with Σ = diag(s) C diag(s); a zero variance leaves a zero row in C."""
+    scale = unit_scale(np.diagonal(sigma))
+    return sigma / scale / scale[:, None], scale
+
+
+def scaled_cholesky(sigma: Floats) -> Floats | None:
+    """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding."""
+    corr, scale = correlation(sigma)  # so that units do not matter
+    lower, info = lapack.dpotrf(corr, lower=1)
+    if info != 0 or np.min(np.diagonal(lower)) ** 2 < rank_tolerance(len(sigma)):
+        return None
+    return np.asarray(scale[:, None] * lower)
+
+
+def inverse_lower(factor: Floats) -> Floats:
+    """Return L⁻¹ of a lower triangular L."""
+    inverse, info = lapack.dtrtri(factor, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
+    return np.tril(inverse)
+
+
+def solve_lower(factor: Floats, b: Floats) -> Floats:
+    """Return L⁻¹ b of a lower triangular L."""
+    found, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
+    return np.asarray(found)
+
+
+def dependent_columns(sigma: Floats) -> Codes:
+    """Return the columns that are combinations of the others, by pivoted Cholesky."""
+    if not len(sigma):
+        return np.zeros(0, np.intp)
+    corr, _ = correlation(sigma)
+    _, pivots, rank, _ = lapack.dpstrf(corr, lower=1, tol=rank_tolerance(len(sigma)))
+    return np.sort(pivots[rank:] - 1)
+
+
+def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues in ascending order and eigenvectors as columns."""
+    from scipy.linalg import eigh  # slow to import, and seldom needed
+
+    values, vectors = eigh((matrix + matrix.T) / 2, check_finite=False)
+    return values, vectors
+
+
+def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
+    """Return variances along the principal axes of Σ, falling, and axes as columns, or None."""
+    # of a root taken after scaling: a small feature beside a large one keeps its digits
+    root = scaled_cholesky(sigma)
+    if root is None:
+        return None
+    axes, roots, _ = np.linalg.svd(root)
+    return np.square(roots), axes
+
+
+def positive_factor(h: Floats) -> Floats:
+    """Return lower L with H = L Lᵀ, or of H with a slightly larger diagonal."""
+    factor = scaled_cholesky(h)
+    if factor is None:
+        # diag(s) (C + ρ I) diag(s), for the first ρ that has a factor
+        corr, scale = correlation(h)
+        for ridge in _RIDGES:
+            lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
+            if info == 0:
+                break
+        factor = scale[:, None] * lower
+    return factor
+
+
+def solve_factored(factor: Floats, g: Floats) -> Floats:
+    """Return (L Lᵀ)⁻¹ g."""
+    return np.asarray(lapack.dpotrs(factor, g, lower=1)[0])
+
+
+def solve_semidefinite(h: Floats, b: Floats) -> Floats:
+    """Return H⁻¹ b; where H is singular up to rounding, the solution of least length."""
+    factor = scaled_cholesky(h)
+    return generalised_inverse(h) @ b if factor is None else solve_factored(factor, b)
+
+
+def generalised_inverse(h: Floats) -> Floats:
+    """Return H⁺, taken after scaling, over the directions that are not rounding."""
+    # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
+    corr, scale = correlation(h)
+    e, v = symmetric_eigen(corr)
+    known = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
+    half = v[:, known] / np.sqrt(e[known]) / scale[:, None]
+    return half @ half.T
+
+
+Pair: TypeAlias = tuple[Floats, Floats]  # a step s, and the change y of the gradient along it
+
+
+def quasi_newton(
+    gradient: Floats,
+    pairs: Sequence[Pair],
+    inverse: Callable[[Floats], Floats],
+) -> Floats:
+    """Return H g, H the inverse Hessian after one BFGS update per pair (Nocedal & Wright 7.4)."""
+    q, shares = gradient, []
+    for s, y in reversed(pairs):
+        # α = sᵀq / sᵀy,  q ← q − α y
+        shares.append(np.vdot(s, q) / np.vdot(s, y))
+        q = q - shares[-1] * y
+    r = inverse(q)
+    for (s, y), share in zip(pairs, reversed(shares), strict=True):
+        # r ← r + (α − yᵀr / sᵀy) s
+        r = r + (share - np.vdot(y, r) / np.vdot(s, y)) * s
+    return r

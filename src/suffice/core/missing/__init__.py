@@ -1,0 +1,1 @@
+"""Expectation–maximisation for rows with missing values, on sums alone."""

@@ -1,0 +1,153 @@
+"""A positive definite Σ, known by its verbs: one class per factorisation, all with the same verbs.
+
+``whiten`` gives z with |z|² = xᵀ Σ⁻¹ x for each row, and ``colorize`` undoes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from suffice.core.linalg import inverse_lower, scaled_cholesky
+from suffice.core.model.scoring import Scaled, Whitened
+from suffice.errors import InvalidInputError
+from suffice.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from suffice.core.model.elliptical_and_missing import IncompleteRows
+
+    Rare = Callable[[], IncompleteRows]  # rows of patterns of holes that few rows have
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FullCovariance:
+    """Σ = L Lᵀ."""
+
+    factor: Floats  # L  (d, d), lower triangular
+    whitening: Floats  # L⁻¹  (d, d), lower triangular
+
+    @classmethod
+    def of(cls, sigma: Floats) -> FullCovariance:
+        """Factor a dense positive definite Σ."""
+        factor = scaled_cholesky(sigma)
+        if factor is None:
+            msg = "covariance is not positive definite: shrink it or drop dependent columns"
+            raise InvalidInputError(msg)
+        return cls(factor, inverse_lower(factor))
+
+    @classmethod
+    def of_root(cls, root: Floats) -> FullCovariance:
+        """Return Σ = A Aᵀ of an A with independent rows, without forming the product."""
+        factor = lower_factor(root)
+        return cls(factor, inverse_lower(factor))
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant log|Σ| = 2 Σᵢ log Lᵢᵢ."""
+        return float(2 * np.log(np.diagonal(self.factor)).sum())
+
+    def whiten(self, x: Floats) -> Floats:
+        """Return z = L⁻¹ x for each row."""
+        return x @ self.whitening.T
+
+    def colorize(self, z: Floats) -> Floats:
+        """Return x = L z for each row."""
+        return z @ self.factor.T
+
+    def precision_times(self, x: Floats) -> Floats:
+        """Return Σ⁻¹ x = L⁻ᵀ L⁻¹ x for each row."""
+        return self.whiten(x) @ self.whitening
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Whitened:
+        """Return what scores the classes that share Σ."""
+        return Whitened(classes, constants, means, self.whitening)
+
+    def marginal(self, observed: Codes) -> FullCovariance:
+        """Return Σ_oo of the features ``observed``, not empty."""
+        return FullCovariance.of_root(self.factor[observed])
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo, L_mm: the factor of Σ with the observed features first.
+
+        x_m given x_o has mean μ_m + L_mo L_oo⁻¹ (x_o − μ_o) and covariance L_mm L_mmᵀ.
+        """
+        n = len(observed)
+        lower = lower_factor(self.factor[np.concatenate([observed, missing])])
+        return lower[:n, :n], lower[n:, :n], lower[n:, n:]
+
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: Rare,
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
+        from suffice.core.model.loops import full_distances
+
+        found = np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
+        full_distances(y, (rare().order, *rare().runs()), self.dense(), means, *found)
+        return found
+
+    def dense(self) -> Floats:
+        """Return Σ = L Lᵀ."""
+        return self.factor @ self.factor.T
+
+    def dense_precision(self) -> Floats:
+        """Return Σ⁻¹ = L⁻ᵀ L⁻¹."""
+        return self.whitening.T @ self.whitening
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiagonalCovariance:
+    """Σ = diag(σ²)."""
+
+    scale: Floats  # σ  (d,)
+
+    @property
+    def log_det(self) -> float:
+        return float(2 * np.log(self.scale).sum())
+
+    def whiten(self, x: Floats) -> Floats:
+        return x / self.scale
+
+    def colorize(self, z: Floats) -> Floats:
+        return z * self.scale
+
+    def precision_times(self, x: Floats) -> Floats:
+        return x / self.scale**2
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Scaled:
+        return Scaled(classes, constants, means, self.scale)
+
+    def marginal(self, observed: Codes) -> DiagonalCovariance:
+        return DiagonalCovariance(self.scale[observed])
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        none = np.zeros((len(missing), len(observed)))
+        return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
+
+    def observed_distances(self, y: Floats, _: Rare, means: Floats) -> tuple[Floats, Floats]:
+        from suffice.core.model.loops import scaled_distances
+
+        found = np.empty((len(y), len(means))), np.empty(len(y))
+        scaled_distances(y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
+        return found
+
+    def dense(self) -> Floats:
+        return np.diag(self.scale**2)
+
+    def dense_precision(self) -> Floats:
+        return np.diag(self.scale**-2.0)
+
+
+def lower_factor(root: Floats) -> Floats:
+    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, of each A (…, m, d)."""
+    # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
+    r = np.linalg.qr(root.mT, mode="r")
+    return np.asarray((r * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None]).mT)
+
+
+Covariance: TypeAlias = FullCovariance | DiagonalCovariance

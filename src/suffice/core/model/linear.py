@@ -1,0 +1,86 @@
+"""Linear scores w_kᵀx + w_k0: of Gaussian classes that share Σ, or learnt without densities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.core.model.covariance import Covariance
+from suffice.core.model.device import score_anywhere
+from suffice.core.model.posterior import Readout, ScoredModel
+from suffice.core.model.scoring import Formula, Scorer
+from suffice.typing import Array, Floats
+
+
+def discriminant(
+    sigma: Covariance,
+    means: Floats,
+    log_priors: Floats,
+) -> tuple[Floats, Floats]:
+    """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ; x and μ_k from one centre.
+
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
+    """
+    # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
+    weights = sigma.precision_times(means)
+    return weights, log_priors - 0.5 * np.einsum("kd,kd->k", means, weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel(ScoredModel):
+    """Scores wₖᵀ(x − m) + bₖ of K classes, m amid the rows; softmax where they are log odds."""
+
+    weights: Floats  # w  (1, d): the second of two classes against the first; otherwise (K, d)
+    intercepts: Floats  # b  (1,) or (K,): scores at the centre
+    has_posterior: bool
+    centre: Floats  # m  (d,)
+    temperature: float = 1.0
+    has_density = False
+
+    @classmethod
+    def of(
+        cls,
+        weights: Any,
+        intercepts: Any,
+        *,
+        has_posterior: bool = True,
+        centre: Any = None,
+    ) -> LinearModel:
+        """Return the model of coefficients (1, d) or (K, d), about the origin if about nothing."""
+        w, b = np.atleast_2d(weights), np.atleast_1d(intercepts)
+        return cls(w, b, has_posterior, np.zeros(w.shape[1]) if centre is None else centre)
+
+    @property
+    def at_origin(self) -> Floats:
+        """Scores at the origin, bₖ − wₖᵀm, shape (1,) or (K,)."""
+        return np.asarray(self.intercepts - self.weights @ self.centre)
+
+    @property
+    def n_classes(self) -> int:
+        return max(len(self.intercepts), 2)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.weights.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """(K − 1)(d + 1): only differences of the scores of K classes matter."""
+        return (self.n_classes - 1) * (self.n_features + 1)
+
+    def allowing_missing(self) -> LinearModel:
+        """Return itself: linear scores say nothing of what is missing, and refuse NaN."""
+        return self
+
+    @property
+    def formula(self) -> Formula:
+        w, b = self.weights, self.intercepts
+        if len(w) == 1:
+            w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
+        return Formula(Scorer.linear(self.centre, w, b))
+
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+        del log_weights  # there are no densities
+        return score_anywhere(self.formula.scorer, x, readout)

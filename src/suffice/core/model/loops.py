@@ -1,0 +1,517 @@
+"""Compiled loops from rows to scores and from scores to answers: one lane per row vectorises all.
+
+A *tile* holds a few chunks of ``LANES`` rows, transposed and measured from a common origin o:
+(chunks, features, LANES); so are all means. A *score tile* holds what they score, (chunks,
+classes, LANES). Features and classes are padded with zeros to a multiple of ``SIDE``, and matrices
+are packed in SIDE × SIDE blocks, (…, SIDE²). Lanes never mix and chunks are always whole (rows that
+are missing are zeros that nobody reads), so what a row scores depends neither on its place nor on
+the thread that scores it. A row without a finite score becomes NaN, its code −1, and is told.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from suffice.core.compiled import njit
+from suffice.core.model.tiles import LANES, SIDE
+from suffice.typing import Array, Codes, Floats
+
+# a·b + c may be rounded once (FMA); nothing may be reordered
+compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
+# sums over features may be
+summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+LOST = 1e-6  # of a variance given the features before it, beyond which digits are lost
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
+# what is written of each row: a value for each class, or one
+JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY, ARGMAX = range(5)
+
+
+@compiled
+def tile_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+    """Set a tile to rows x − o of ``x`` (n, d), from ``first`` on."""
+    for c in range(tile.shape[0]):
+        start = first + c * LANES
+        rows, chunk = x[start : start + LANES], tile[c]
+        if rows.shape[0] < LANES:
+            chunk[:] = 0.0
+        for b in range(rows.shape[0]):
+            for j in range(rows.shape[1]):
+                chunk[j, b] = rows[b, j] - centre[j]
+
+
+@compiled
+def tile_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+    """Set a tile to rows x − o of a transposed ``x`` (d, n), from ``first`` on."""
+    for c in range(tile.shape[0]):
+        start = first + c * LANES
+        for j in range(x.shape[0]):
+            column, lanes = x[j, start : start + LANES], tile[c, j]
+            if column.shape[0] < LANES:
+                lanes[:] = 0.0
+            for b in range(column.shape[0]):
+                lanes[b] = column[b] - centre[j]
+
+
+@compiled
+def full_scores(
+    tile: Floats,
+    scores: Floats,
+    at: Codes,
+    c: Floats,
+    mu: Floats,
+    w: Floats,
+) -> None:
+    """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
+    blocks = _in_blocks(tile)
+    y, z = np.empty(blocks.shape[1:]), np.empty(SIDE * LANES)
+    for i in range(blocks.shape[0]):
+        x = blocks[i]
+        for k in range(at.shape[0]):
+            out = scores[i, at[k]]
+            _squared_norm(x, mu[k], w[k], y, z, out)
+            _finish(c[k], out)
+
+
+@compiled
+def tied_scores(
+    tile: Floats,
+    scores: Floats,
+    at: Codes,
+    c: Floats,
+    mu: Floats,
+    m: Floats,
+    w: Floats,
+) -> None:
+    """Write cₖ − ½ |W (x − μ₀) − mₖ|² for classes that share W; mₖ = W (μₖ − μ₀)."""
+    blocks = _in_blocks(tile)
+    y, z = np.empty(blocks.shape[1:]), np.empty(blocks.shape[1:])
+    for i in range(blocks.shape[0]):
+        _whiten(blocks[i], mu[0], w, y, z)
+        for k in range(at.shape[0]):
+            out = scores[i, at[k]]
+            _squared_difference(z, m[k], out)
+            _finish(c[k], out)
+
+
+@compiled
+def diagonal_scores(
+    tile: Floats,
+    scores: Floats,
+    at: Codes,
+    c: Floats,
+    mu: Floats,
+    inverse: Floats,
+) -> None:
+    """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)², ``inverse`` being 1 / σ."""
+    blocks = _in_blocks(tile)
+    for i in range(blocks.shape[0]):
+        for k in range(at.shape[0]):
+            out = scores[i, at[k]]
+            _scaled_difference(blocks[i], mu[k], inverse[k], out)
+            _finish(c[k], out)
+
+
+@compiled
+def linear_scores(tile: Floats, scores: Floats, intercepts: Floats, weights: Floats) -> None:
+    """Write wₖᵀx + bₖ for every class."""
+    blocks, out = _in_blocks(tile), _in_blocks(scores)
+    for c in range(blocks.shape[0]):
+        x = blocks[c]
+        for i in range(weights.shape[0]):
+            z = out[c, i]
+            for a in range(SIDE):
+                z[a * LANES : (a + 1) * LANES] = intercepts[i * SIDE + a]
+            _multiply_add(weights[i], 0, weights.shape[1], x, z)
+
+
+@compiled
+def _in_blocks(tile: Floats) -> Floats:
+    """Return the tile seen as (chunks, features / SIDE, SIDE · LANES)."""
+    chunks, features, _ = tile.shape
+    return tile.reshape(chunks, features // SIDE, SIDE * LANES)
+
+
+@compiled
+def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: Floats) -> None:
+    """Set out to |W (x − μ)|², four rows of W at a time."""
+    out[:] = 0.0
+    for i in range(x.shape[0]):
+        first = i * (i + 1) // 2
+        _corner(x, mu, w, first + i, i, y, z)
+        _multiply_add(w, first, i, y, z)
+        for b in range(LANES):
+            z0, z1 = z[b], z[LANES + b]
+            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _whiten(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats) -> None:
+    """Set z to W (x − μ), four rows of W at a time."""
+    for i in range(x.shape[0]):
+        first = i * (i + 1) // 2
+        _corner(x, mu, w, first + i, i, y, z[i])
+        _multiply_add(w, first, i, y, z[i])
+
+
+@compiled
+def _corner(x: Floats, mu: Floats, w: Floats, at: int, i: int, y: Floats, z: Floats) -> None:
+    """Set block i of y to x − μ and z to its product with the triangular block of W."""
+    m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+    w00, w10, w11 = w[at, 0], w[at, 4], w[at, 5]
+    w20, w21, w22 = w[at, 8], w[at, 9], w[at, 10]
+    w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+    for b in range(LANES):
+        y0 = x[i, b] - m0
+        y1 = x[i, LANES + b] - m1
+        y2 = x[i, 2 * LANES + b] - m2
+        y3 = x[i, 3 * LANES + b] - m3
+        z[b] = w00 * y0
+        z[LANES + b] = w10 * y0 + w11 * y1
+        z[2 * LANES + b] = w20 * y0 + w21 * y1 + w22 * y2
+        z[3 * LANES + b] = w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
+        y[i, b], y[i, LANES + b] = y0, y1
+        y[i, 2 * LANES + b], y[i, 3 * LANES + b] = y2, y3
+
+
+@compiled
+def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
+    """Add to z the products of n blocks of W, from ``first`` on, with blocks 0 … n − 1 of y."""
+    for j in range(n):
+        at = first + j
+        w00, w01, w02, w03 = w[at, 0], w[at, 1], w[at, 2], w[at, 3]
+        w10, w11, w12, w13 = w[at, 4], w[at, 5], w[at, 6], w[at, 7]
+        w20, w21, w22, w23 = w[at, 8], w[at, 9], w[at, 10], w[at, 11]
+        w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+        for b in range(LANES):
+            y0, y1 = y[j, b], y[j, LANES + b]
+            y2, y3 = y[j, 2 * LANES + b], y[j, 3 * LANES + b]
+            z0, z1 = z[b], z[LANES + b]
+            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            z[b] = z0 + w00 * y0 + w01 * y1 + w02 * y2 + w03 * y3
+            z[LANES + b] = z1 + w10 * y0 + w11 * y1 + w12 * y2 + w13 * y3
+            z[2 * LANES + b] = z2 + w20 * y0 + w21 * y1 + w22 * y2 + w23 * y3
+            z[3 * LANES + b] = z3 + w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
+
+
+@compiled
+def _squared_difference(z: Floats, mu: Floats, out: Floats) -> None:
+    """Set out to |z − m|²."""
+    out[:] = 0.0
+    for i in range(z.shape[0]):
+        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+        for b in range(LANES):
+            z0, z1 = z[i, b] - m0, z[i, LANES + b] - m1
+            z2, z3 = z[i, 2 * LANES + b] - m2, z[i, 3 * LANES + b] - m3
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _scaled_difference(x: Floats, mu: Floats, inverse: Floats, out: Floats) -> None:
+    """Set out to |(x − μ) / σ|²."""
+    out[:] = 0.0
+    for i in range(x.shape[0]):
+        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+        s0, s1 = inverse[4 * i], inverse[4 * i + 1]
+        s2, s3 = inverse[4 * i + 2], inverse[4 * i + 3]
+        for b in range(LANES):
+            z0, z1 = (x[i, b] - m0) * s0, (x[i, LANES + b] - m1) * s1
+            z2, z3 = (x[i, 2 * LANES + b] - m2) * s2, (x[i, 3 * LANES + b] - m3) * s3
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _finish(constant: float, out: Floats) -> None:
+    """Turn squared distances to scores."""
+    for b in range(LANES):
+        out[b] = constant - 0.5 * out[b]
+
+
+@compiled
+def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
+    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a to rows (n, K) or (n, 1)."""
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    e, bad = np.empty(scores.shape[1:]), False
+    for c in range(scores.shape[0]):
+        a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
+        n = rows.shape[0]
+        bad |= _winners(a, n_classes, n, top, code)
+        if what in (POSTERIOR, LOG_POSTERIOR, LOG_DENSITY):
+            _exponentials(a, n_classes, beta, top, code, e, rest)
+        for b in range(n):
+            if what == JOINT:
+                for k in range(n_classes):
+                    rows[b, k] = a[k, b]
+            elif what == POSTERIOR:
+                # p_k = exp(β (a_k − max a)) / (1 + Σ over the losers)
+                share = 1.0 / (1.0 + rest[b])
+                for k in range(n_classes):
+                    rows[b, k] = e[k, b] * share
+            elif what == LOG_POSTERIOR:
+                # log p_k = β (a_k − max a) − log1p(Σ over the losers)
+                total = math.log1p(rest[b])
+                for k in range(n_classes):
+                    rows[b, k] = beta * (a[k, b] - top[b]) - total
+            else:
+                rows[b, 0] = code[b] if what == ARGMAX else top[b] + math.log1p(rest[b])
+    return bad
+
+
+@compiled
+def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -> bool:
+    """Find the greatest score of each lane; make lanes that have none NaN, and tell."""
+    for b in range(LANES):
+        top[b], code[b] = a[0, b], 0
+    for k in range(1, n_classes):
+        for b in range(LANES):
+            better = (a[k, b] > top[b]) | math.isnan(a[k, b])  # so that a NaN stays on top
+            top[b] = a[k, b] if better else top[b]
+            code[b] = k if better else code[b]
+    bad = False
+    for b in range(n_rows):
+        if not math.isfinite(top[b]):
+            bad, top[b], code[b] = True, math.nan, -1
+            for k in range(n_classes):
+                a[k, b] = math.nan
+    return bad
+
+
+@compiled
+def _exponentials(
+    a: Floats,
+    n_classes: int,
+    beta: float,
+    top: Floats,
+    code: Codes,
+    e: Floats,
+    rest: Floats,
+) -> None:
+    """Set e to exp(β (a − max a)) and ``rest`` to its sum over all classes but the winner."""
+    rest[:] = 0.0
+    for k in range(n_classes):
+        for b in range(LANES):
+            e[k, b] = exp_negative(beta * (a[k, b] - top[b]))
+            rest[b] = rest[b] + (0.0 if code[b] == k else e[k, b])
+
+
+@compiled
+def exp_negative(x: float) -> float:
+    """Return eˣ for x ≤ 0, to an ulp, subnormal results included."""
+    # x = n ln 2 + r,  |r| ≤ ½ ln 2;  adding 1.5 · 2⁵² rounds, and leaves n in the low bits
+    x = -750.0 if x < -750.0 else x
+    shifted = np.float64(x * _LOG2_E + _ROUND)
+    n = shifted - _ROUND
+    r = x - n * _LN2_HIGH - n * _LN2_LOW
+    # eʳ = 1 + r + r² (1/2! + r/3! + … + r¹¹/13!)
+    p = 1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800))
+    p = 1 / 40320 + r * (1 / 362880 + r * (1 / 3628800 + r * p))
+    p = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * p))
+    p = 1 / 2 + r * (1 / 6 + r * (1 / 24 + r * p))
+    p = 1 + (r + r * r * p)
+    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: each power of two is normal where 2ⁿ may not be
+    power = shifted.view(np.int64) - _ROUND_BITS
+    half = power >> 1
+    low, high = (half + 1023) << 52, (power - half + 1023) << 52
+    return p * np.int64(low).view(np.float64) * np.int64(high).view(np.float64)
+
+
+@compiled
+def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
+    """Turn scores to w softmax(a) in place, w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    total = 0.0
+    for c in range(scores.shape[0]):
+        a, w = scores[c], weight[c]
+        _winners(a, n_classes, LANES, top, code)
+        _exponentials(a, n_classes, 1.0, top, code, a, rest)
+        for b in range(LANES):
+            total += w[b] * (top[b] + math.log1p(rest[b]))
+            rest[b] = w[b] / (1.0 + rest[b])
+        for k in range(n_classes):
+            for b in range(LANES):
+                a[k, b] *= rest[b]
+    return total
+
+
+@compiled
+def full_distances(
+    y: Floats,
+    runs: Any,
+    sigma: Floats,
+    means: Floats,
+    distances: Floats,
+    log_dets: Floats,
+) -> None:
+    """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is a hole.
+
+    Σ_oo is seen inside D Σ D + (I − D), with D = diag(observed): its factor has the rows of L_oo,
+    and unit rows in the place of missing features. A lane is a *run* of up to a few rows of one
+    pattern, which share a factor: ``runs`` are order, firsts and counts, and run i has the rows
+    order[j] with counts[i] places j from firsts[i] on. Where Σ_oo is nearly singular both are NaN.
+    """
+    order, firsts, counts = runs
+    d, m = y.shape[1], means.shape[0]
+    seen, lanes, zeros = np.empty((d, LANES)), np.empty((d, LANES)), np.zeros((d, LANES))
+    factor, inverse = np.empty((d * (d + 1) // 2, LANES)), np.empty((d, LANES))
+    z, whitened = np.empty((d, LANES)), np.empty((m, d, LANES))
+    rows = np.empty(LANES, np.int64)
+    log_det, total = np.empty(LANES), np.empty(LANES)
+    for start in range(0, len(firsts), LANES):
+        first, count = firsts[start : start + LANES], counts[start : start + LANES]
+        for i in range(count.max()):
+            for b in range(LANES):
+                run = min(b, len(first) - 1)
+                rows[b] = order[first[run] + min(i, count[run] - 1)]
+            _load(y, rows, seen, lanes)
+            if i == 0:
+                _factorise(sigma, seen, factor, inverse, log_det)
+                for k in range(1, m):
+                    _solve(zeros, means[0] - means[k], seen, factor, inverse, whitened[k])
+            _solve(lanes, means[0], seen, factor, inverse, z)
+            for k in range(m):
+                _squared_gap(z, whitened[k] if k else zeros, total)
+                for b in range(LANES):
+                    distances[rows[b], k] = total[b]
+            for b in range(LANES):
+                log_dets[rows[b]] = log_det[b]
+
+
+@summed
+def scaled_distances(
+    y: Floats,
+    means: Floats,
+    inverse: Floats,
+    logs: Floats,
+    distances: Floats,
+    log_dets: Floats,
+) -> None:
+    """Write Σ ((y − μ) / σ)² for each mean, (n, m), and Σ log σ², over what was observed."""
+    for i in range(len(y)):
+        row, total = y[i], 0.0
+        for j in range(len(row)):
+            total += 0.0 if np.isnan(row[j]) else logs[j]
+        log_dets[i] = total
+        for k in range(len(means)):
+            mu, total = means[k], 0.0
+            for j in range(len(row)):
+                z = (row[j] - mu[j]) * inverse[j]
+                total += 0.0 if np.isnan(z) else z * z
+            distances[i, k] = total
+
+
+@compiled
+def _load(y: Floats, rows: Codes, seen: Floats, lanes: Floats) -> None:
+    """Set lanes to rows of y, 0 in holes, and to where there are none."""
+    for b in range(LANES):
+        row = y[rows[b]]
+        for j in range(row.shape[0]):
+            hole = np.isnan(row[j])
+            seen[j, b] = 0.0 if hole else 1.0
+            lanes[j, b] = 0.0 if hole else row[j]
+
+
+@compiled
+def _factorise(
+    sigma: Floats,
+    seen: Floats,
+    factor: Floats,
+    inverse: Floats,
+    log_det: Floats,
+) -> None:
+    """Write L below the diagonal, 1 / L_ii, and log|L Lᵀ|; NaN where a pivot is lost."""
+    d = sigma.shape[0]
+    a, product = np.empty(LANES), np.ones(LANES)
+    log_det[:] = 0.0
+    for i in range(d):
+        row = i * (i + 1) // 2
+        for j in range(i + 1):
+            for b in range(LANES):
+                a[b] = sigma[i, j] * seen[i, b] * seen[j, b]
+            # L_ij L_jj = Σ_ij − Σ_{h<j} L_ih L_jh
+            _subtract_products(factor, row, factor, j * (j + 1) // 2, j, a)
+            if j < i:
+                for b in range(LANES):
+                    factor[row + j, b] = a[b] * inverse[j, b]
+        for b in range(LANES):
+            pivot = a[b] + (1.0 - seen[i, b])  # 1 is added to no small variance
+            lost = seen[i, b] > 0 and not pivot > LOST * sigma[i, i]
+            pivot = np.nan if lost else pivot
+            inverse[i, b] = 1 / np.sqrt(pivot)
+            product[b] *= pivot / (sigma[i, i] if seen[i, b] > 0 else 1.0)
+        if i % 16 == 15 or i == d - 1:  # few enough for no underflow
+            for b in range(LANES):
+                log_det[b] += np.log(product[b])
+                product[b] = 1.0
+    for i in range(d):
+        log_variance = np.log(sigma[i, i])
+        for b in range(LANES):
+            log_det[b] += seen[i, b] * log_variance
+
+
+@compiled
+def _solve(
+    y: Floats,
+    mu: Floats,
+    seen: Floats,
+    factor: Floats,
+    inverse: Floats,
+    z: Floats,
+) -> None:
+    """Set z to L⁻¹ (y − μ) over what was observed."""
+    a = np.empty(LANES)
+    for i in range(y.shape[0]):
+        for b in range(LANES):
+            a[b] = (y[i, b] - mu[i]) * seen[i, b]
+        _subtract_products(factor, i * (i + 1) // 2, z, 0, i, a)
+        for b in range(LANES):
+            z[i, b] = a[b] * inverse[i, b]
+
+
+@compiled
+def _subtract_products(u: Floats, p: int, v: Floats, q: int, n: int, a: Floats) -> None:
+    """Subtract from a the products of n rows of u, from p on, and of v, from q on."""
+    h = 0
+    while h + 4 <= n:
+        for b in range(LANES):
+            a[b] = (
+                a[b]
+                - u[p + h, b] * v[q + h, b]
+                - u[p + h + 1, b] * v[q + h + 1, b]
+                - u[p + h + 2, b] * v[q + h + 2, b]
+                - u[p + h + 3, b] * v[q + h + 3, b]
+            )
+        h += 4
+    for g in range(h, n):
+        for b in range(LANES):
+            a[b] -= u[p + g, b] * v[q + g, b]
+
+
+@compiled
+def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
+    """Set total to |z − m|²."""
+    total[:] = 0.0
+    for i in range(z.shape[0]):
+        for b in range(LANES):
+            v = z[i, b] - m[i, b]
+            total[b] += v * v
+
+
+@compiled
+def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
+    """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
+    for i in range(rows.shape[0]):
+        near = out[i]
+        near[:] = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if laplace:
+                for at in range(near.shape[0]):
+                    near[at] -= abs(value - landmarks[j, at])
+            else:
+                for at in range(near.shape[0]):
+                    near[at] -= 0.5 * (value - landmarks[j, at]) ** 2
+        for at in range(near.shape[0]):
+            near[at] = exp_negative(near[at])

@@ -1,0 +1,155 @@
+"""Class-conditional Student t densities: Gaussian classes whose parameters are integrated out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from suffice.core.model.class_model import forwarded
+from suffice.core.model.covariance import Covariance
+from suffice.core.model.elliptical_and_missing import EllipticalModel
+from suffice.core.model.posterior import Joint, Readout
+from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.moments import Moments
+from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice.typing import Array, Codes, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Tailed(Readout):
+    """A readout of c_k − p_k log(1 + s_k Δ²) where the scorer gives −½ Δ²."""
+
+    readout: Readout
+    constants: Floats  # c  (K,)
+    powers: Floats  # p = (f + d) / 2  (K,)
+    shares: Floats  # s: Δ² is measured by the posterior scale, s Δ² by f times the shape  (K,)
+
+    dtype = forwarded("dtype", "readout")
+    per_class = forwarded("per_class", "readout")
+
+    def read(self, a: Floats) -> Array:
+        return self.readout.read(self.bent(a))
+
+    def bent(self, a: Floats) -> Floats:
+        """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
+        return self.constants - self.powers * np.log1p(-2 * self.shares * a)
+
+    def hole_constants(self, d: int) -> Floats:
+        """Return what 0, 1, … d holes in a row add to the constants, (d + 1, K)."""
+        from scipy.special import gammaln
+
+        holes = np.arange(d + 1)[:, None]
+        # log Γ((f + d_o)/2) − log Γ((f + d)/2) + ½ (d − d_o) log(π/s),  f + d = 2p
+        gains = gammaln(self.powers - holes / 2) - gammaln(self.powers)
+        return np.asarray(gains + holes / 2 * np.log(np.pi / self.shares))
+
+    def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
+        """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""
+        a = tile[:, :n_classes]
+        a *= -2 * self.shares[:, None]
+        np.log1p(a, out=a)
+        a *= -self.powers[:, None]
+        a += self.constants[:, None]
+        return self.readout.write(tile, n_classes, out)
+
+
+@dataclass(frozen=True, eq=False)
+class StudentModel(EllipticalModel):
+    """Class k has prior π_k and a Student t density with f_k degrees.
+
+    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k), with Ψ and
+    κ, s = κ / (κ + 1), are of the Normal–inverse-Wishart posterior. Geisser (1964), *JRSS B* 26.
+    """
+
+    log_priors: Floats  # log π  (K,)
+    centre: Floats  # (d,)
+    offsets: Floats  # m − centre  (K, d)
+    shapes: tuple[Covariance, ...]  # Ψ  (G,)
+    group_of: Codes  # group of each class  (K,)
+    degrees: Floats  # f  (K,)
+    shares: Floats  # s  (K,)
+    temperature: float = 1.0
+
+    @property
+    def n_parameters(self) -> int:
+        seen, d = np.flatnonzero(np.isfinite(self.log_priors)), self.n_features
+        n_shapes = len(np.unique(self.group_of[seen]))
+        return len(seen) - 1 + len(seen) * d + n_shapes * d * (d + 1) // 2
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """Covariances of the densities, (K, d, d); infinite where f_k ≤ 2."""
+        dense = np.stack([shape.dense() for shape in self.shapes])[self.group_of]
+        # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
+        with np.errstate(divide="ignore"):
+            factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
+        return dense * factor[:, None, None]
+
+    def marginal(self, observed: Codes) -> StudentModel:
+        # as many degrees of freedom: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
+        centre, offsets, shapes = self._marginals(observed)
+        return replace(self, centre=centre, offsets=offsets, shapes=shapes)
+
+    def as_gaussian(self) -> NoReturn:
+        raise InvalidParameterError(
+            "predictive densities are Student t, and where two of them are equal is no hyperplane "
+            "or quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
+        )
+
+    def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+        raise MissingStatisticsError(
+            "the likelihood of predictive densities cannot be read from moments: add up log_joint "
+            "of the rows, or use estimate='map' or 'plug-in'"
+        )
+
+    @property
+    def formula(self) -> Formula:
+        return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
+
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+        weights = self.log_priors if log_weights is None else log_weights
+        return self._scorer.score(x, self._tailed(readout, weights))
+
+    def _tailed(self, readout: Readout, log_weights: Floats) -> Tailed:
+        powers = (self.degrees + self.n_features) / 2
+        return Tailed(readout, log_weights + self._constants, powers, self.shares)
+
+    def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
+        # log t(x_o) = c_o − ½ (f + d_o) log(1 + s Δ²)
+        tails = (self.degrees + n_observed[:, None]) / 2 * np.log1p(self.shares * distances)
+        return self._log_peaks(n_observed, log_dets) - tails
+
+    def _radii(
+        self,
+        codes: Codes,
+        distances: Floats,
+        n: Any,
+        rng: np.random.Generator,
+    ) -> Floats:
+        # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
+        shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n)
+        return np.asarray(np.sqrt((1 + shares * distances) / (shares * chi)))
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        shapes = [self.shapes[g] for g in self.group_of]
+        return Scorer.of(np.zeros(self.n_classes), self.offsets, shapes, origin=self.centre)
+
+    @cached_property
+    def _constants(self) -> Floats:
+        """Log density of each class at its m_k, shape (K,)."""
+        log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
+        return self._log_peaks(self.n_features, log_dets)
+
+    def _log_peaks(self, n_observed: Any, log_dets: Floats) -> Floats:
+        from scipy.special import gammaln  # slow to import, and seldom needed
+
+        d, every = np.asarray(n_observed)[..., None], np.arange(self.n_features + 1)[:, None]
+        log_gammas = (gammaln((self.degrees + every) / 2) - gammaln(self.degrees / 2))[
+            n_observed
+        ]
+        # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
+        return np.asarray(log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets))

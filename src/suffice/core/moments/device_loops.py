@@ -1,0 +1,181 @@
+"""The fused CUDA kernel in Triton: sums and products of each class, without moving rows."""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+WIDEST = 64  # columns whose products stay in the registers of a multiprocessor
+MOST_BYTES = 1 << 30  # of the partial sums
+SLABS = 1056
+FLUSH = 4  # tiles that are summed in the precision of the rows
+
+
+def can_sum(x: Any, n_classes: int) -> bool:
+    """Return whether the rows are narrow, one after the other, and partial sums affordable."""
+    affordable = 8 * (SLABS + n_classes) * _width(x.shape[1]) ** 2 <= MOST_BYTES
+    return affordable and x.shape[1] <= WIDEST and torch.from_dlpack(x).stride(1) == 1
+
+
+def class_sums(
+    x: Any,
+    order: Any,
+    starts: Any,
+    shifts: Any,
+    weight: Any,
+) -> tuple[Any, Any, Any]:
+    """Return weights (K,), sums (K, d) and products (K, d, d) about the shifts, float64."""
+    rows, order, starts, shifts = map(torch.from_dlpack, (x, order, starts, shifts))
+    (n, d), k = rows.shape, len(starts) - 1
+    width, slab = _width(d), triton.cdiv(n, SLABS)
+    options = {"dtype": torch.float64, "device": rows.device}
+    parts = [torch.empty((SLABS + k, m), **options) for m in (width * width, width, 1)]
+    weights = shifts if weight is None else torch.from_dlpack(weight)
+    with torch.cuda.device(rows.device):
+        _partial_sums[(SLABS,)](
+            rows,
+            rows.stride(0),
+            order,
+            starts,
+            shifts.contiguous(),
+            weights,
+            *parts,
+            n,
+            d,
+            slab,
+            TILE=max(width, 32),
+            WIDTH=width,
+            FLUSHED=FLUSH,
+            WIDE=rows.dtype == torch.float64,
+            WEIGHTED=weight is not None,
+            num_warps=4,
+            num_stages=3,
+        )
+        totals = [torch.empty((k, part.shape[1]), **options) for part in parts]
+        for part, total in zip(parts, totals, strict=True):
+            m = part.shape[1]
+            size = min(triton.next_power_of_2(m), 1024)
+            _reduced[(k, triton.cdiv(m, size))](part, starts, total, slab, M=m, SIZE=size)
+    products, sums, w = totals
+    weights = torch.diff(starts).double() if weight is None else w[:, 0]
+    return weights, sums[:, :d], products.reshape(k, width, width)[:, :d, :d]
+
+
+def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
+    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
+    # the second value holds the sum of each sixteen of them, (m / 16, d)
+    x, rows, shifts, of = map(torch.from_dlpack, (x, rows, shifts, of))
+    m, d = len(rows), x.shape[1]
+    z, sums = (torch.empty((k, d), dtype=x.dtype, device=x.device) for k in (m, m // 16))
+    size = min(triton.next_power_of_2(d), 1024)
+    with torch.cuda.device(x.device):
+        _shifted[(m // 16, triton.cdiv(d, size))](
+            x,
+            x.stride(0),
+            x.stride(1),
+            rows,
+            shifts.contiguous(),
+            of,
+            z,
+            sums,
+            d,
+            height,
+            SIZE=size,
+        )
+    return z, sums
+
+
+def _width(d: int) -> int:
+    return max(16, 1 << (d - 1).bit_length())
+
+
+@triton.jit
+def _shifted(x, down, across, rows, shifts, of, z, sums, d, height, SIZE: tl.constexpr):
+    place = tl.program_id(0) * 16 + tl.arange(0, 16)
+    column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
+    inside = (column < d)[None, :]
+    row, k = tl.load(rows + place), tl.load(of + place // height)
+    v = tl.load(x + row[:, None] * down + column[None, :] * across, mask=inside, other=0.0)
+    v -= tl.load(shifts + k[:, None] * d + column[None, :], mask=inside, other=0.0)
+    tl.store(z + place.to(tl.int64)[:, None] * d + column[None, :], v, mask=inside)
+    at = sums + tl.program_id(0).to(tl.int64) * d + column
+    tl.store(at, tl.sum(v, 0), mask=column < d)
+
+
+@triton.jit
+def _partial_sums(
+    x,
+    stride,
+    order,
+    starts,
+    shifts,
+    weights,
+    products,
+    sums,
+    totals,
+    n,
+    d,
+    slab,
+    TILE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    FLUSHED: tl.constexpr,
+    WIDE: tl.constexpr,
+    WEIGHTED: tl.constexpr,
+):
+    """Sum a slab of the sorted rows: what it has of class k goes to place slab + k."""
+    number = tl.program_id(0)
+    position = number * slab
+    last = tl.minimum(position + slab, n)
+    column = tl.arange(0, WIDTH)
+    kind: tl.constexpr = tl.float64 if WIDE else tl.float32
+    k = 0
+    while position < last:
+        while tl.load(starts + k + 1) <= position:
+            k += 1
+        end = tl.minimum(last, tl.load(starts + k + 1)).to(tl.int32)
+        shift = tl.load(shifts + k * d + column, mask=column < d, other=0.0)
+        product = tl.zeros((WIDTH, WIDTH), tl.float64)
+        total = tl.zeros((TILE, WIDTH), kind)
+        weight = tl.zeros((TILE,), tl.float64)
+        while position < end:
+            some = tl.zeros((WIDTH, WIDTH), kind)
+            for tile in range(FLUSHED):
+                place = position + tile * TILE + tl.arange(0, TILE)
+                here = place < end
+                row = tl.load(order + place, mask=here, other=0).to(tl.int64)
+                inside = here[:, None] & (column < d)[None, :]
+                z = tl.load(
+                    x + row[:, None] * stride + column[None, :], mask=inside, other=0.0
+                )
+                z = tl.where(here[:, None], z - shift[None, :], 0.0)
+                wz = z
+                if WEIGHTED:
+                    w = tl.load(weights + row, mask=here, other=0.0)
+                    weight += w
+                    wz = z * w.to(kind)[:, None]
+                # Σ w z zᵀ, in full precision: TF32 keeps three digits
+                some = tl.dot(tl.trans(wz), z, some, input_precision="ieee", out_dtype=kind)
+                total += wz
+            product += some.to(tl.float64)
+            position += FLUSHED * TILE
+        position = end
+        at = (number + k).to(tl.int64)
+        across = column[:, None] * WIDTH + column[None, :]
+        tl.store(products + at * WIDTH * WIDTH + across, product)
+        tl.store(sums + at * WIDTH + column, tl.sum(total.to(tl.float64), 0))
+        if WEIGHTED:
+            tl.store(totals + at, tl.sum(weight, 0))
+
+
+@triton.jit
+def _reduced(parts, starts, out, slab, M: tl.constexpr, SIZE: tl.constexpr):
+    """Add up what the slabs found of one class, in their order."""
+    k = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
+    first, end = tl.load(starts + k), tl.load(starts + k + 1)
+    total = tl.zeros((SIZE,), tl.float64)
+    if end > first:
+        for number in range(first // slab, (end - 1) // slab + 1):
+            total += tl.load(parts + (number + k) * M + column, mask=column < M, other=0.0)
+    tl.store(out + k * M + column, total, mask=column < M)

@@ -1,0 +1,367 @@
+"""Compiled accumulation: one pass over a chunk of rows, gathered by class in transposed tiles."""
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+import numpy as np
+
+from suffice.core.compiled import njit
+
+LANES = 256
+STRIDE = LANES + 8  # not a power of two: columns of the tile fall into different cache sets
+
+_FAST = {"contract", "reassoc", "nsz"}
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_gram(left, right, lanes, whole, gram):
+    """Add Σ_r left[i, r] right[j, r] to gram[i, j]: all of it, or the lower blocks only."""
+    for i in range(0, len(gram), 4):
+        for j in range(0, len(gram) if whole else i + 4, 4):
+            c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
+            c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0.0
+            for r in range(lanes):
+                x0, x1, x2, x3 = left[i, r], left[i + 1, r], left[i + 2, r], left[i + 3, r]
+                y0, y1, y2, y3 = right[j, r], right[j + 1, r], right[j + 2, r], right[j + 3, r]
+                c00 += x0 * y0
+                c01 += x0 * y1
+                c02 += x0 * y2
+                c03 += x0 * y3
+                c10 += x1 * y0
+                c11 += x1 * y1
+                c12 += x1 * y2
+                c13 += x1 * y3
+                c20 += x2 * y0
+                c21 += x2 * y1
+                c22 += x2 * y2
+                c23 += x2 * y3
+                c30 += x3 * y0
+                c31 += x3 * y1
+                c32 += x3 * y2
+                c33 += x3 * y3
+            gram[i, j] += c00
+            gram[i, j + 1] += c01
+            gram[i, j + 2] += c02
+            gram[i, j + 3] += c03
+            gram[i + 1, j] += c10
+            gram[i + 1, j + 1] += c11
+            gram[i + 1, j + 2] += c12
+            gram[i + 1, j + 3] += c13
+            gram[i + 2, j] += c20
+            gram[i + 2, j + 1] += c21
+            gram[i + 2, j + 2] += c22
+            gram[i + 2, j + 3] += c23
+            gram[i + 3, j] += c30
+            gram[i + 3, j + 1] += c31
+            gram[i + 3, j + 2] += c32
+            gram[i + 3, j + 3] += c33
+
+
+@njit(nogil=True)
+def sort_block(codes, lo, hi, order, starts):
+    """Sort by counting: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
+    starts[:] = 0
+    for r in range(lo, hi):
+        starts[codes[r] + 1] += 1
+    for k in range(len(starts) - 1):
+        starts[k + 1] += starts[k]
+    for r in range(lo, hi):
+        k = codes[r]
+        order[starts[k]] = r
+        starts[k] += 1
+    for k in range(len(starts) - 1, 0, -1):
+        starts[k] = starts[k - 1]
+    starts[0] = 0
+
+
+@njit(nogil=True, fastmath=_FAST)
+def touch(x, lo, hi, by_column):
+    """Read one number of each cache line of a block, in memory order, to bring it near."""
+    total = 0.0
+    if by_column:
+        for j in range(x.shape[1]):
+            for r in range(lo, hi, 8):
+                total += x[r, j]
+    else:
+        for r in range(lo, hi):
+            for j in range(0, x.shape[1], 8):
+                total += x[r, j]
+    return total
+
+
+@njit(nogil=True)
+def gather(x, rows, shift, by_column, tile):
+    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
+    n, d = len(rows), x.shape[1]
+    quads = 0 if by_column else n - n % 4
+    for p in range(0, quads, 4):
+        r0, r1, r2, r3 = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
+        for j in range(d):
+            tile[j, p] = x[r0, j] - shift[j]
+            tile[j, p + 1] = x[r1, j] - shift[j]
+            tile[j, p + 2] = x[r2, j] - shift[j]
+            tile[j, p + 3] = x[r3, j] - shift[j]
+    lanes = (n + 7) // 8 * 8
+    for j in range(d):
+        for p in range(quads, n):
+            tile[j, p] = x[rows[p], j] - shift[j]
+        tile[j, n:lanes] = 0.0
+    return lanes
+
+
+@njit(nogil=True)
+def gather_tile(x, rows, shift, lanes, tile):
+    """Write x[rows] − shift to chunks of so many lanes, (chunks, D, lanes); unused lanes are 0."""
+    for c in range(len(tile)):
+        part = rows[c * lanes : (c + 1) * lanes]
+        if len(part) < lanes:
+            tile[c] = 0.0
+        gather(x, part, shift, False, tile[c])
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_sums(left, lanes, sums):
+    """Add Σ_r left[j, r] to sums[j]."""
+    for j in range(len(sums)):
+        total = 0.0
+        for r in range(lanes):
+            total += left[j, r]
+        sums[j] += total
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_squares(left, right, lanes, squares):
+    """Add Σ_r left[j, r] right[j, r] to squares[j]."""
+    for j in range(len(squares)):
+        total = 0.0
+        for r in range(lanes):
+            total += left[j, r] * right[j, r]
+        squares[j] += total
+
+
+@njit(nogil=True, fastmath=_FAST)
+def weigh(tile, w, rows, lanes, out):
+    """Write w_r z_r to ``out``; return Σ_r w_r."""
+    n, total = len(rows), 0.0
+    row_weights = np.zeros(lanes)
+    for r in range(n):
+        row_weights[r] = w[rows[r]]
+        total += row_weights[r]
+    for j in range(len(tile)):
+        for r in range(lanes):
+            out[j, r] = tile[j, r] * row_weights[r]
+    return total
+
+
+@njit(nogil=True)
+def class_chunk(
+    x,
+    codes,
+    w,
+    lo,
+    hi,
+    block,
+    by_column,
+    seen,
+    weights,
+    shifts,
+    sums,
+    squares,
+    grams,
+):
+    """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
+    # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
+    # multiple of 4), the empty one is not collected. ``seen`` are the classes that have a shift.
+    n_classes, d = shifts.shape
+    padded = (d + 3) // 4 * 4
+    tile = np.zeros((padded, STRIDE))
+    weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
+    order = np.empty(block, np.intp)
+    starts = np.empty(n_classes + 1, np.intp)
+    touched = 0.0  # returned, so that the compiler keeps the reads
+    for b in range(lo, hi, block):
+        touched += touch(x, b, min(b + block, hi), by_column)
+        sort_block(codes, b, min(b + block, hi), order, starts)
+        for k in range(n_classes):
+            for s in range(starts[k], starts[k + 1], LANES):
+                rows = order[s : min(s + LANES, starts[k + 1])]
+                if not seen[k]:
+                    seen[k] = start(x, w, rows, shifts[k])
+                lanes = gather(x, rows, shifts[k], by_column, tile)
+                if len(w):
+                    weights[k] += weigh(tile, w, rows, lanes, weighted)
+                else:
+                    weights[k] += len(rows)
+                add_sums(weighted, lanes, sums[k])
+                if len(squares):
+                    add_squares(weighted, tile, lanes, squares[k])
+                if len(grams):
+                    add_gram(weighted, tile, lanes, False, grams[k])
+    return touched
+
+
+@njit(nogil=True)
+def start(x, w, rows, shift):
+    """Set the shift of a class to the mean of its first rows of some weight, and tell if it has."""
+    counted = rows[w[rows] > 0] if len(w) else rows
+    for j in range(len(shift) if len(counted) else 0):
+        first, total = float(x[counted[0], j]), 0.0
+        for r in counted:
+            total += x[r, j] - first
+        shift[j] = first + total / len(counted)
+    return len(counted) > 0
+
+
+@njit(nogil=True)
+def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths):
+    """Add Σ w z² zᵀ and Σ w z² (z²)ᵀ about the shift of each class to ``thirds``, ``fourths``."""
+    n_classes, padded = len(shifts), thirds.shape[1]
+    tile, weighted = np.zeros((padded, STRIDE)), np.zeros((padded, STRIDE))
+    order, starts = np.empty(block, np.intp), np.empty(n_classes + 1, np.intp)
+    for b in range(lo, hi, block):
+        sort_block(codes, b, min(b + block, hi), order, starts)
+        for k in range(n_classes):
+            for s in range(starts[k], starts[k + 1], LANES):
+                rows = order[s : min(s + LANES, starts[k + 1])]
+                lanes = gather(x, rows, shifts[k], by_column, tile)
+                if len(w):
+                    weigh(tile, w, rows, lanes, weighted)
+                for j in range(padded):
+                    for r in range(lanes):
+                        weighted[j, r] = (weighted[j, r] if len(w) else tile[j, r]) * tile[
+                            j, r
+                        ]
+                add_gram(weighted, tile, lanes, True, thirds[k])
+                for j in range(padded):
+                    for r in range(lanes):
+                        tile[j, r] *= tile[j, r]
+                add_gram(weighted, tile, lanes, False, fourths[k])
+
+
+@njit(nogil=True)
+def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
+    """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
+    n_classes, d = shifts.shape
+    padded = len(gram)
+    tile = np.zeros((padded, STRIDE))
+    weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
+    origin = np.zeros(d)
+    seen = np.zeros(n_classes, np.bool_)
+    rows = np.empty(LANES, np.intp)
+    for b in range(lo, hi, LANES):
+        n = min(LANES, hi - b)
+        for r in range(n):
+            rows[r] = b + r
+            k = codes[b + r]
+            if not seen[k] and (len(w) == 0 or w[b + r] > 0.0):
+                seen[k] = True
+                for j in range(d):
+                    shifts[k, j] = x[b + r, j]
+        lanes = gather(x, rows[:n], origin, by_column, tile)
+        for r in range(n):
+            k = codes[b + r]
+            for j in range(d):
+                tile[j, r] -= shifts[k, j]
+        if len(w):
+            weigh(tile, w, rows[:n], lanes, weighted)
+        for r in range(n):
+            k = codes[b + r]
+            weights[k] += w[b + r] if len(w) else 1.0
+            for j in range(d):
+                sums[k, j] += weighted[j, r]
+        add_gram(weighted, tile, lanes, False, gram)
+
+
+@njit(nogil=True, fastmath={"contract"})
+def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
+    """Sum z and z² of rows lo … hi−1 about a shift per class, row by row."""
+    n_classes, d = shifts.shape
+    seen = np.zeros(n_classes, np.bool_)
+    for r in range(lo, hi):
+        k = codes[r]
+        u = w[r] if len(w) else 1.0
+        if not seen[k] and u > 0.0:
+            seen[k] = True
+            for j in range(d):
+                shifts[k, j] = x[r, j]
+        weights[k] += u
+        for j in range(d):
+            z = x[r, j] - shifts[k, j]
+            uz = u * z
+            sums[k, j] += uz
+            squares[k, j] += uz * z
+
+
+@njit(nogil=True, fastmath={"contract"})
+def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
+    """Do the same column by column, over the numbers that are there: all sums are (K, d)."""
+    n_classes, d = shifts.shape[0], x.shape[1]
+    unseen = np.ones((n_classes, d), np.bool_)
+    left = np.full(n_classes, d)
+    for r in range(lo, hi):
+        k = codes[r]
+        u = w[r] if len(w) else 1.0
+        if left[k]:
+            for j in range(d):
+                if unseen[k, j] and not np.isnan(x[r, j]):
+                    unseen[k, j] = False
+                    shifts[k, j] = x[r, j]
+                    left[k] -= 1
+        for j in range(d):
+            hole = np.isnan(x[r, j])
+            z = 0.0 if hole else x[r, j] - shifts[k, j]
+            uz = u * z
+            counts[k, j] += 0.0 if hole else 1.0
+            weights[k, j] += 0.0 if hole else u
+            sums[k, j] += uz
+            squares[k, j] += uz * z
+
+
+@njit(nogil=True)
+def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
+    """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ."""
+    p, q, n_tables = x.shape[1], levels.shape[1], len(pairs)
+    z = np.empty(p)
+    for r in range(lo, hi):
+        w = weight[r] if len(weight) else 1.0
+        if w == 0.0:
+            continue
+        k = codes[r]
+        row = levels[r - lo]
+        for a in range(q):
+            if row[a] >= 0:
+                frequencies[k, row[a]] += w
+        if n_tables == 0:
+            continue
+        g = k if n_tables > 1 else 0
+        for j in range(p):
+            z[j] = w * (x[r, j] - centre[k, j])
+        for a in range(q):
+            m = row[a]
+            if m < 0:
+                continue
+            for j in range(p):
+                cross[g, m, j] += z[j]
+            for b in range(a + 1, q):
+                if row[b] >= 0:
+                    pairs[g, m, row[b]] += w
+
+
+@njit(nogil=True, fastmath=_FAST)
+def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
+    """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means."""
+    # a tile is (chunks, D, lanes), shares are (chunks, R, lanes), sums (R, d), grams (R, D, D)
+    n_means, d = means.shape
+    z = np.zeros((tile.shape[1], 4 * lanes))
+    weighted = np.zeros_like(z)
+    for first in range(0, tile.shape[0], 4):
+        n = min(4, tile.shape[0] - first)
+        for r in range(n_means):
+            for c in range(n):
+                p, at = shares[first + c, r], c * lanes
+                for b in range(lanes):
+                    weights[r] += p[b]
+                for j in range(d):
+                    for b in range(lanes):
+                        z[j, at + b] = tile[first + c, j, b] - means[r, j]
+                        weighted[j, at + b] = p[b] * z[j, at + b]
+            add_sums(weighted, n * lanes, sums[r])
+            add_gram(weighted, z, n * lanes, False, grams[r])

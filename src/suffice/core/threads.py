@@ -1,0 +1,143 @@
+"""How many threads work on what, and in which order their results come: one rule for all."""
+
+import functools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from numbers import Integral
+from threading import Lock, RLock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from suffice.errors import InvalidParameterError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Method = TypeVar("Method", bound="Callable[..., Any]")
+_CHUNKS = 32
+_FEWEST_ROWS = 4096
+_LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of what is being changed
+_NEW_LOCK = Lock()
+_FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
+
+
+@contextmanager
+def at_most(n_jobs: int | None) -> Iterator[None]:
+    """Let everything called inside use so many threads; None leaves things as they are."""
+    token = _LIMIT.set(_LIMIT.get() if n_jobs is None else n_threads_of(n_jobs))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return the threads that ``n_jobs`` asks for: −1 is all cores, None what is allowed."""
+    if n_jobs is None:
+        return _LIMIT.get() or usable_cores()
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        msg = (
+            f"n_jobs must be None, a positive number of threads, or -1 for all, got {n_jobs!r}"
+        )
+        raise InvalidParameterError(msg)
+    return int(n_jobs) if n_jobs > 0 else max(usable_cores() + 1 + int(n_jobs), 1)
+
+
+def in_order(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    n_jobs: int | None = None,
+) -> Iterator[Result]:
+    """Yield ``work`` of each task, in the order of the tasks, done by threads of this call only."""
+    return over_stream(work, tasks, min(n_threads_of(n_jobs), max(len(tasks), 1)))
+
+
+def over_stream(
+    work: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    n_jobs: int | None = None,
+) -> Iterator[Result]:
+    """Yield the same of tasks that come one by one, at most ``n_jobs`` of them ahead."""
+    if (n_threads := n_threads_of(n_jobs)) < 2:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        for task in tasks:
+            waiting.append(pool.submit(work, task))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def one_at_a_time(method: Method) -> Method:
+    """Return a method that a second thread waits for, of the same object, so that none loses."""
+
+    @functools.wraps(method)
+    def alone(self: Any, *args: Any, **options: Any) -> Any:
+        with _NEW_LOCK:
+            lock = _LOCKS.setdefault(self, RLock())
+        with lock:
+            return method(self, *args, **options)
+
+    return alone  # type: ignore[return-value]
+
+
+def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
+    """Return what ``work`` returns to each of so many threads, the calling one among them."""
+    if n_threads < 2:
+        return [work()]
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        others = [pool.submit(work) for _ in range(n_threads - 1)]
+        return [work(), *(other.result() for other in others)]
+
+
+def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
+    """Return (lo, hi) of consecutive chunks; how rows are cut depends on their number only."""
+    size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))
+    return [(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
+
+
+def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Result]:
+    """Yield work(lo, hi) of each chunk of rows, in the order of the rows."""
+    return in_order(lambda edge: work(*edge), chunk_edges(n_rows))
+
+
+def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
+    """Return a limit to one thread of BLAS, ``when`` asked: more would wait for our own."""
+    if not when:
+        return nullcontext()
+    libraries = _blas_libraries("scipy.linalg" in sys.modules)
+    return libraries.limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _blas_libraries(_with_scipy: bool) -> Any:  # noqa: FBT001
+    """Return the libraries of BLAS that are loaded, found once: to look takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def side_by_side(work: Callable[..., Result], *columns: Any, n_numbers: int) -> list[Result]:
+    """Return ``work`` of each row of ``columns``, by threads if it looks at enough numbers."""
+    tasks = list(zip(*columns, strict=True))
+    if n_numbers < _FEW_NUMBERS:
+        return [work(*task) for task in tasks]
+    with one_blas_thread():
+        return list(in_order(lambda task: work(*task), tasks))

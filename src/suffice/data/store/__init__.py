@@ -1,0 +1,5 @@
+"""The sums of partitions, kept apart: any set of them is a model in milliseconds."""
+
+from suffice.data.store.store import MomentStore
+
+__all__ = ["MomentStore"]

@@ -1,0 +1,5 @@
+"""Data sets that come with suffice: ``load("iris").arrays()`` returns ``X, y``."""
+
+from suffice.data.datasets import DATASETS, Dataset, load, names
+
+__all__ = ["DATASETS", "Dataset", "load", "names"]

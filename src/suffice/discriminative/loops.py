@@ -1,0 +1,291 @@
+"""Compiled sums of logistic regression over chunks of rows, and the perceptron's pass."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from suffice.core.compiled import njit
+from suffice.core.model.loops import exp_negative
+from suffice.core.moments.loops import LANES, STRIDE, add_gram
+
+_FAST = {"contract", "reassoc", "nsz"}
+_FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
+
+
+@njit(nogil=True)
+def load_tile(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
+    """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
+    lanes = (n + 7) // 8 * 8
+    d = x.shape[1]
+    for r in range(n):
+        z[0, r] = 1.0
+        for j in range(d):
+            z[j + 1, r] = (x[first + r, j] - centre[j]) * inverse[j]
+    for j in range(d + 1):
+        z[j, n:lanes] = 0.0
+    return lanes
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
+    """Write a_k = φ_kᵀ z of every lane."""
+    a[:, :lanes] = 0.0
+    for j in range(phi.shape[1]):
+        for k in range(phi.shape[0]):
+            slope = phi[k, j]
+            for r in range(lanes):
+                a[k, r] += slope * z[j, r]
+
+
+@njit(nogil=True, fastmath={"contract"})
+def to_probabilities(
+    a: Any,
+    codes: Any,
+    w: Any,
+    n: int,
+    p: Any,
+    top: Any,
+    total: Any,
+) -> float:
+    """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
+    # the score of the first class is 0
+    for r in range(n):
+        top[r] = max(a[0, r], 0.0)
+    for k in range(1, len(a)):
+        for r in range(n):
+            top[r] = max(top[r], a[k, r])
+    for r in range(n):
+        total[r] = exp_negative(-top[r])
+    for k in range(len(a)):
+        for r in range(n):
+            p[k, r] = exp_negative(a[k, r] - top[r])
+            total[r] += p[k, r]
+    loss: float = lost(a, codes, w, n, top, total)
+    for r in range(n):
+        total[r] = 1.0 / total[r]
+    for k in range(len(a)):
+        for r in range(n):
+            p[k, r] *= total[r]
+            a[k, r] = w[r] * p[k, r]
+    for r in range(n):
+        if codes[r]:
+            a[codes[r] - 1, r] = w[r] * (p[codes[r] - 1, r] - 1.0)
+    return loss
+
+
+@njit(nogil=True, fastmath={"contract"})
+def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
+    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
+    loss = 0.0
+    for first in range(0, n, _FACTORS):
+        last, product, equal = min(first + _FACTORS, n), 1.0, True
+        for r in range(first, last):
+            own = a[codes[r] - 1, r] if codes[r] else 0.0
+            loss += w[r] * (top[r] - own)
+            product *= total[r]
+            equal &= w[r] == w[first]
+        if equal:
+            # Σ log t = log Π t, every t between 1 and K
+            loss += w[first] * math.log(product)
+        else:
+            for r in range(first, last):
+                loss += w[r] * math.log(total[r])
+    return loss
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
+    """Add Σ_r residual[k, r] z[j, r] to gradient[k, j]."""
+    for j in range(gradient.shape[1]):
+        for k in range(gradient.shape[0]):
+            total = 0.0
+            for r in range(lanes):
+                total += residual[k, r] * z[j, r]
+            gradient[k, j] += total
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None:
+    """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the block of every pair k ≥ l, lower triangles."""
+    v = np.empty(lanes)
+    pair = 0
+    for k in range(len(p)):
+        for l in range(k + 1):  # noqa: E741
+            for r in range(lanes):
+                v[r] = w[r] * p[k, r] * ((1.0 if k == l else 0.0) - p[l, r])
+            for j in range(len(z)):
+                for r in range(lanes):
+                    vz[j, r] = v[r] * z[j, r]
+            add_gram(vz, z, lanes, False, blocks[pair])
+            pair += 1
+
+
+@njit(nogil=True)
+def chunk_sums(
+    x: Any,
+    codes: Any,
+    weight: Any,
+    lo: int,
+    hi: int,
+    centre: Any,
+    inverse: Any,
+    phi: Any,
+    gradient: Any,
+    blocks: Any,
+) -> float:
+    """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood."""
+    # ``weight`` is empty where all are one; ``blocks``, where no Hessian is asked for, otherwise of
+    # shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4
+    n_scores, n_terms = phi.shape
+    padded = (n_terms + 3) // 4 * 4
+    z, vz = np.zeros((padded, STRIDE)), np.zeros((padded if len(blocks) else 0, STRIDE))
+    a, p, w = np.zeros((n_scores, STRIDE)), np.zeros((n_scores, STRIDE)), np.ones(STRIDE)
+    top, total = np.empty(STRIDE), np.empty(STRIDE)
+    loss = 0.0
+    for first in range(lo, hi, LANES):
+        n = min(LANES, hi - first)
+        lanes = load_tile(x, first, n, centre, inverse, z)
+        if len(weight):
+            w[:n] = weight[first : first + n]
+        add_scores(phi, z, lanes, a)
+        loss += to_probabilities(a, codes[first : first + n], w, n, p, top, total)
+        a[:, n:lanes] = 0.0
+        add_gradient(a, z, lanes, gradient)
+        if len(blocks):
+            add_blocks(p, w, z, lanes, vz, blocks)
+    return loss
+
+
+@njit(nogil=True, fastmath=_FAST)
+def show_rows(
+    x: Any,
+    codes: Any,
+    centre: Any,
+    inverse: Any,
+    lead: float,
+    order: Any,
+    rate: float,
+    seen: int,
+    direct: bool,
+    weights: Any,
+    drift: Any,
+) -> int:
+    """Show rows in an order; change weights and drift (R, D), return the number of mistakes."""
+    n_scores, n_terms = weights.shape
+    z, scores, c = np.full(n_terms, lead), np.empty(n_scores), np.empty(n_scores)
+    wrong = 0
+    for place in range(len(order)):
+        row = order[place]
+        for j in range(n_terms - 1):
+            z[j + 1] = (x[row, j] - centre[j]) * inverse[j]
+        for k in range(n_scores):
+            total = 0.0
+            for j in range(n_terms):
+                total += weights[k, j] * z[j]
+            scores[k] = total
+        if not _correct(scores, codes[row], direct, c):
+            continue
+        wrong += 1
+        for k in range(n_scores):
+            for j in range(n_terms):
+                weights[k, j] += rate * c[k] * z[j]
+                drift[k, j] += (seen + place) * rate * c[k] * z[j]
+    return wrong
+
+
+@njit(nogil=True)
+def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
+    """Write the correction of one row; return whether there is any."""
+    c[:] = 0.0
+    if direct:
+        rival = -1
+        for k in range(len(scores)):
+            if k != code and (rival < 0 or scores[k] > scores[rival]):
+                rival = k
+        if scores[code] > scores[rival]:
+            return False
+        c[code], c[rival] = 1.0, -1.0
+        return True
+    wrong = False
+    for k in range(len(scores)):
+        own = code == (1 if len(scores) == 1 else k)
+        t = 1.0 if own else -1.0
+        if t * scores[k] <= 0:
+            c[k], wrong = t, True
+    return wrong
+
+
+@njit(nogil=True)
+def chunk_gradient(
+    x: Any,
+    codes: Any,
+    weight: Any,
+    lo: int,
+    hi: int,
+    centre: Any,
+    inverse: Any,
+    phi: Any,
+    gradient: Any,
+) -> float:
+    """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood."""
+    # one score a row is so little arithmetic that reading rows in place is twice as fast as tiles
+    slopes, slope_gradient = phi[0, 1:] * inverse, np.zeros(len(inverse))
+    a, p, w = np.zeros((1, LANES)), np.zeros((1, LANES)), np.ones(LANES)
+    top, total = np.empty(LANES), np.empty(LANES)
+    loss = 0.0
+    for first in range(lo, hi, LANES):
+        n = min(LANES, hi - first)
+        if len(weight):
+            w[:n] = weight[first : first + n]
+        write_scores(x, first, n, centre, phi[0, 0], slopes, a[0])
+        loss += to_probabilities(a, codes[first : first + n], w, n, p, top, total)
+        add_products(x, first, n, centre, a[0], slope_gradient)
+        gradient[0, 0] += a[0, :n].sum()
+    gradient[0, 1:] += slope_gradient * inverse
+    return loss
+
+
+@njit(nogil=True, fastmath=_FAST)
+def write_scores(
+    x: Any,
+    first: int,
+    n: int,
+    centre: Any,
+    intercept: float,
+    slopes: Any,
+    a: Any,
+) -> None:
+    """Write intercept + slopesᵀ (x − m) of n rows."""
+    for r in range(n):
+        row = x[first + r]
+        score = 0.0
+        for j in range(len(slopes)):
+            score += slopes[j] * (row[j] - centre[j])
+        a[r] = intercept + score
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_products(
+    x: Any,
+    first: int,
+    n: int,
+    centre: Any,
+    residual: Any,
+    gradient: Any,
+) -> None:
+    """Add Σ_r residual[r] (x_r − m) to the gradient, four rows at a time."""
+    full = n // 4 * 4
+    for r in range(0, full, 4):
+        i = first + r
+        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+        e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
+        for j in range(len(gradient)):
+            c = centre[j]
+            gradient[j] += (
+                e0 * (x0[j] - c) + e1 * (x1[j] - c) + e2 * (x2[j] - c) + e3 * (x3[j] - c)
+            )
+    for r in range(full, n):
+        row = x[first + r]
+        for j in range(len(gradient)):
+            gradient[j] += residual[r] * (row[j] - centre[j])

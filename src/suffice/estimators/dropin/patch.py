@@ -1,0 +1,61 @@
+"""Replace scikit-learn's classes by the drop-in ones, for code that cannot be edited."""
+
+import sys
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from suffice.estimators.dropin.gaussian import (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from suffice.estimators.dropin.logistic import LogisticRegression
+
+_OURS = (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
+_THEIRS = {ours: ours.__bases__[-1] for ours in _OURS}  # each extends the class it stands for
+_LOCK = Lock()
+
+
+def patch() -> None:
+    """Put our four classifiers in the place of scikit-learn's, wherever it names them.
+
+    Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.patch()
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> GaussianNB is suffice.sklearn.GaussianNB
+    True
+    >>> suffice.sklearn.unpatch()
+    """
+    _replace({theirs: ours for ours, theirs in _THEIRS.items()})
+
+
+def unpatch() -> None:
+    """Give scikit-learn its own classes back.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.unpatch()
+    """
+    _replace(_THEIRS)
+
+
+def _replace(substitutes: Mapping[Any, Any]) -> None:
+    """Replace classes by others in every module of scikit-learn that names them."""
+    with _LOCK:
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] != "sklearn" or module is None:
+                continue
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, type) and value in substitutes:
+                    setattr(module, attribute, substitutes[value])

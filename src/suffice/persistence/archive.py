@@ -1,0 +1,187 @@
+"""Files of ours: one zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from suffice.errors import FileFormatError, InvalidParameterError
+
+FORMAT_VERSION = 3
+_READABLE = (1, 2, 3)
+_HEADER = "header.json"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
+_PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
+# no size that a file claims is believed before the bytes are there
+_PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
+_DENSEST = 200  # bytes of content to a byte of file
+_LONG_HEADER, _DENSEST_HEADER = 1 << 20, 20  # the same for text, which unpacks into objects
+_WIDEST = 1 << 22  # a side of an array without content
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of ``path`` only when it was written whole."""
+    # the mode and, where the system allows it, the owner of the old file are kept, and links, too
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        msg = (
+            f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
+        )
+        raise InvalidParameterError(msg)
+    if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe, /dev/null
+        with target.open("wb") as file:
+            yield file
+        return
+    part = target.with_name(f".{target.name[:_PART_OF_NAME]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with part.open("xb") as file:
+            if target.exists():
+                old = target.stat()
+                with suppress(
+                    PermissionError, AttributeError
+                ):  # only root may, and not everywhere
+                    os.chown(part, old.st_uid, old.st_gid)
+                part.chmod(stat.S_IMODE(old.st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+        _write_out(target.parent)  # so that the name lasts, too
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+        raise
+
+
+def _write_out(folder: Path) -> None:
+    """Write a folder to the disk, where the system lets it be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write(
+    path: str | Path,
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+) -> None:
+    """Write an archive, or leave whatever stood at ``path`` untouched."""
+    with replacing(path) as file:
+        write_into(file, kind, header, arrays)
+
+
+def write_into(
+    file: IO[bytes],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    packing: int = zipfile.ZIP_DEFLATED,
+) -> None:
+    """Write the bytes of an archive, deflated or as they are."""
+    members = {}
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"{name}.npy"] = buffer.getvalue()
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    top = {"suffice": kind, "format": FORMAT_VERSION, **header, "sha256": digests}
+    text = json.dumps(top, indent=1, ensure_ascii=False).encode()
+    with zipfile.ZipFile(file, "w", packing) as archive:
+        for name, data in {_HEADER: text, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, packing, 1)
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays, after checking that the file is whole and unaltered."""
+    with open(path, "rb") as file:
+        return read_from(file, path)
+
+
+def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of bytes that can be read in any order; messages name ``path``."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _refuse_bombs(archive, file.seek(0, os.SEEK_END))
+            header = _header(archive, path)
+            found = header["sha256"].items()
+            arrays = {n.removesuffix(".npy"): _array(_member(archive, n), d) for n, d in found}
+            return header, arrays
+    except FileFormatError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        cure = "name a file that suffice saved, or write it again"
+        msg = f"{path} is not a suffice file, or is damaged ({reason}): {cure}"
+        raise FileFormatError(msg) from error
+
+
+def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
+    info = archive.getinfo(_HEADER)
+    if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):
+        msg = f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
+        raise ValueError(msg)
+    header = json.loads(_member(archive, _HEADER))
+    fields = header if isinstance(header, dict) else {}
+    if not (isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)):
+        msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
+        raise FileFormatError(msg)
+    if header.get("format") not in _READABLE:
+        ours = f"this version of suffice reads formats {_READABLE[0]} to {FORMAT_VERSION}"
+        msg = f"{path} has format {header.get('format')!r}; {ours}: upgrade suffice"
+        raise FileFormatError(msg)
+    return fields
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise if the members unpack to far more than a file of this size has reason to."""
+    members = archive.infolist()
+    if {member.compress_type for member in members} - {
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    }:
+        raise ValueError("a member is packed in another way than ours")
+    if (total := sum(member.file_size for member in members)) > max(_PLENTY, _DENSEST * size):
+        raise ValueError(f"{size:,} bytes claim to hold {total:,}")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the bytes of a member, never more than it claims to have."""
+    info = archive.getinfo(name)
+    with archive.open(info) as file:
+        return file.read(info.file_size)
+
+
+def _array(data: bytes, digest: str) -> Any:
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError("an array does not match its checksum")
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array is of an unknown version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or dtype.kind not in "iubfU":
+        raise ValueError(f"an array holds {dtype}, neither numbers nor text")
+    empty = not dtype.itemsize or 0 in shape
+    if empty and (max(shape, default=0) > _WIDEST or (not dtype.itemsize and 0 not in shape)):
+        raise ValueError(f"an array without content claims the shape {shape}")
+    # a view of the bytes that are there: a shape beyond them is refused, not allocated
+    values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
+    return values.astype(dtype.newbyteorder("="), order="C")

@@ -1,0 +1,59 @@
+"""Figures: each takes data or a fitted classifier, draws with matplotlib, and returns axes.
+
+A class has the same colour and marker in all figures, distinguishable with any colour vision and
+in grey print. Backgrounds are transparent; ``theme="dark"`` uses light ink.
+"""
+
+from suffice.present.plots.densities import (
+    class_densities,
+    density_contours,
+    density_surface,
+    effect_of_temperature,
+    posterior_line,
+    posterior_surface,
+)
+from suffice.present.plots.error_rates import (
+    confusion_matrix,
+    cost_against_threshold,
+    error_against_threshold,
+    precision_recall,
+    reliability,
+    roc,
+)
+from suffice.present.plots.linear import (
+    coefficient_importance,
+    hyperplane,
+    perceptron_steps,
+    regression_line,
+)
+from suffice.present.plots.neighbours import effect_of_neighbours, neighbourhood
+from suffice.present.plots.panels import pairs, real_against_synthetic
+from suffice.present.plots.paths import loss_surface
+from suffice.present.plots.regions import decision_regions
+from suffice.selection.validation.predictions import Predictions
+
+__all__ = [
+    "Predictions",
+    "class_densities",
+    "coefficient_importance",
+    "confusion_matrix",
+    "cost_against_threshold",
+    "decision_regions",
+    "density_contours",
+    "density_surface",
+    "effect_of_neighbours",
+    "effect_of_temperature",
+    "error_against_threshold",
+    "hyperplane",
+    "loss_surface",
+    "neighbourhood",
+    "pairs",
+    "perceptron_steps",
+    "posterior_line",
+    "posterior_surface",
+    "precision_recall",
+    "real_against_synthetic",
+    "regression_line",
+    "reliability",
+    "roc",
+]

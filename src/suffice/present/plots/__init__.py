@@ -1,0 +1,1 @@
+"""Figures drawn with matplotlib; ``suffice.plots`` lists the public ones."""

@@ -1,1 +1,0 @@
-"""Models in files of ours: settings as JSON, what was learnt as arrays; no scikit-learn."""

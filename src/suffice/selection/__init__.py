@@ -1,0 +1,4 @@
+"""Choosing settings by held-out rows: folds, cross-validation, leave-one-out, the search.
+
+Works on sums and models of ``core``, not on estimators.
+"""

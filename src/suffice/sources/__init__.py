@@ -1,1 +1,0 @@
-"""Where rows live: files, frames, streams and iterables, behind one protocol."""

@@ -1,5 +1,0 @@
-"""The sums of partitions, kept apart: any set of them is a model in milliseconds."""
-
-from suffice.store.store import MomentStore
-
-__all__ = ["MomentStore"]

@@ -1,5 +1,0 @@
-"""The labelled table that carries rows through the library, and the look-up of labels."""
-
-from suffice.table.table import Table
-
-__all__ = ["Table"]

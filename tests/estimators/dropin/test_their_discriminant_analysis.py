@@ -1,0 +1,8 @@
+"""scikit-learn's test_discriminant_analysis.py, our classes in the place of its own."""
+
+import pytest
+from tests.estimators.dropin.borrowed import borrowed
+
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("patched")]
+_tests, _fixtures = borrowed("tests/test_discriminant_analysis")
+globals().update(_tests | _fixtures)

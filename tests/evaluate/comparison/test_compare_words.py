@@ -1,0 +1,94 @@
+"""A comparison in words, as a table for every kind of page, and as a figure."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from rich.console import Console
+from sklearn.dummy import DummyClassifier
+
+import suffice as sf
+from suffice.core.text.numbers import duration
+from suffice.evaluate.comparison.verdict import _alike, _different
+
+
+@pytest.fixture(scope="module")
+def result(iris):
+    models = {"LDA": sf.LDA(), "QDA": sf.QDA(), "least squares": sf.LeastSquaresClassifier()}
+    return sf.compare(*iris, models | {"<guess>": DummyClassifier()}, 5)
+
+
+def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 2)) + 2 * y[:, None]
+    twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
+    assert "is not significantly different" in twin.verdict
+    worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
+    assert "b (p < 0.0001) is significantly worse" in worse.verdict
+
+
+def test_many_names_are_counted_and_not_listed():
+    assert _alike({f"m{i}": 0.5 for i in range(9)}, 9) == (
+        "none of the 9 others is significantly different (p ≥ 0.5)"
+    )
+    assert _alike({f"m{i}": 0.5 for i in range(9)}, 10) == (
+        "m0, m1, m2, m3, m4 and 4 more are not significantly different (p ≥ 0.5)"
+    )
+    bad = _different({f"m{i}": 0.001 * (i + 1) for i in range(9)}, "worse")
+    assert bad == "m0, m1, m2, m3, m4 and 4 more are significantly worse (p ≤ 0.009)"
+
+
+def test_the_plain_table_has_a_line_for_each_member_and_the_verdict(result):
+    lines = str(result).splitlines()
+    assert lines[0] == "150 rows of 3 classes; 5 stratified folds, shuffled with seed 0"
+    assert [line.split("  ")[0] for line in lines[3:8]] == list(result.to_frame().index)
+    assert result.verdict in lines
+
+
+@pytest.mark.parametrize("width", [50, 80, 100, 200])
+def test_a_terminal_shows_the_columns_it_has_room_for_and_cuts_none(width, result):
+    console = Console(width=width, record=True, file=None, quiet=True)
+    with console.capture() as caught:
+        console.quiet = False
+        console.print(result)
+    text = caught.get()
+    assert "…" not in text
+    assert "least squares" in text
+    assert max(map(len, text.splitlines())) <= width
+    assert ("calib." in text) == (width == 200)
+
+
+def test_the_html_table_is_escaped_and_whole(result):
+    page = result._repr_html_()
+    assert "&lt;guess&gt;" in page
+    assert page.count("<tr>") == 6
+    parser = HTMLParser()
+    parser.feed(page)
+    parser.close()
+
+
+def test_the_representation_names_the_recommended(result):
+    assert repr(result).startswith("Comparison(5 models × 5 folds; recommended: LDA: ")
+
+
+def test_a_comparison_is_frozen(result):
+    with pytest.raises(AttributeError):
+        result.n_rows = 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2e-5, "20 µs"), (0.0123, "12.3 ms"), (0.9999, "1 s"), (75.2, "75.2 s")],
+)
+def test_durations_are_short(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_bar_is_shown_only_after_a_second_and_only_if_wished(iris, monkeypatch, capsys):
+    monkeypatch.setattr("suffice.core.progress._PATIENCE", 0.0)
+    sf.compare(*iris, ["LDA"], 3, progress=False)
+    sf.compare(*iris, ["LDA"], 3)
+    assert capsys.readouterr().err == ""
+    sf.compare(*iris, ["LDA"], 3, progress=True)
+    assert "LDA" in capsys.readouterr().err

@@ -1,0 +1,336 @@
+"""Whether a model can be used: against class frequencies, in counts, with caveats."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+import suffice as sf
+from suffice.evaluate.comparison.comparison import compared, folds_for
+from suffice.evaluate.comparison.importance import permutation_importance
+from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
+from suffice.evaluate.comparison.models import parse_models
+from suffice.evaluate.comparison.verdict import Found, _misses, most_missed, verdict_on
+from suffice.evaluate.curves.thresholds import roc_curve
+from suffice.present.report.choosing import ReportSettings, judge
+from suffice.present.report.documented import DocumentedTable
+
+
+def verdict(X, y, models, cv=5, **options):
+    folds = folds_for(X, y, cv, None, None, 0)
+    result = compared(parse_models(models, 0), folds, 0, keep=True)
+    return result, verdict_on(result, chosen=True, **options)
+
+
+def judged(X, y, models, **settings):
+    data = DocumentedTable.of(X, y)
+    return judge(data, data, ReportSettings(models=models, cv=5, progress=False, **settings))
+
+
+@pytest.fixture(scope="module")
+def abalone(table):
+    X, y, _ = table("abalone19_some")
+    return verdict(X, y, ["logistic", "NB"])
+
+
+def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
+    result, found = abalone
+    worst = found.found[0]
+    assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
+    assert found.usable != "yes"
+    assert found.headline.endswith(
+        "It misses 32 of 32 rows of class positive (100\N{NO-BREAK SPACE}%)."
+    )
+    assert not any("of 32 rows" in told for told in (*found.sentences, *found.caveats))
+    assert "no fewer than the 2.6" in found.headline
+    assert result.reference == "logistic regression"
+
+
+def test_it_is_said_at_which_threshold_it_would_be_useful(abalone):
+    result, found = abalone
+    own = result[result.reference]
+    p, truth = own.held_out.posteriors[:, 1], own.held_out.truth
+
+    def best(p, truth):
+        tried = np.unique(p)[:, None]
+        gains = ((p >= tried) & (truth == 1)).sum(1) / 32 - ((p >= tried) & (truth == 0)).sum(
+            1
+        ) / 1200
+        return tried[gains.argmax(), 0]
+
+    assert found.threshold.value == best(p, truth)
+    called = np.zeros(len(p), bool)
+    for fold in np.unique(own.folds):
+        here = own.folds == fold
+        called[here] = p[here] >= best(p[~here], truth[~here])
+    assert found.threshold.found == (called & (truth == 1)).sum() >= 16
+    assert found.threshold.false_alarms == (called & (truth == 0)).sum()
+    flattered = (p >= found.threshold.value).sum()
+    assert found.threshold.found + found.threshold.false_alarms != flattered
+    (said,) = (sentence for sentence in found.sentences if "would find" in sentence)
+    assert "by the threshold that the other folds choose" in said
+
+
+def test_the_auc_of_the_table_is_the_area_of_the_roc_curve(abalone):
+    result, found = abalone
+    rows = result[result.reference].held_out
+    assert found.auc == roc_curve(rows.truth == 1, rows.posteriors[:, 1]).area
+
+
+def test_weekly_returns_are_not_predicted(table):
+    X, y, _ = table("islr_weekly")
+    _, found = verdict(X, y, ["LDA", "logistic"])
+    assert found.usable == "no"
+    assert found.threshold is None
+    assert found.headline.startswith("Do not use ")
+    assert all(gain.p_value > 0.05 for gain in found.gains)
+    assert not any("trust posteriors" in caveat for caveat in found.caveats)
+
+
+def test_the_gain_over_class_frequencies_is_tested_three_times(iris):
+    _, found = verdict(*iris, ["LDA"])
+    error, log_loss, balanced = found.gains
+    assert (error.measure, log_loss.measure) == ("error", "log-loss")
+    assert error.constant == pytest.approx(2 / 3)
+    assert log_loss.constant == pytest.approx(np.log(3), rel=1e-3)
+    assert (balanced.measure, balanced.constant) == ("balanced accuracy", pytest.approx(1 / 3))
+    assert balanced.model == pytest.approx(0.98)
+    assert all(gain.is_better and gain.p_value < 0.0001 for gain in found.gains)
+    assert found.usable == "yes"
+    assert found.caveats == ()
+
+
+def test_the_protocol_says_how_the_winner_was_judged(iris):
+    result, found = verdict(*iris, ["LDA", "tree"])
+    assert found.choice is not None
+    named = verdict_on(result.against("decision tree"), chosen=False)
+    assert named.protocol.endswith("the model was fixed beforehand")
+    assert named.choice is None
+    assert named.error == result["decision tree"].error
+
+
+def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
+    result, found = verdict(*iris, ["LDA", "tree"])
+    assert found.choice.choices == ("LDA",) * 5
+    assert found.sentences == (
+        "Why LDA: it is the simplest of the models about as good as the best, by error and "
+        "log-loss. Chosen by the other folds only, it is the same model in 5 of 5 folds.",
+    )
+    split = dataclasses.replace(found.choice, choices=("LDA", "tree", "LDA", "QDA", "LDA"))
+    said = dataclasses.replace(found, choice=split).sentences[-1]
+    e, low, high = (
+        f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in (split.error, split.low, split.high)
+    )
+    assert said.endswith(
+        "it is the same model in 3 of 5 folds, else QDA and tree; so chosen, "
+        f"{e} ({low} to {high}) are misclassified."
+    )
+    named = verdict_on(result.against("decision tree"), chosen=False)
+    assert named.sentences == ("decision tree was asked for, not chosen.",)
+
+
+def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(600) < 0.35, "yes", "no")
+    X = rng.normal(size=(600, 2)) + 1.1 * (y == "yes")[:, None]
+    _, found = verdict(X, y, ["LDA"])
+    worst = found.found[0]
+    assert 1 / 2 < worst.found / worst.of < 2 / 3
+    assert (found.usable, found.caveats) == ("with care", ())
+    missed = worst.of - worst.found
+    share = f"{100 * missed / worst.of:.1f}\N{NO-BREAK SPACE}%"
+    said = f"It misses {missed} of {worst.of} rows of class yes ({share})."
+    assert found.headline.endswith(said)
+
+
+def test_the_class_missed_most_is_one_of_which_enough_rows_are_known():
+    found = tuple(Found(*each) for each in (("a", 1, 3), ("b", 20, 30), ("c", 29, 30)))
+    assert most_missed(found).label == "b"
+    assert _misses(found) == (
+        "It misses 10 of 30 rows of class b (33.3\N{NO-BREAK SPACE}%), and more than half of "
+        "1 other class."
+    )
+    assert most_missed((found[0], Found("d", 30, 30))).label == "a"
+
+
+def test_a_row_number_as_the_only_signal_is_a_caveat():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": rng.normal(size=300), "index": np.arange(300)})
+    found = judged(X, np.repeat(["a", "b", "c"], 100), ["LDA", "tree"]).verdict
+    assert found.usable == "with care"
+    assert found.caveats[0].startswith("Column 'index' counts the rows: ")
+
+
+def test_at_most_three_caveats_are_told(iris):
+    _, found = verdict(*iris, ["LDA"], first=["1.", "2."], last=["3.", "4."])
+    assert found.caveats == ("1.", "2.", "3.")
+    assert found.usable == "with care"
+
+
+def test_twenty_rows_are_used_with_care(table):
+    X, y, _ = table("hours")
+    _, found = verdict(X, y, ["LDA"])
+    assert found.usable == "with care"
+    assert "There are only 20 rows: the error is known only roughly." in found.caveats
+
+
+@pytest.mark.parametrize(("apart", "usable"), [(1.1, "with care"), (3.0, "yes")])
+def test_a_model_that_errs_often_is_used_with_care(apart, usable):
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 3
+    centres = apart / np.sqrt(2) * np.eye(3)
+    _, found = verdict(rng.normal(size=(600, 3)) + centres[y], y, ["LDA"])
+    assert all(each.found >= each.of / 2 for each in found.found)
+    assert (found.error > 1 / 3) == (usable == "with care")
+    assert found.usable == usable
+    assert any(c.startswith("More than a third of rows") for c in found.caveats) == (apart < 3)
+
+
+def test_importance_is_that_of_held_out_rows():
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    X = pd.DataFrame(
+        {"signal": rng.normal(size=400) + 2 * y, "noise": rng.normal(size=400), "tag": "x"}
+    ).assign(tag=[f"t{i % 7}" for i in range(400)])
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(["tree"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["decision tree"]
+    found = {
+        i.feature: i for i in permutation_importance(model, outcome, folds, tuple(X.columns))
+    }
+    assert next(iter(found)) == "signal"
+    assert found["signal"].low > 0.15
+    for name in ("noise", "tag"):  # which the tree has learnt by heart
+        assert abs(found[name].mean) < 0.05
+    assert {i.loss for i in found.values()} == {"error"}
+
+
+def test_importance_equals_shuffling_by_hand():
+    rng = np.random.default_rng(2)
+    y = np.arange(200) % 2
+    X = np.column_stack([rng.normal(size=200) + 3 * y, rng.normal(size=200)])
+    folds = folds_for(X, y, 4, None, None, 0)
+    (model,) = parse_models(["LDA"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["LDA"]
+    (first, second) = permutation_importance(model, outcome, folds, ("a", "b"), seed=5)
+    rises = []
+    for train, test in folds.splits:
+        fitted = sf.LDA().fit(X[train], y[train])
+        for _ in range(40):
+            mixed = X[test].copy()
+            mixed[:, 0] = rng.permutation(mixed[:, 0])
+            rises.append(np.mean(fitted.predict(mixed) != y[test]))
+    assert (first.feature, second.feature) == ("a", "b")
+    assert first.mean == pytest.approx(np.mean(rises) - outcome.error, abs=0.03)
+    assert first.low < first.mean < first.high
+
+
+def test_a_model_that_errs_like_a_constant_is_explained_by_its_log_loss():
+    rng = np.random.default_rng(4)
+    y = (rng.random(400) < 0.3).astype(int)
+    X = np.column_stack([rng.normal(size=400) + 2 * y, rng.normal(size=400)])
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(["LDA"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["LDA"]
+    # as if its errors were those of the most frequent class, on other rows
+    losses = outcome.row_losses.copy()
+    losses[0] = 0
+    losses[0, : int((y == 1).sum())] = 1
+    constant = dataclasses.replace(outcome, row_losses=losses)
+    told = permutation_importance(model, constant, folds, ("a", "b"))
+    assert {i.loss for i in told} == {"log_loss"}
+
+
+def test_the_error_with_more_rows_is_foretold_within_its_interval():
+    rng = np.random.default_rng(3)
+
+    def rows(n):
+        y = np.arange(n) % 2
+        return rng.normal(size=(n, 12)) + 0.45 * y[:, None], y
+
+    X, y = rows(120)
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(["LDA"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["LDA"]
+    found = growth(model, folds, outcome)
+    assert [f.n_rows for f in found.forecast] == [120, 240, 480]
+    now = found.forecast[0]
+    assert (now.error, now.low, now.high) == pytest.approx((outcome.error, *outcome.interval))
+    widths = [f.high - f.low for f in found.forecast]
+    assert (
+        min(widths[1:]) >= 0.9 * widths[0]
+    )  # what is not known of it now, is not known later
+    errors = [f.error for f in found.forecast]
+    assert errors == sorted(errors, reverse=True)
+    many, truth = rows(20_000)
+    real = np.mean(sf.LDA().fit(*rows(480)).predict(many) != truth)
+    assert found.forecast[-1].low <= real <= found.forecast[-1].high
+    assert found.sentence.startswith("More rows may or may not help")
+    rare = np.where(np.arange(120) < 3, 2, y)  # so that every size is about that of all rows
+    folds = folds_for(X, rare, 3, None, None, 0)
+    assert growth(model, folds, compared((model,), folds, 0, keep=True)["LDA"]) is None
+
+
+@pytest.mark.parametrize(
+    ("errors", "low", "helps"),
+    [
+        ((0.2, 0.15), 0.1, "would help"),
+        ((0.2, 0.195), 0.1, "may or may not help"),
+        ((0.2, 0.195), 0.17, "would hardly help"),
+        ((0.0, 0.0), 0.0, "would hardly help"),
+    ],
+)
+def test_more_rows_hardly_help_only_where_a_great_fall_is_ruled_out(errors, low, helps):
+    now, twice = (Forecast(n, e, low, 0.3) for n, e in zip((20, 40), errors, strict=True))
+    assert Growth("LDA", np.array([5]), np.array([0.3]), (now, twice)).helps == helps
+
+
+def test_numbers_are_the_same_wherever_they_are_told(iris):
+    found = judged(*iris, ["LDA", "QDA"])
+    outcome = found.outcome
+    assert found.calibration.calibration_error == pytest.approx(outcome.calibration_error)
+    assert outcome.error == found.held_out.error
+    assert outcome.log_loss == pytest.approx(found.held_out.log_loss)
+    assert f"calibration error {outcome.calibration_error:.3f}," in str(found.calibration)
+
+
+def test_parameters_are_counted_once(iris):
+    auto = sf.AutoGaussian(kernel_features=False)
+    found = judged(*iris, ["LDA"], estimator=auto, fast=True)
+    from suffice.evaluate.comparison.models import n_parameters
+
+    assert found.outcome.n_parameters == n_parameters(found.estimator)
+    row = next(r for r in found.comparison.rows() if r["model"] == "AutoGaussian")
+    assert row["n_parameters"] == found.outcome.n_parameters
+
+
+def test_a_first_look_leaves_simulations_out(iris):
+    found = judged(*iris, None, fast=True)
+    assert found.growth is None
+    assert found.importance == ()
+    assert len(found.comparison.outcomes) == 5
+
+
+def test_a_verdict_does_not_depend_on_the_unit_of_the_weights():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 2)) + 0.4 * y[:, None]
+
+    def balanced(weight):
+        folds = folds_for(X, y, 5, weight, None, 0)
+        result = compared(parse_models(["LDA"], 0), folds, 0, keep=True)
+        return verdict_on(result, chosen=True).gains[-1]
+
+    plain = balanced(None)
+    for unit in (1e-3, 1.0, 1e3):
+        found = balanced(np.full(60, unit))
+        assert (found.model, found.p_value) == pytest.approx((plain.model, plain.p_value))
+
+
+def test_rows_judged_several_times_are_counted_once(iris):
+    again = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
+    _, found = verdict(*iris, ["LDA"], cv=again)
+    assert [each.of for each in found.found] == [50, 50, 50]
+    assert 0.9 * 150 < sum(each.found for each in found.found) <= 150

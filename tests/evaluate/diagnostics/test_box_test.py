@@ -1,0 +1,201 @@
+"""Box's M against other programs, its own exact distribution, and its laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from suffice import Moments
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidInputError,
+    MissingStatisticsError,
+    TooFewClassesError,
+)
+from suffice.evaluate.diagnostics import box_m
+from suffice.evaluate.diagnostics.box_m_and_wilks import _cumulant, cumulant_test
+
+TABLES = ["iris", "iris_sepals", "wine", "crabs", "banknote", "penguins_numeric"]
+
+
+def rows_of(table, name):
+    X, y, _ = table("iris" if name.startswith("iris") else name)
+    return X[:, : {"iris_sepals": 2, "iris_length": 1}.get(name, X.shape[1])], y
+
+
+def brute_m(X, y):
+    groups = [X[y == k] for k in np.unique(y)]
+    v = np.array([len(g) - 1 for g in groups])
+    sigmas = [np.atleast_2d(np.cov(g.T)) for g in groups]
+    pooled = sum(a * s for a, s in zip(v, sigmas, strict=True)) / v.sum()
+    logs = np.array([np.linalg.slogdet(s)[1] for s in sigmas])
+    return v.sum() * np.linalg.slogdet(pooled)[1] - v @ logs
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_chi_square_is_that_of_statsmodels_and_pingouin(table, reference, name):
+    X, y = rows_of(table, name)
+    known, found = reference("diagnostics")[name]["box"], box_m(Moments.of(X, y))
+    chi = found.chi_square
+    np.testing.assert_allclose(found.statistic, brute_m(X, y), rtol=1e-9)
+    np.testing.assert_allclose(
+        [chi.statistic, chi.statistic], [known["chi2"], known["pingouin_chi2"]]
+    )
+    np.testing.assert_allclose(chi.p_value, known["chi2_p"], rtol=1e-6)
+
+
+def test_iris_has_the_published_value(iris, reference):
+    known = reference("diagnostics")["published"]["heplots_boxM"]
+    found = box_m(Moments.of(*iris)).chi_square
+    assert (round(found.statistic, 3), found.df) == (known["chi2"], known["df"])
+
+
+def test_one_feature_is_bartletts_test(table, reference):
+    X, y = rows_of(table, "iris_length")
+    found = box_m(Moments.of(X, y))
+    bartlett = stats.bartlett(*(X[y == k, 0] for k in np.unique(y))).statistic
+    c = (3 / 49 - 1 / 147) / (3 * 2)
+    np.testing.assert_allclose(found.statistic, bartlett * (1 + c), rtol=1e-12)
+    known = reference("diagnostics")["iris_length"]["box"]
+    np.testing.assert_allclose(found.chi_square.statistic, known["chi2"])
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_no_affine_map_changes_it_at_any_scale(seed, d):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [15, 20, 30])
+    X = rng.standard_normal((65, d)) * (1 + y[:, None])
+    scale = 10.0 ** rng.uniform(-9, 9, d)
+    A = (rng.standard_normal((d, d)) + 3 * np.eye(d)) * scale
+    moved = X @ A + rng.normal(size=d) * 100 * scale
+    a, b = box_m(Moments.of(X, y)), box_m(Moments.of(moved, y))
+    np.testing.assert_allclose(b.statistic, a.statistic, rtol=1e-8)
+    np.testing.assert_allclose(b.log_det_excess, a.log_det_excess, rtol=1e-7, atol=1e-7)
+
+
+def test_merged_parts_and_weights_give_what_the_rows_give(iris):
+    X, y = iris
+    whole = box_m(Moments.of(X, y))
+    parts = box_m(Moments.of(X[::2], y[::2]) + Moments.of(X[1::2], y[1::2]))
+    np.testing.assert_allclose(parts.statistic, whole.statistic, rtol=1e-10)
+    twice = box_m(Moments.of(X, y, np.full(len(y), 2.0)))
+    repeated = box_m(Moments.of(np.vstack([X, X]), np.concatenate([y, y])))
+    np.testing.assert_allclose(twice.p_value, repeated.p_value, rtol=1e-9)
+    assert "weights taken as counts" in str(twice)
+    assert "weights" not in str(repeated)
+
+
+@pytest.mark.parametrize(("d", "sizes"), [(1, (5, 9)), (2, (12, 7, 20)), (4, (9, 11, 13))])
+def test_p_values_are_uniform_where_covariances_are_equal(d, sizes):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    draws = (Moments.of(rng.standard_normal((len(y), d)), y) for _ in range(300))
+    p = [box_m(m).p_value for m in draws]
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+
+
+def test_cumulants_and_chi_square_agree_for_classes_of_some_size():
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], 40)
+    found = box_m(Moments.of(rng.standard_normal((120, 3)), y))
+    assert abs(found.p_value - found.chi_square.p_value) < 0.01
+
+
+def test_log_determinants_are_free_of_the_bias_of_small_classes():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], [8, 200])
+    draws = [box_m(Moments.of(rng.standard_normal((208, 3)), y)) for _ in range(300)]
+    excess = np.array([found.log_det_excess[0] for found in draws])
+    assert abs(excess.mean()) < 3 * excess.std() / np.sqrt(300)
+    np.testing.assert_allclose(excess.std(), draws[0].log_det_errors[0], rtol=0.15)
+
+
+def test_a_singular_class_is_left_out_and_named():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((62, 3)), np.repeat(["a", "b", "c"], [30, 30, 2])
+    with pytest.warns(DegenerateDataWarning, match="leaves out the classes 'c'"):
+        found = box_m(Moments.of(X, y))
+    assert found.classes.tolist() == ["a", "b"]
+    np.testing.assert_allclose(found.statistic, brute_m(X[:60], y[:60]), rtol=1e-10)
+    assert "classes left out: 'c'" in str(found)
+
+
+def test_a_column_constant_within_a_class_is_named_at_any_offset():
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((90, 2)), np.repeat([0, 1, 2], 30)
+    X[y == 1, 1] = 0.1 + 1e8
+    with pytest.warns(DegenerateDataWarning, match="leaves out the classes 1:"):
+        assert box_m(Moments.of(X, y)).classes.tolist() == [0, 2]
+
+
+def test_columns_without_variance_of_their_own_are_left_out_and_named():
+    rng = np.random.default_rng(9)
+    X, y = rng.standard_normal((90, 3)), np.repeat([0, 1, 2], 30)
+    more = np.column_stack([np.full(90, 0.1), X, X[:, 0] + 1e-3 * X[:, 1], y])
+    with pytest.warns(
+        DegenerateDataWarning, match=r"columns '0', '\d', '5' left out: constant"
+    ):
+        found = box_m(Moments.of(more, y))
+    np.testing.assert_allclose(found.statistic, brute_m(X, y), rtol=1e-7)
+    assert str(found).endswith("'5'")
+
+
+def test_it_refuses_by_name_where_nothing_can_be_compared():
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    flat = X * np.array([1, 0])[None] + (y[:, None] * X[:, :1] * np.array([0, 1]))
+    with pytest.raises(
+        InvalidInputError, match=r"two classes must .* singular are those of 0"
+    ):
+        box_m(Moments.of(flat, y))
+    with pytest.raises(InvalidInputError, match="weights are taken as counts"):
+        box_m(Moments.of(X, y, np.full(40, 0.05)))
+    with pytest.raises(InvalidInputError, match=r"those of 0: .* weights are taken as counts"):
+        box_m(Moments.of(X, y, np.where(y == 0, 0.05, 1.0)))
+    with pytest.raises(TooFewClassesError, match=r"at least 2 classes .* found 1 class \[0\]"):
+        box_m(Moments.of(X[:20], y[:20]))
+    with pytest.raises(MissingStatisticsError, match="per-class"):
+        box_m(Moments.of(X, y, storage="pooled"))
+
+
+def null_draws(v, d, n_draws, rng):
+    """Return M of classes that share one covariance, by Wishart matrices; which does not matter."""
+    W = [stats.wishart(n, np.eye(d)).rvs(n_draws, rng).reshape(-1, d, d) for n in v]
+    own = [n * np.linalg.slogdet(w / n)[1] for n, w in zip(v, W, strict=True)]
+    return v.sum() * np.linalg.slogdet(sum(W) / v.sum())[1] - sum(own)
+
+
+@pytest.mark.parametrize(
+    ("d", "sizes"), [(1, (2, 2)), (3, (4, 5)), (10, (11, 60)), (25, (26, 27))]
+)
+def test_cumulants_hold_the_level_where_the_usual_approximations_fail(d, sizes):
+    v = np.array(sizes) - 1.0
+    draws = null_draws(v, d, 2000, np.random.default_rng(0))
+    k1, k2 = (_cumulant(v, d, r) for r in (1, 2))
+    assert abs(draws.mean() - k1) < 4 * np.sqrt(k2 / 2000)
+    np.testing.assert_allclose(draws.var(), k2, rtol=0.2)
+    p = np.array([cumulant_test(m, v, d).p_value for m in draws])
+    for level in (0.01, 0.05, 0.2):
+        assert abs(np.mean(p < level) - level) < 3.5 * np.sqrt(level * (1 - level) / 2000)
+
+
+def test_cumulants_become_those_of_chi_square_with_many_rows():
+    v, d = np.array([1e7, 3e6, 2e7]), 3
+    np.testing.assert_allclose(
+        [_cumulant(v, d, r) for r in (1, 2, 3)], [12, 24, 96], rtol=1e-5
+    )
+    p = [cumulant_test(15.0, scale * v, d).p_value for scale in (0.3, 1, 1e3, 1e9)]
+    np.testing.assert_allclose(p, stats.chi2.sf(15, 12), rtol=1e-4)
+
+
+def test_the_verdict_names_the_classes_that_differ():
+    rng = np.random.default_rng(8)
+    y = np.repeat(["narrow", "wide"], 50)
+    X = rng.standard_normal((100, 2)) * np.where(y == "wide", 3, 1)[:, None]
+    assert str(box_m(Moments.of(X, y))).startswith(
+        "Covariances differ: class 'wide' spreads most, 'narrow' least (Box's M = "
+    )
+    same = box_m(Moments.of(rng.standard_normal((100, 2)), y))
+    assert str(same).startswith("Equal covariances: no evidence against them (Box's M = ")

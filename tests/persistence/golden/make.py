@@ -1,0 +1,117 @@
+"""Write the golden files of a format: once per format version.
+
+Files of a version that has been released are never written again.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import suffice as sf
+from suffice import datasets
+from suffice.persistence.archive import FORMAT_VERSION
+from suffice.persistence.moments_file import arrays_of
+
+HERE = Path(__file__).parent / f"format-{FORMAT_VERSION}"
+NEW = np.array(
+    [[5.1, 3.5, 1.4, 0.2], [6.0, 2.7, 5.1, 1.6], [6.3, 3.3, 6.0, 2.5], [5.7, 2.8, 4.1, 1.3]]
+)
+
+
+def models():
+    """Yield name and unfitted estimator of every kind that saves."""
+    costs = {("setosa", "virginica"): 5.0, ("versicolor", "virginica"): 2.5}
+    yield "lda", sf.LDA()
+    yield "qda", sf.QDA(divisor="unbiased", priors=[0.5, 0.3, 0.2])
+    yield "nb", sf.GaussianNB(priors="uniform")
+    yield "rda", sf.RDA()
+    yield "tied-groups", sf.GaussianClassifier(tied=[["setosa"], ["versicolor", "virginica"]])
+    yield "base", sf.LDA(base=10.0, prediction_sets=True)
+    yield "spherical", sf.GaussianClassifier("spherical", temperature=2.0)
+    yield "costs", sf.LDA(costs=costs, reject_cost=0.2, reject_label="?")
+    yield "oas", sf.QDA(shrinkage="oas", target="sphere")
+    yield "ledoit-wolf", sf.QDA(shrinkage="ledoit-wolf")
+    yield "transform", sf.QDA(power="yeo-johnson", temperature="auto")
+    yield "predictive", sf.QDA(estimate="predictive")
+    yield "map", sf.QDA(estimate="map", dirichlet=1.0, prior=_prior())
+    yield "debiased", sf.QDA(estimate="debiased")
+    yield "edda", sf.GaussianClassifier("VEI")
+    yield "edda-auto", sf.GaussianClassifier("auto")
+    yield "least-squares", sf.LeastSquaresClassifier()
+    yield "logistic", sf.LogisticRegression()
+    yield "perceptron", sf.Perceptron(variant="averaged")
+    yield "mixture", sf.MixtureClassifier({"setosa": 1, "versicolor": 2, "virginica": 3})
+    yield "mixture-diagonal", sf.MixtureClassifier(2, "diagonal", tied="class")
+    yield "auto", sf.AutoGaussian()
+    yield "auto-classifier", sf.AutoClassifier()
+
+
+def moments():
+    """Yield name and moments of every storage and kind of label."""
+    x, y = datasets.load("iris").arrays()
+    codes = np.unique(y, return_inverse=True)[1]
+    yield "per-class", sf.Moments.of(x, y, fourth=False)
+    yield "pooled", sf.Moments.of(x, codes, storage="pooled", fourth=False)
+    yield "diagonal", sf.Moments.of(x, codes == 1, storage="diagonal", fourth=False)
+    yield "fourth", sf.Moments.of(x, codes.astype(float), fourth=True)
+    yield "transformed", sf.Moments.of(x, y, power="yeo-johnson", fourth=False)
+    yield "weighted", sf.Moments.of(x, y, np.linspace(0, 2, len(y)), fourth=False)
+    yield "empty", sf.Moments.empty()
+    rows = datasets.load("penguins").frame()
+    yield "mixed", sf.Moments.of(rows.drop("species"), rows["species"], fourth=False)
+    yield "holes", sf.Moments.of(np.where(x > 6.5, np.nan, x), y, fourth=False)
+
+
+def _prior():
+    return sf.NormalInverseWishart(np.full(4, 3.0), 0.5, np.eye(4), 8.0)
+
+
+def answers(model):
+    """Return what a model says of the new rows."""
+    said = {"predict": model.predict(NEW)}
+    for name in ("predict_proba", "decision_function", "log_density"):
+        if hasattr(model, name):
+            said[name] = getattr(model, name)(NEW)
+    return {name: np.asarray(values).tolist() for name, values in said.items()}
+
+
+def sums(m):
+    """Return the numbers of moments."""
+    return {
+        "classes": m.classes.tolist(),
+        "counts": m.counts.tolist(),
+        "weights": m.weights.tolist(),
+        "means": m.means.tolist(),
+        "scatter": arrays_of(m)["scatter"].tolist(),
+        "storage": m.storage,
+    }
+
+
+def main():
+    """Write what is not there yet."""
+    HERE.mkdir(exist_ok=True)
+    x, y = datasets.load("iris").arrays()
+    known = HERE / "expected.json"
+    expected = (
+        json.loads(known.read_text()) if known.exists() else {"models": {}, "moments": {}}
+    )
+    for name, model in models():
+        if name in expected["models"]:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = model.fit(x, y)
+        fitted.save(HERE / f"{name}.suffice")
+        expected["models"][name] = answers(fitted)
+    for name, m in moments():
+        if name in expected["moments"]:
+            continue
+        m.save(HERE / f"{name}.moments")
+        expected["moments"][name] = sums(m)
+    known.write_text(json.dumps(expected, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

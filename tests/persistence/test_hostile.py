@@ -1,0 +1,136 @@
+"""Small files that claim much: refused before the memory is taken; sums that no rows have, too."""
+
+import json
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice import Moments
+from suffice.errors import FileFormatError
+from suffice.persistence import archive
+from suffice.persistence.moments_file import arrays_of, header_of
+
+MOST = 60_000_000  # bytes
+RNG = np.random.default_rng(0)
+GOOD = Moments.of(RNG.normal(size=(40, 3)), RNG.integers(0, 3, 40))
+
+
+def peak_of_loading(path):
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError):
+            sf.load(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def npy(dtype, shape):
+    """Return the bytes of an array that claims a shape and holds nothing."""
+    text = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
+    text = text.ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def forged(path, header, members):
+    import hashlib
+
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    top = {"suffice": "moments", "format": 2, **header, "sha256": digests}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", json.dumps(top))
+        for name, data in members.items():
+            file.writestr(name, data)
+
+
+@pytest.mark.parametrize("shape", [(10**8,), (0, 10**9), (10**9, 0)])
+@pytest.mark.parametrize("dtype", ["<U0", "<f8"])
+def test_arrays_of_nothing_claim_nothing(tmp_path, dtype, shape):
+    header = {**header_of(GOOD), "n_classes": shape[0], "n_features": 3}
+    members = {f"{name}.npy": npy("<f8", (3,)) for name in arrays_of(GOOD)}
+    forged(tmp_path / "f", header, {**members, "classes.npy": npy(dtype, shape)})
+    assert peak_of_loading(tmp_path / "f") < MOST
+
+
+def test_a_header_of_empty_lists_is_refused(tmp_path):
+    text = b'{"suffice": "moments", "format": 2, "sha256": {}, "x": [[]' + b",[]" * 4_000_000
+    with zipfile.ZipFile(tmp_path / "f", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", text + b"]}")
+    assert peak_of_loading(tmp_path / "f") < MOST
+
+
+def test_many_long_names_are_no_attack(tmp_path):
+    names = [f"a rather long name of the column number {j}" for j in range(50_000)]
+    x = np.zeros((1, len(names)))
+    made = Moments.of(x, [0], storage="diagonal")
+    import dataclasses
+
+    named = dataclasses.replace(made, feature_names=tuple(names))
+    named.save(tmp_path / "m")
+    assert sf.load(tmp_path / "m").feature_names == tuple(names)
+
+
+def asymmetric(s):
+    s["scatter"][1, 0, 2] += 1.0
+
+
+def negative(s):
+    s["scatter"][2, 1, 1] = -1.0
+
+
+def weight_without_rows(s):
+    s["counts"][0] = 0
+
+
+def rows_without_header(s):
+    s["counts"][0] += 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [asymmetric, negative, weight_without_rows, rows_without_header],
+    ids=lambda f: f.__name__,
+)
+def test_sums_that_no_rows_have_are_refused(tmp_path, change):
+    arrays = {name: np.array(array) for name, array in arrays_of(GOOD).items()}
+    header = header_of(GOOD)
+    change(arrays)
+    if change is not rows_without_header:
+        header["n_rows"] = int(arrays["counts"].sum())
+    archive.write(tmp_path / "m", "moments", header, arrays)
+    with pytest.raises(FileFormatError, match="field '"):
+        sf.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("storage", ["pooled", "diagonal"])
+def test_a_negative_diagonal_of_any_storage_is_refused(tmp_path, storage):
+    m = Moments.of(RNG.normal(size=(40, 3)), RNG.integers(0, 3, 40), storage=storage)
+    arrays = {name: np.array(array) for name, array in arrays_of(m).items()}
+    arrays["scatter"].flat[0] *= -1
+    archive.write(tmp_path / "m", "moments", header_of(m), arrays)
+    with pytest.raises(FileFormatError, match="field 'scatter'"):
+        sf.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-9, 1.0, 1e9, 1e140])
+def test_sums_of_rows_of_any_scale_pass(tmp_path, scale):
+    x = RNG.normal(size=(200, 5)) * scale * [1, 1e-6, 1e6, 1, 0] + scale
+    m = Moments.of(x, RNG.integers(0, 3, 200), fourth=False)
+    (m + m - m).save(tmp_path / "m")
+    assert sf.load(tmp_path / "m").n_classes == 3
+
+
+def test_ten_thousand_classes_load_in_little_memory(tmp_path):
+    k = 10_000
+    m = Moments.of(np.arange(2.0 * k)[:, None] % 7, np.arange(2 * k) % k, storage="pooled")
+    sf.LDA().fit_moments(m).save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 300_000
+    tracemalloc.start()
+    try:
+        sf.load(tmp_path / "m")
+        assert tracemalloc.get_traced_memory()[1] < MOST
+    finally:
+        tracemalloc.stop()

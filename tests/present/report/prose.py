@@ -1,0 +1,414 @@
+"""What a page says, and the numbers that its sentences must have.
+
+``expected`` writes every fragment of a sentence that has a number from the field of the result it
+is about. ``unexplained`` takes these fragments out of the text of the page: where digits are left,
+a sentence has another number than the result, or one that nobody answers for.
+"""
+
+import re
+from html.parser import HTMLParser
+from importlib.metadata import version
+from itertools import permutations, product
+from platform import python_version
+
+import numpy as np
+from scipy.stats import binomtest
+
+from suffice.core.moments import Moments
+from suffice.core.text.numbers import (
+    count,
+    difference_in_points,
+    loss,
+    number,
+    p_statement,
+    percent,
+)
+from suffice.data.predict import OUTLIER_RATE
+from suffice.estimators.gaussian import LDA
+from suffice.evaluate.curves.reliability import reliability
+from suffice.evaluate.diagnostics import box_m, normality, predictive_check
+from suffice.present.report.blocks import Checks, Matrix, Plot, Thresholds
+from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.misclassified import Outliers
+from suffice.present.report.trust import (
+    SIMULATIONS,
+    _rows_of_a_class,
+    columns_of_few_values,
+    gaussian_rows,
+)
+from suffice.present.report.usage import MADE_WITH
+
+UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
+UNREAD = (
+    "script",
+    "style",
+    "svg",
+    "pre",
+    "code",
+    "data",
+    "select",
+    "title",
+)  # or numbers alone
+VOID = ("meta", "link", "br", "input", "hr", "img", "col")
+CELLS = ("td", "th", "dt", "dd", "small", "span", "output")
+CONSTANTS = (
+    "95 % interval of the error",
+    "95 % intervals",
+    "with its 95 % interval.",
+    "Log posteriors below −20.0 count as that.",
+    "| 95 % interval |",
+    "1 is Bayes' rule",
+    "where 0 is the row of the true class",
+    "95 % interval | Of such intervals, 95 in 100 hold the true value.",
+    "Columns of fewer than 8 values",
+    "Under 0.05 the difference is called significant.",
+)
+
+
+class Units(HTMLParser):
+    """Sentences and rows of a page as text; cells that carry their number are left out."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self._open, self._units = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag in VOID:
+            return
+        self._open.append((tag, tag in UNREAD or "data-value" in dict(attrs)))
+        if tag in UNITS:
+            self._units.append([])
+        elif tag in CELLS and self._units:
+            self._units[-1].append(" | ")
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+        if tag in UNITS and self._units:
+            text = "".join(self._units.pop()).replace("\N{NO-BREAK SPACE}", " ")
+            self.texts.append(re.sub(r"(\s*\|\s*)+", " | ", f"| {' '.join(text.split())} |"))
+
+    def handle_data(self, data):
+        if self._units and not any(unread for _, unread in self._open):
+            self._units[-1].append(data)
+
+
+def explained(report, X, y, new=None):
+    """Return all that may be said with numbers: fragments, longest first, then names."""
+    told = (*expected(report, X, y), *(() if new is None else _against(X, y, *new)))
+    known = [text.replace("\N{NO-BREAK SPACE}", " ") for text in told]
+    names = map(str, [*_columns(X, report), *_labels(report)])
+    return [each for part in (known, CONSTANTS, names) for each in sorted(part, key=len)[::-1]]
+
+
+def unexplained(page, known):
+    """Return the texts of a page with digits that no field of the result accounts for."""
+    left = []
+    for text in Units(page).texts:
+        rest = text
+        for fragment in known:
+            rest = rest.replace(fragment, "\0")
+        left += [text] if re.search(r"\d", rest) else []
+    return left
+
+
+def _columns(X, report):
+    found = list(getattr(X, "columns", [f"x{j + 1}" for j in range(np.shape(X)[1])]))
+    return [*found, *(report.estimator.moments_.feature_names or ())]
+
+
+def _labels(report):
+    return report.judgement.held_out.classes.tolist()
+
+
+def expected(report, X, y):
+    """Yield every fragment with numbers, written from the result; some are of no sentence."""
+    n, k, comparison = len(y), len(_labels(report)), report.comparison
+    for word in ("features", "columns"):
+        yield f"{count(n)} rows of {np.shape(X)[1]} {word} in {k} classes"
+    judged = len(report.judgement.held_out.truth)
+    yield f"Measured on rows not seen in training: {_folds(comparison)}"
+    yield f"Held-out losses: {count(judged)} rows, {_folds(comparison)}"
+    yield f"a stratified sample of {count(judged)} of {count(n)} rows"
+    yield f"fitted to a sample of {count(judged)} rows"
+    share = np.unique(np.asarray(y).astype(str), return_counts=True)
+    yield from (f"| {name} | {percent(m / n)} |" for name, m in zip(*share, strict=True))
+    for part in (_verdict, _classes, _comparison, _model, _slider):
+        yield from part(report)
+    yield from _data(report, X, y)
+    yield from (f"| {name} | {version(name)} |" for name in MADE_WITH)
+    yield f"| Python | {python_version()} |"
+    yield "| seed | 0 |"
+    yield f"Written by suffice {version('suffice')}"
+
+
+def _folds(comparison):
+    return f"{comparison.n_folds} stratified folds, shuffled with seed 0"
+
+
+def _figures(report):
+    """Return error and interval, that of the constant classifier, and p-values by model."""
+    comparison, rows = report.comparison, report.judgement.held_out
+    p = {d.model: d.p_value for d in comparison.differences()}
+    low, high = report.judgement.outcome.interval
+    error = percent((rows.truth != rows.predicted).mean())
+    beside = percent(comparison.baseline.error), p_statement(p["constant"])
+    return error, f"{percent(low)} to {percent(high)}", *beside, p
+
+
+def _verdict(report):
+    error, between, beside, chance, _ = _figures(report)
+    j, k = report.judgement, len(_labels(report))
+    yield f"it misclassifies {error} of rows it has not seen (95 % interval {between})"
+    yield from (
+        f"{word} the {beside} of the constant classifier" for word in ("against", "than")
+    )
+    yield f"the most frequent class ({chance})"
+    yield f"error | 95 % interval {between} |"
+    yield f"its error; {chance} |"
+    others = {
+        "log-loss": loss(report.comparison.baseline.log_loss),
+        "balanced accuracy": percent(1 / k),
+    }
+    for gain in j.verdict.gains[1:]:
+        yield f"constant classifier {others[gain.measure]}; {p_statement(gain.p_value)} |"
+    if j.verdict.choice is not None:
+        c = j.verdict.choice
+        told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
+        same, n = c.choices.count(j.name), len(c.choices)
+        yield f"it is the same model in {same} of {n} folds"
+        yield f"so chosen, {told} are misclassified"
+        yield (
+            f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
+            f"misclassifies {told}"
+        )
+    if j.verdict.threshold is not None:
+        t = j.verdict.threshold
+        yield (
+            f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
+            f"{number(t.value, 3)} would find about {t.found} of {t.of}, with {t.false_alarms} "
+            f"false alarms ({percent(t.found / (t.found + t.false_alarms))} of those predicted "
+            "are right)"
+        )
+
+
+def _classes(report):
+    """Yield what is found of each class, and what it is predicted as."""
+    rows, names = report.judgement.held_out, list(map(str, _labels(report)))
+    k = len(names)
+    counts = np.zeros((k, k), int)
+    np.add.at(counts, (rows.truth, rows.predicted), 1)
+    recalls = np.diagonal(counts) / counts.sum(1)
+    for c, name in enumerate(names):
+        n = counts[c].sum()
+        yield f"| {name} | {count(counts[c, c])} of {count(n)} |"
+        if recalls[c] == min(recalls):
+            missed = f"It misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
+            yield f"{missed} ({percent(1 - recalls[c])})"
+    yield f"and more than half of {(recalls < 0.5).sum() - 1} other class"
+    yield "The 8 classes of which it finds least."
+    yield f"Shown: 10 of {k} classes."
+    for a, b in permutations(range(k), 2):
+        wrong, of = counts[a, b], counts[a].sum()
+        yield f"class {names[a]} was predicted as {names[b]} ({count(wrong)} of {count(of)})"
+        yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
+    wrong = counts.sum() - np.trace(counts)
+    yield f"It misclassified {count(wrong)} of {count(counts.sum())} rows"
+
+
+def _comparison(report):
+    error, between, beside, chance, p = _figures(report)
+    comparison, own = report.comparison, report.judgement.outcome
+    best = min(comparison.outcomes, key=lambda o: o.error)
+    more = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
+    for word in ("not significant", "significant"):
+        tested = p_statement(p.get(best.name, np.nan))
+        yield f"{more} ({percent(best.error)}; {word}, {tested})"
+    yield f"{own.name}, {error} misclassified (95 % interval {between})"
+    yield f"the constant classifier misclassifies {beside} ({chance})"
+    alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
+    least = min(alike.values(), default=1)
+    relation = "=" if len(alike) == 1 or least == 1 else "≥"
+    yield f"not significantly different ({p_statement(least, relation)})"
+    yield f"of the {len(alike)} others"
+    yield from (f"{name} ({p_statement(q)})" for name, q in p.items() if q <= 0.05)
+    yield from (f"{o.name}: {note}" for o in comparison.outcomes for note in o.notes)
+
+
+def _model(report):
+    error, between, *_ = _figures(report)
+    j, name = report.judgement, report.judgement.name
+    averaged = hasattr(j.estimator, "choices_")
+    size = j.explained.model_.n_parameters if averaged else j.outcome.n_parameters
+    yield f"{count(size)} free parameters"
+    for i in j.importance[:1]:
+        unit, said = (" points", difference_in_points) if i.loss == "error" else ("", loss)
+        what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
+        rise = said(i.mean).lstrip("+") + unit
+        yield f"shuffling {i.feature} raises the {what} by {rise}."
+        told = f"most, by {rise} (95 % interval {low} to {high})"
+        yield f"shuffling {i.feature} raises the {what} {told}"
+    if j.growth is not None:
+        later = j.growth.forecast[1]
+        yield (
+            f"with twice as many ({count(2 * len(j.held_out.truth))}) {name} misclassifies about "
+            f"{percent(later.error)} (95 % interval {percent(later.low)} to {percent(later.high)})"
+            f", with those at hand {error} ({between})"
+        )
+
+
+def _data(report, X, y):
+    """Yield what is said of columns, outliers and assumptions."""
+    data = DocumentedTable.of(X, y)
+    j, table, model = report.judgement, data.table, report.judgement.explained
+    empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
+    yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
+    yield f"; {count(j.checks.n_conflicting)} equal one of another class |"
+    for p in data.profiles:
+        yield f"{p.name} ({p.distinct} levels)"
+        yield f"{p.name} ({count(p.empty.sum())}, {percent(p.empty.mean())})"
+    holed = [p.empty for p in data.profiles if p.empty.any()]
+    if len(holed) > 1:
+        patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
+        yield f"shown: {patterns} of {patterns} patterns"
+        yield f"and {len(holed)} of {len(holed)} columns with empty cells"
+    outliers, at = Outliers.of(j), np.zeros(0, int)
+    if outliers is not None:
+        at = np.argsort(outliers.log_densities, kind="stable")[:10]
+        yield f"An outlier has a log density under {number(outliers.threshold)};"
+        yield f"were the model true, {number(OUTLIER_RATE * n, 2)} would be expected."
+    own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
+    shown = (*at, *np.argsort(own, kind="stable")[:10])
+    yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)
+    if len(data.class_names) <= 3 and table.n_features <= 6:
+        edges = model.boundaries().items()
+        yield from (
+            f"{a} | {b}: {' '.join(e.equation(digits=4).split())}" for (a, b), e in edges
+        )
+    calibrated = j.calibration
+    yield (
+        f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
+        f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
+    )
+    seen, rows, x = gaussian_rows(j, columns_of_few_values(data))
+    box = box_m(Moments.of(x, table.labels))
+    yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
+    yield repr(normality(x, table.labels, max_rows=500))
+    if not j.fast:
+        options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
+        yield repr(predictive_check(seen, rows, table.labels, **options))
+    (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
+    doubts = [check.tone for check in checks.items].count("caution")
+    yield f"{doubts} of {len(checks.items)} checks found cause for caution"
+    yield f"any of {len(checks.items)} checks"
+
+
+def _slider(report):
+    """Yield what stands beside the slider before it is moved, counted from held-out rows."""
+    rows, j = report.judgement.held_out, report.judgement
+    for slider in (b for s in report.sections for b in s.blocks if isinstance(b, Thresholds)):
+        k = _labels(report).index(slider.positive)
+        at = slider.thresholds[slider.start]
+        called, mine = rows.posteriors[:, k] >= at, rows.truth == k
+        hits, alarms = (called & mine).sum(), (called & ~mine).sum()
+        yield f"| {hits} | of {mine.sum()} {slider.positive} |"
+        yield f"| {alarms} | of {(~mine).sum()} others |"
+        yield f"| {mine.sum() - hits} |"
+        yield f"| {percent(hits / (hits + alarms))} |"
+        yield f"| {percent(hits / mine.sum())} |"
+        yield f"| {mine.sum() - hits + alarms} |"
+        yield f"| {number(at, 3)} |"
+        yield f"ROC curve of {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
+        yield f"the dashed line is its share of all rows, {percent(mine.mean())}."
+
+
+def _against(X, y, new_rows, new_labels):
+    """Yield what is said of new rows: drift of the fitted moments, and the errors counted."""
+    n, model = len(new_labels), LDA().fit(X, y)
+    wrong = int((model.predict(new_rows) != new_labels).sum())
+    yield f"{count(n)} new rows against the {count(len(y))} of the report"
+    yield f"all means and shares together: {p_statement(model.drift(new_rows).p_value)}"
+    yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
+    low, high = binomtest(wrong, n).proportion_ci(method="wilson")
+    yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
+
+
+def tips(report, X, y):
+    """Yield what charts may say under the pointer, each written from the result it is of."""
+    j, data = report.judgement, DocumentedTable.of(X, y)
+    names = list(map(str, _labels(report)))
+    yield from _of_classes(j.held_out, names, data)
+    yield from _of_models(j)
+    yield from _stated(j)
+    for block in (b for s in report.sections for b in s.blocks):
+        if isinstance(block, Thresholds):
+            yield from _at_thresholds(block, j.held_out, names)
+        elif isinstance(block, Matrix) and block.distances:
+            cells = product(
+                zip(block.classes, block.counts, strict=True), enumerate(block.classes)
+            )
+            yield from (f"{a} and {b}: {number(row[i], 3)}" for (a, row), (i, b) in cells)
+        elif isinstance(block, Plot) and block.key.startswith("effect"):
+            lines = [s for s in block.series if s.shape == "line"]
+            drawn = ((s.name, v, p) for s in lines for v, p in zip(s.x, s.y, strict=True))
+            yield from (f"{block.x.name} {number(v)}: {s} {percent(p)}" for s, v, p in drawn)
+
+
+def _of_classes(rows, names, data):
+    """Yield what is counted: confusions, rows, features of two values, variance between classes."""
+    k, x = len(names), data.table.x
+    counts = np.zeros((k, k), int)
+    np.add.at(counts, (rows.truth, rows.predicted), 1)
+    for a, b in product(range(k), repeat=2):
+        part = counts[a, b] / counts[a].sum()
+        pair = f"{names[a]} → {names[b]}: {count(counts[a, b])}"
+        yield from (pair, f"{pair} ({percent(part)} of {names[a]})")
+    for c, name in enumerate(names):
+        yield f"{name}: {percent(counts[c, c] / counts[c].sum())}"
+        yield f"{name}: {count((data.table.codes == c).sum())}"
+        yield from (f"{name}: {percent((v == v.max())[rows.truth == c].mean())}" for v in x.T)
+    for name, v in zip(data.names, x.T, strict=True):
+        within = v - (np.bincount(rows.truth, v) / np.bincount(rows.truth))[rows.truth]
+        yield f"{name}: {percent(1 - within.var() / v.var())}"
+    for i, identity in enumerate(data.ids):
+        yield f"{identity}: {names[rows.truth[i]]}, predicted {names[rows.predicted[i]]}"
+
+
+def _of_models(j):
+    """Yield differences of models, importances of columns, and errors by the number of rows."""
+    for d in j.comparison.differences():
+        mean, low, high = map(difference_in_points, (d.mean, d.low, d.high))
+        yield f"{d.model}: {mean} ({low} to {high})"
+    for i in j.importance:
+        mean, low, high = map(
+            difference_in_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
+        )
+        yield f"{i.feature}: {mean} ({low} to {high})"
+    if j.growth is not None:
+        later = [(f.n_rows, f.error) for f in j.growth.forecast]
+        seen = zip(j.growth.sizes, j.growth.error, strict=True)
+        yield from (f"{count(n)} rows: {percent(error)}" for n, error in (*seen, *later))
+
+
+def _at_thresholds(block, rows, names):
+    k = names.index(block.positive)
+    mine = rows.truth == k
+    for at in block.thresholds:
+        called = rows.posteriors[:, k] >= at
+        hits, alarms = (called & mine).sum(), (called & ~mine).sum()
+        recall, start = percent(hits / mine.sum()), f"from {number(at, 3)}: "
+        yield f"{start}finds {recall}, false alarms {percent(alarms / (~mine).sum())}"
+        if hits + alarms:
+            yield f"{start}recall {recall}, precision {percent(hits / (hits + alarms))}"
+
+
+def _stated(j):
+    """Yield how often what was stated came true, in bins of equally many rows."""
+    rows = j.held_out
+    two, bins = rows.posteriors.shape[1] == 2, int(np.clip(len(rows.truth) // 25, 3, 10))
+    p = rows.posteriors[:, j.positive] if two else rows.posteriors.max(1)
+    true = rows.truth == j.positive if two else rows.truth == rows.predicted
+    found = reliability(true, p.clip(max=1), rows.weight, bins=bins, equal_counts=True)
+    for stated, observed, n in zip(found.stated, found.observed, found.weights, strict=True):
+        yield f"stated {percent(stated)}, observed {percent(observed)} of {number(n)} rows"

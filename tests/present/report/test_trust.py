@@ -1,0 +1,99 @@
+"""Assumptions are asked about where the chosen model makes them, of columns that could hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import suffice as sf
+from suffice.core.moments import Moments
+from suffice.evaluate.diagnostics import box_m, normality
+from suffice.present.report.blocks import Checks, Paragraph, Plot
+
+from .test_report import blocks, section
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Return rows of two classes: two numbers, one of zeros and ones, one of steps, a category."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(240) % 3, "no", "yes")
+    x = rng.normal(size=(240, 2)) + 1.2 * (y == "yes")[:, None]
+    flag = np.where(rng.random(240) < 0.9, rng.integers(0, 2, 240), np.nan)
+    kind = np.where(rng.random(240) < 0.3 + 0.4 * (y == "yes"), "old", "new")
+    step = rng.integers(1, 6, 240)
+    numbers = {"a": x[:, 0], "b": x[:, 1], "flag": flag, "step": step}
+    return pd.DataFrame({**numbers, "kind": kind}), y
+
+
+def about(estimator, rows, **settings):
+    return sf.report(*rows, estimator=estimator, models=["NB"], cv=3, fast=True, **settings)
+
+
+def asked(report):
+    (checks,) = blocks(report, Checks)
+    return {check.question: check for check in checks.items}
+
+
+def test_columns_of_few_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
+    X, y = mixed
+    report = about(sf.LDA(), mixed)
+    said, numbers = asked(report), X[["a", "b"]].to_numpy()
+    gaussian = said["Is each class Gaussian, as LDA assumes?"].answer
+    assert gaussian == f"{normality(numbers, y, max_rows=500)!r}."
+    shared = said["Do all classes share one covariance, as LDA assumes?"].answer
+    assert shared == f"{box_m(Moments.of(numbers, y))!r}."
+    (note,) = (p.text for p in blocks(report, Paragraph, "trust") if p.tone == "note")
+    names = "flag, step and kind=old"
+    assert note == f"Columns of fewer than 8 values are never Gaussian, and left out: {names}."
+    (drawn,) = blocks(report, Plot, "trust")
+    assert drawn.key == "distances"
+
+
+def test_where_all_columns_have_few_values_no_gaussian_is_asked_for():
+    rng = np.random.default_rng(1)
+    y = np.arange(120) % 2
+    X = (rng.random((120, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
+    report = about(sf.LDA(), (X, y))
+    assert not [q for q in asked(report) if "Gaussian" in q or "covariance" in q]
+    assert not blocks(report, Plot, "trust")
+
+
+def test_one_covariance_is_asked_about_where_it_is_assumed(iris):
+    assert any("covariance" in question for question in asked(about(sf.LDA(), iris)))
+    assert not any("covariance" in question for question in asked(about(sf.QDA(), iris)))
+
+
+def test_a_transformed_model_is_asked_about_in_the_features_that_it_sees():
+    rng, y = np.random.default_rng(3), np.arange(300) % 2
+    X = np.exp(rng.normal(size=(300, 2)) + 0.5 * y[:, None])
+    report = about(sf.LDA(power="yeo-johnson"), (X, y))
+    check = asked(report)["Do all classes share one covariance, as LDA assumes?"]
+    seen = sf.LDA(power="yeo-johnson").fit(X, y).moments_.power.apply(X)
+    assert f"M = {box_m(Moments.of(seen, y)).statistic:.4g}," in check.answer
+
+
+def test_an_average_is_asked_what_it_assumes_only(mixed):
+    report = about(sf.AutoGaussian(kernel_features=False), mixed)
+    assert [question.split("(")[-1] for question in asked(report)] == ["calibrated)?"]
+    assert "Gaussian" not in section(report, "trust").blocks[0].text
+    assert not blocks(report, Plot, "trust")
+
+
+def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
+    auto = sf.AutoGaussian(kernel_features=False)
+    report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)
+    *_, drawn = asked(report).values()
+    assert "rows drawn from its best Gaussian, which only densities need," in drawn.question
+
+
+def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris):
+    report = about(RandomForestClassifier(20, random_state=0), iris)
+    lead = section(report, "trust").blocks[0].text
+    assert lead.startswith("The check of its probabilities")
+    assert "Densities" not in lead
+
+
+def test_a_model_without_probabilities_has_nothing_to_check(iris):
+    (lead,) = section(about(sf.LeastSquaresClassifier(), iris), "trust").blocks
+    assert lead.text.startswith("It states no probabilities")

@@ -1,8 +1,0 @@
-"""scikit-learn's test_naive_bayes.py, our classes in the place of its own."""
-
-import pytest
-from tests.sklearn.borrowed import borrowed
-
-pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("patched")]
-_tests, _fixtures = borrowed("tests/test_naive_bayes")
-globals().update(_tests | _fixtures)
