@@ -4,6 +4,7 @@ A class has the same colour and marker in all figures, distinguishable with any 
 in grey print. Backgrounds are transparent; ``theme="dark"`` uses light ink.
 """
 
+from suffice.core.decision.predictions import Predictions
 from suffice.present.plots.densities import (
     class_densities,
     density_contours,
@@ -30,7 +31,6 @@ from suffice.present.plots.neighbours import effect_of_neighbours, neighbourhood
 from suffice.present.plots.panels import pairs, real_against_synthetic
 from suffice.present.plots.paths import loss_surface
 from suffice.present.plots.regions import decision_regions
-from suffice.selection.validation.predictions import Predictions
 
 __all__ = [
     "Predictions",

@@ -8,7 +8,7 @@ import pytest
 
 import suffice as sf
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parent.parent / "persistence" / "golden"
 MODELS = [
     "lda",
     "qda",

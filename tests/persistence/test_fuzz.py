@@ -14,8 +14,8 @@ import pytest
 import suffice as sf
 from suffice.errors import FileFormatError, SufficeError
 
-GOLDEN = sorted((Path(__file__).parent.parent / "golden" / "format-2").glob("*.[sm]*"))
-OLDER = sorted((Path(__file__).parent.parent / "golden" / "format-1").glob("*.suffice"))
+GOLDEN = sorted((Path(__file__).parent / "golden" / "format-2").glob("*.[sm]*"))
+OLDER = sorted((Path(__file__).parent / "golden" / "format-1").glob("*.suffice"))
 LDA = next(path for path in GOLDEN if path.name == "lda.suffice").read_bytes()
 FILES = [pytest.param(path.read_bytes(), id=path.name) for path in GOLDEN]
 EVERY = [*FILES, *(pytest.param(path.read_bytes(), id=f"1-{path.name}") for path in OLDER)]

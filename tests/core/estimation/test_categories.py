@@ -28,7 +28,7 @@ from suffice.core.moments import Moments
 from suffice.core.table import Table
 from suffice.errors import DegenerateDataWarning, InvalidParameterError, MissingStatisticsError
 
-DATA = Path(__file__).parents[1] / "reference" / "data"
+DATA = Path(__file__).parents[2] / "reference" / "data"
 READINGS = [
     {"covariance": "diagonal"},
     {"covariance": "diagonal", "tied": True},

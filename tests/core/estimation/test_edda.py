@@ -14,7 +14,7 @@ from suffice.core.estimation.edda import FAMILIES, EddaStructure, edda_covarianc
 from suffice.core.model.gaussian import bic
 from suffice.errors import InvalidInputError, NotConvergedWarning
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "edda.json"
+REFERENCE = Path(__file__).parents[2] / "reference" / "edda.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
 EVERY_CASE = [(name, code) for name in DATASETS for code in FAMILIES]
 SCALE_FREE = ["EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVV", "VVV"]

@@ -25,7 +25,7 @@ from suffice.core.threads import at_most
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning
 
 ALONE = MixtureRecipe(prior_rows=0.0)  # maximum likelihood
-REFERENCE = Path(__file__).parents[1] / "reference" / "data"
+REFERENCE = Path(__file__).parents[2] / "reference" / "data"
 
 
 def blobs(seed=0, n=300, d=3, n_classes=3, per_class=2, apart=3.0):

@@ -14,7 +14,7 @@ from suffice.core.estimation.recipe import Recipe
 from suffice.core.estimation.settings import parse_priors
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "niw.json"
+REFERENCE = Path(__file__).parents[2] / "reference" / "niw.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
 RULES = {
     "lda_predictive": {"tied": True, "estimate": "predictive", "prior": "flat"},
