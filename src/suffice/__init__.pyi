@@ -4,9 +4,13 @@ from . import datasets as datasets
 from . import diagnostics as diagnostics
 from . import plots as plots
 from . import sklearn as sklearn
+from .core.decision.costs import Costs as Costs
 from .core.estimation.normal_inverse_wishart import (
     NormalInverseWishart as NormalInverseWishart,
 )
+from .core.estimation.priors import Dirichlet as Dirichlet
+from .core.estimation.settings import Categorical as Categorical
+from .core.estimation.shrinkage import Shrinkage as Shrinkage
 from .core.model.geometry.hyperplanes_and_quadrics import Hyperplane as Hyperplane
 from .core.model.geometry.hyperplanes_and_quadrics import Quadric as Quadric
 from .core.moments.moments import Moments as Moments

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.decision import Classifier
-from suffice.core.estimation.plug_in_and_debiased import require_two_classes
-from suffice.core.estimation.recipe import recipe_of
+from suffice.core.estimation.estimate import settings_of_view
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.linalg import dependent_columns
 from suffice.core.model.averaged import AveragedModel, shares_of
 from suffice.core.model.views import PiecewiseLinear, Plain, PowerTransformed
@@ -73,7 +73,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     True
     """
 
-    _takes = ("categorical", "allow_nan")
+    _takes_categories = True
+    _takes_missing = True
 
     def __init__(
         self,
@@ -118,13 +119,18 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return named_members(self.members)
 
     @property
-    def classifier_(self) -> Classifier:
+    def model_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
         names = (
             self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
         )
-        known = self.varying_, self.doubt_, self.frequencies_, self.best_estimator_.model_
+        known = (
+            self.varying_,
+            self.doubt_,
+            self.frequencies_,
+            self.best_estimator_.model_.model,
+        )
         model = AveragedModel(shares_of(self.members_), *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return found.allowing_missing()
@@ -256,7 +262,7 @@ def _kept(
     rest.pop("linear", None)
     if "outsider" in rest:
         return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest, view=view)
-    recipe = recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage"))
+    recipe = settings_of_view(view, rest.pop("pooling"), rest.pop("shrinkage"))
     return search.Candidate(view, recipe, **rest)
 
 

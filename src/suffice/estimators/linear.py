@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.core.decision import Classifier
-from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.estimation.settings import parse_word
 from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
 from suffice.core.model.linear import LinearModel
@@ -100,7 +100,7 @@ class LinearDecisions(ScoreMixin):
         self.coef_, self.intercept_ = coef, at_centre - coef @ centre
 
     @property
-    def classifier_(self) -> Classifier:
+    def model_(self) -> Classifier:
         check_is_fitted(self)
         about: Any = {"has_posterior": hasattr(type(self), "predict_proba")}
         model = LinearModel.of(self.coef_, self._at_centre, centre=self._centre, **about)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
-from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.estimation.settings import is_open, parse_word
 from suffice.core.moments import Moments
 from suffice.core.table.foreign import is_on_device, to_numpy
@@ -156,7 +156,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     ([[1.089]], [-3.112])
     """
 
-    _takes = ("categorical",)
+    _takes_categories = True
     separation_: Separation | None
     _inference: LogisticSummary | None  # without names
 

@@ -69,7 +69,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     ['ends', 'middle', 'ends']
     """
 
-    _takes = ("allow_nan",)
+    _takes_missing = True
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         return self
 
     @property
-    def classifier_(self) -> Classifier:
+    def model_(self) -> Classifier:
         check_is_fitted(self)
         costs = {name: getattr(self, name) for name in COSTS}
         found = Classifier.of(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.estimation.settings import parse_word
 from suffice.core.table.table import Table
 from suffice.discriminative import perceptron as passes

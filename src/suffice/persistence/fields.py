@@ -8,7 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.core.decision.costs import Costs
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.core.estimation.priors import Dirichlet
+from suffice.core.estimation.settings import Categorical
+from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.power_transform import PowerTransform
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
@@ -18,7 +22,12 @@ KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name
 State: TypeAlias = tuple[dict[str, Any], dict[str, Any]]  # header and arrays
 VALUES: Mapping[str, type[Any]] = {
-    c.__name__: c for c in (NormalInverseWishart, PowerTransform)
+    "Categorical": Categorical,
+    "Costs": Costs,
+    "Dirichlet": Dirichlet,
+    "NormalInverseWishart": NormalInverseWishart,
+    "PowerTransform": PowerTransform,
+    "Shrinkage": Shrinkage,
 }
 
 
@@ -59,7 +68,11 @@ def revived(value: Any) -> Any:
         return value
     pairs = value["__pairs__"]
     if "__value__" in value:
-        parts = {k: np.array(v, np.float64) if isinstance(v, list) else v for k, v in pairs}
+        parts = {k: revived(v) for k, v in pairs}
+        if value["__value__"] in ("NormalInverseWishart", "PowerTransform"):
+            for name, part in parts.items():
+                if isinstance(part, list):
+                    parts[name] = np.array(part, np.float64)
         return VALUES[value["__value__"]](**parts)
     return {tuple(k) if isinstance(k, list) else k: revived(v) for k, v in pairs}
 

@@ -6,10 +6,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from suffice.core.decision.classifier import Classifier, softmax_temperature
+from suffice.core.decision.classifier import Classifier
 from suffice.core.decision.conformal import Conformity
-from suffice.core.estimation.recipe import Recipe, recipe_of
-from suffice.core.estimation.settings import OPEN, is_open
+from suffice.core.estimation.estimate import (
+    chosen_settings,
+    decide,
+    estimate,
+    in_row_units,
+    settings_of_view,
+)
+from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import inverse_lower
 from suffice.core.model import DiagonalCovariance, FullCovariance, GaussianModel
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
@@ -37,52 +43,45 @@ from suffice.persistence.moments_file import (
     header_of,
 )
 
-CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where they say "auto"
-_CONFORMITY = ("strangeness", "weights")
 _OF_COMPONENTS = ("centre", "offsets", "group_of", "priors")  # of mixtures
-COSTS = ("costs", "reject_cost", "reject_label")
-OF_RECIPE = (
-    *("covariance", "tied", "divisor", "pooling", "shrinkage", "target"),
-    *("n_components", "estimate", "prior", "dirichlet", "priors", "categories"),
-)
-
-_UNSAID = {"categories": "indicators", "n_components": None}  # settings that older files lack
 
 
-def gaussian_state(learnt: Fields) -> State:
-    """Return the fields of the header and the arrays of a classifier with these attributes."""
-    moments, conformity = learnt["moments_"], learnt.get("_conformity")
-    chosen = {f"{name}_": learnt[f"{name}_"] for name in CHOSEN if f"{name}_" in learnt}
+def gaussian_state(
+    moments: Moments,
+    settings: Settings,
+    conformity: Conformity | None,
+) -> State:
+    """Return the fields of the header and the arrays of a Gaussian estimator."""
+    words = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    header = header_of(moments)
+    header["settings"] = {name: kept(name, word) for name, word in words.items()}
     arrays = arrays_of(moments)
     if conformity is not None:
-        arrays |= {f"conformity_{name}": getattr(conformity, name) for name in _CONFORMITY}
-    return {"chosen": kept("chosen", chosen), **header_of(moments)}, arrays
+        arrays["conformity_strangeness"] = conformity.strangeness
+        arrays["conformity_weights"] = conformity.weights
+    return header, arrays
 
 
-def chosen_in(header: Fields) -> dict[str, Any]:
-    """Return what cross-validation chose, by attribute: ``pooling_`` and so on."""
-    chosen = revived(header["chosen"])
-    return {f"{name}_": chosen[f"{name}_"] for name in CHOSEN if f"{name}_" in chosen}
+def restored_settings(header: Fields) -> Settings:
+    """Return every choice of a saved Gaussian estimator."""
+    return Settings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
-def conformity_in(arrays: Fields) -> dict[str, Conformity]:
-    """Return what prediction sets are calibrated by, by attribute, where it was kept."""
-    known = under(arrays, "conformity_")
-    if not known:
-        return {}
-    check_dims(known, dict.fromkeys(_CONFORMITY, (len(known["weights"]),)))
-    return {"_conformity": Conformity(**known)}
+def restored_conformity(arrays: Fields) -> Conformity | None:
+    """Return what prediction sets are calibrated by, where it was kept."""
+    calibration = under(arrays, "conformity_")
+    if not calibration:
+        return None
+    n = len(calibration["weights"])
+    check_dims(calibration, {"strangeness": (n,), "weights": (n,)})
+    return Conformity(**calibration)
 
 
 def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved Gaussian estimator."""
-    settings, chosen = {**_UNSAID, **settings_of(header)}, chosen_in(header)
-    left_open = [name for name in CHOSEN if is_open(settings[name])]
-    settings |= {name: chosen.get(f"{name}_", OPEN) for name in left_open}
     moments = Moments.of_archive(header, arrays)
-    recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
-    temperature = softmax_temperature(settings["temperature"], settings.get("base"))
-    return recipe.classifier(moments, temperature, **{name: settings[name] for name in COSTS})
+    settings = chosen_settings(moments, restored_settings(header))
+    return decide(estimate(moments, settings), moments, settings)
 
 
 def mixture_state(model: MixtureModel) -> dict[str, Any]:
@@ -114,8 +113,10 @@ def mixture_from(header: Fields, arrays: Fields) -> Classifier:
     components = GaussianModel.of(covariances=tuple(sigmas), **known)
     with np.errstate(divide="ignore"):
         model = MixtureModel(np.log(arrays["class_priors"]), components, class_of)
-    costs = {name: settings_of(header)[name] for name in COSTS}
-    found = Classifier.of(checked_classes(classes), header["feature_names"], model, **costs)
+    costs = settings_of(header)["costs"]
+    found = Classifier.of(
+        checked_classes(classes), header["feature_names"], model, costs=costs
+    )
     refuse_misfits(found)
     return found.allowing_missing()
 
@@ -229,13 +230,15 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
                 cast(LinearModel, outsiders[choice["linear"]][0]), temperature=float(t)
             )
         else:
-            recipe = recipe_of(view, *(choice[name] for name in _RECIPE))
-            model = recipe.estimate(sums[choice["view"]], quiet=True).with_temperature(t)
+            settings = settings_of_view(view, choice["pooling"], choice["shrinkage"])
+            model = estimate(sums[choice["view"]], settings, quiet=True).with_temperature(t)
         shares.append(Share(view, model, choice["weight"]))
     names, top = header["feature_names"], header["best"]
     check_feature_names(names, int(header["n_features"]))
-    recipe = Recipe.parse(**{name: top[name] for name in (*_RECIPE, "tied")})
-    best = recipe.model(best_moments(header, arrays)).with_temperature(top["temperature"])
+    settings = Settings(tied=top["tied"], pooling=top["pooling"], shrinkage=top["shrinkage"])
+    sums_of_best = best_moments(header, arrays)
+    best = in_row_units(estimate(sums_of_best, settings), sums_of_best)
+    best = best.with_temperature(top["temperature"])
     known = arrays["varying"], float(header["doubt"]), arrays["frequencies"], best
     encoding = Encoding.from_json(header.get("encoding"))
     names = encoding.feature_names if encoding else names

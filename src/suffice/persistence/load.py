@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,11 +72,5 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def unfitted(header: Mapping[str, Any]) -> Any:
-    """Return the estimator with its settings; a preset that was changed is no preset."""
-    settings, cls = settings_of(header), getattr(suffice, header["estimator"])
-    if header["estimator"] not in GAUSSIAN:
-        return cls(**settings)
-    fixed = settings.keys() - inspect.signature(cls).parameters.keys()
-    if any(getattr(cls, name) != settings[name] for name in fixed):
-        return suffice.GaussianClassifier(**settings)
-    return cls(**{name: value for name, value in settings.items() if name not in fixed})
+    """Return the estimator that the file names, with its parameters."""
+    return getattr(suffice, header["estimator"])(**settings_of(header))

@@ -1,14 +1,15 @@
 """From posteriors to decisions: the fitted classifier, costs, reject, and a shift of priors."""
 
 from suffice.core.decision.classifier import Classifier, classifier_of
-from suffice.core.decision.costs import Decision, parse_costs
+from suffice.core.decision.costs import Costs, Decision, decision_by
 from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 
 __all__ = [
     "Classifier",
+    "Costs",
     "Decision",
     "PriorShift",
     "classifier_of",
-    "parse_costs",
+    "decision_by",
     "shifted_priors",
 ]

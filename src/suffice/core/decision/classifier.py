@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from suffice.core.decision.costs import Decision, parse_costs
+from suffice.core.decision.costs import CostsLike, Decision, decision_by
+from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.averaged import AveragedModel
-from suffice.core.model.class_model import ClassModel, forwarded
-from suffice.core.model.gaussian import GaussianModel
-from suffice.core.model.linear import LinearModel
+from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.gaussian import GaussianModel, bic
+from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.moments import Moments
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.mixed import read
 from suffice.core.table.schema import Encoding
-from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.typing import Codes, Floats, Labels
+from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.typing import Codes, Floats, Labels, RowsLike
 
-_COLDEST = 1e-300  # a temperature whose reciprocal is a number
-_ONLY_SCORES = "this model has linear scores and no {}: fit one that has, such as LDA"
 FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
+RandomState: TypeAlias = int | np.random.Generator | None
+Answer = TypeVar("Answer")
+_COLDEST = 1e-300  # a temperature whose reciprocal is a number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,14 +37,14 @@ class Classifier:
     """Rows to labels, posteriors, densities and samples.
 
     ``model`` is a Gaussian or Student t per class, linear scores, or an average of models; every
-    fitted estimator has its classifier as ``classifier_``. Rows are arrays (n, d), in the order
-    of ``feature_names`` where these are known; with an ``encoding``, frames with the columns of
-    its schema.
+    fitted estimator has its classifier as ``model_``. Rows are arrays (n, d), in the order of
+    ``feature_names`` where these are known; with an ``encoding``, frames with the columns of its
+    schema.
 
     Examples
     --------
     >>> import suffice as sf
-    >>> fitted = sf.LDA().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).classifier_
+    >>> fitted = sf.LDA().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).model_
     >>> fitted.predict([[2.0], [4.0]]).tolist(), fitted.posterior([[3.0]]).round(3).tolist()
     (['a', 'b'], [[0.5, 0.5]])
     """
@@ -56,16 +60,17 @@ class Classifier:
     def of(
         cls,
         classes: Labels,
-        names: Any,
+        feature_names: Iterable[object] | None,
         model: FittedModel,
         *,
-        encoding: Any = None,
-        **costs: Any,
+        encoding: Encoding | None = None,
+        costs: CostsLike = None,
     ) -> Classifier:
-        """Return the classifier that decides by these costs, those of ``with_costs``."""
-        called = None if names is None else tuple(map(str, names))
-        decision = parse_costs(costs.pop("costs", None), classes, **costs)
-        return cls(classes, called, model, decision, encoding)
+        """Return the classifier that decides by these costs."""
+        names = None if feature_names is None else tuple(str(name) for name in feature_names)
+        return cls(classes, names, model, decision_by(costs, classes), encoding)
+
+    # --- rows --------------------------------------------------------------------------------
 
     @property
     def n_features(self) -> int:
@@ -79,78 +84,213 @@ class Classifier:
             return self.feature_names or ()
         return tuple(c.name for c in self.encoding.schema.columns if c.kind != "left out")
 
-    def answer(self, verb: Callable[[Classifier, Any], Any], x: Any) -> Any:
+    def rows(self, X: RowsLike) -> Any:
+        """Return rows as the model reads them: numbers, and indicators of levels."""
+        if self.encoding is not None:
+            _, x, indicators = read(X, self.encoding.schema)
+            return self.encoding.rows(x, indicators)
+        if isinstance(X, np.ndarray) or is_foreign(X):
+            return X
+        columns = getattr(X, "columns", None)
+        if columns is None or self.feature_names is None:
+            return np.asarray(X)
+        return _by_name(X, columns, self.feature_names)
+
+    def answer(self, verb: Callable[[Classifier, Any], Answer], x: RowsLike) -> Answer:
         """Return what ``verb`` says of rows, for arrays of another library in kind."""
         if not is_foreign(x):
             return verb(self, x)
-        scored = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
-        if is_on_device(x) and scored and self.decision.is_map and self.encoding is None:
-            # of NaN and infinity the host says in which row, or integrates it out
+        has_device_scores = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
+        is_plain = self.decision.is_map and self.encoding is None
+        if is_on_device(x) and has_device_scores and is_plain:
+            # the host says in which row NaN and infinity are, or integrates NaN out
             with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):
                 return verb(replace(self, allow_missing=False), x)
-        return like(verb(self, to_numpy(x)), x)
+        answer: Answer = like(verb(self, to_numpy(x)), x)
+        return answer
 
-    def rows(self, X: Any) -> Any:
-        """Return rows as the model reads them: numbers, and indicators of levels."""
-        if self.encoding is None:
-            return X
-        _, x, indicators = read(X, self.encoding.schema)
-        return self.encoding.rows(x, indicators)
+    @property
+    def _reader(self) -> FittedModel:
+        return self.model.allowing_missing() if self.allow_missing else self.model
 
-    temperature = forwarded("temperature", "model")  # T of the posterior, softmax(a / T)
-    has_posterior = forwarded("has_posterior", "model")  # whether scores are log odds
-    has_density = forwarded("has_density", "model")  # whether rows have one, and can be drawn
+    # --- decisions and posteriors ------------------------------------------------------------
 
-    def predict(self, x: Any) -> Labels:
+    @property
+    def temperature(self) -> float:
+        """T of the posterior, softmax(a / T)."""
+        return self.model.temperature
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether scores are log odds."""
+        return self.model.has_posterior
+
+    @property
+    def has_density(self) -> bool:
+        """Whether rows have a density, and can be drawn."""
+        return self.model.has_density
+
+    def predict(self, x: RowsLike) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""
         codes = self.decide(x)
-        return like(self.decision.decode(to_numpy(codes)), codes)  # type: ignore[no-any-return]
+        labels: Labels = like(self.decision.decode(to_numpy(codes)), codes)
+        return labels
 
-    def decide(self, x: Any) -> Codes:
+    def decide(self, x: RowsLike) -> Codes:
         """Return the code of the action for each row; K is to reject."""
         if self.decision.is_map:
             return self._reader.most_probable(self.rows(x))
         return self.decision.decide(self.posterior(x))
 
-    def posterior(self, x: Any) -> Floats:
+    def posterior(self, x: RowsLike) -> Floats:
         """Return p(class | x), shape (n, K)."""
-        return self._probabilistic().posterior(self.rows(x))
+        self._require_posterior()
+        return self._reader.posterior(self.rows(x))
 
-    def log_posterior(self, x: Any) -> Floats:
+    def log_posterior(self, x: RowsLike) -> Floats:
         """Return log p(class | x), shape (n, K), exact far from the data."""
-        return self._probabilistic().log_posterior(self.rows(x))
+        self._require_posterior()
+        return self._reader.log_posterior(self.rows(x))
 
-    def scores(self, x: Any) -> Floats:
+    def scores(self, x: RowsLike) -> Floats:
         """Return the score of each class, shape (n, K), up to a term common to all."""
         return self._reader.scores(self.rows(x))
 
-    def class_log_density(self, x: Any) -> Floats:
+    def _require_posterior(self) -> None:
+        if not self.has_posterior:
+            raise InvalidParameterError(
+                "this model has linear scores and no posteriors: fit one that has, such as LDA"
+            )
+
+    # --- densities ---------------------------------------------------------------------------
+
+    def class_log_density(self, x: RowsLike) -> Floats:
         """Return log p(x | class), shape (n, K)."""
         return self._densities().class_log_density(self.rows(x))
 
-    def log_density(self, x: Any) -> Floats:
+    def log_density(self, x: RowsLike) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
         return self._densities().log_density(self.rows(x))
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
         """Draw n rows and labels; of a mixed table, a mapping from column to values."""
         x, codes = self._densities().sample(n, rng)
-        return (self.encoding.columns(x) if self.encoding else x), self.classes[codes]
+        rows = self.encoding.columns(x) if self.encoding else x
+        return rows, self.classes[codes]
 
-    def impute(self, x: Any) -> Any:
-        """Return the rows, NaN replaced by its conditional mean; of a mixed table, by column."""
-        return self._filled(x, self._densities().impute)
+    def impute(self, x: RowsLike) -> Any:
+        """Return the rows, each missing number replaced by its mean given the rest of the row."""
+        rows = to_numpy(x)
+        return self._like(x, self._densities().impute(self.rows(rows)))
 
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Any:
-        """Return the rows, NaN replaced by a draw given what was observed; as ``impute`` does."""
-        return self._filled(x, lambda rows: self._densities().sample_missing(rows, rng))
+    def sample_missing(self, x: RowsLike, random_state: RandomState = None) -> Any:
+        """Return the rows, each missing number drawn given the rest of the row."""
+        rows = to_numpy(x)
+        rng = np.random.default_rng(random_state)
+        return self._like(x, self._densities().sample_missing(self.rows(rows), rng))
 
-    def _filled(self, x: Any, fill: Callable[[Any], Floats]) -> Any:
-        rows = fill(self.rows(x))
+    def _like(self, x: Any, numbers: Floats) -> Any:
+        """Return a mixed table with other columns of numbers; arrays of numbers in kind."""
         if self.encoding is None:
-            return rows
-        names = (number.name for number in self.encoding.schema.numbers)
-        return dict(zip(names, rows.T, strict=False))
+            return like(numbers, x)
+        names = [number.name for number in self.encoding.schema.numbers]
+        columns = dict(zip(names, numbers.T, strict=False))
+        if hasattr(x, "assign"):
+            return x.assign(**columns)
+        import polars as pl
+
+        return pl.DataFrame(x).with_columns(**{n: pl.Series(v) for n, v in columns.items()})
+
+    def _densities(self) -> ClassModel | AveragedModel:
+        reader = self._reader
+        if isinstance(reader, LinearModel):
+            raise InvalidParameterError(
+                "this model has linear scores and no densities: fit one that has, such as LDA"
+            )
+        return reader
+
+    # --- parameters and criteria -------------------------------------------------------------
+
+    @property
+    def covariances(self) -> Floats:
+        """Σ: (d, d) if all classes share it, else (K, d, d)."""
+        return self._class_model().covariance_matrices
+
+    def linear_scores(self) -> tuple[Floats, Floats]:
+        """Return w_k (K, d) and w_k0 (K,) of classes that share one covariance."""
+        model = self._class_model()
+        if model.shared_covariance is None:
+            raise InvalidParameterError(
+                "linear scores exist only where all classes share one covariance (tied=True)"
+            )
+        gaussian = model.as_gaussian()
+        return discriminant(gaussian.covariances[0], gaussian.means, gaussian.log_priors)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return self._class_model().n_parameters
+
+    def log_likelihood(self, moments: Moments) -> float:
+        """Return Σ log p(x, y) of the rows that were summed, from their sums alone."""
+        encoding = moments.encoding
+        numbers = moments.select(encoding.kept) if encoding else moments
+        return self._class_model()._log_likelihood(numbers)
+
+    def aic(self, moments: Moments) -> float:
+        """Return Akaike's criterion of these sums, 2 p − 2 log L: smaller is better."""
+        return 2 * self.n_parameters - 2 * self.log_likelihood(moments)
+
+    def bic(self, moments: Moments) -> float:
+        """Return Schwarz's criterion of these sums, p log n − 2 log L: smaller is better."""
+        return bic(self.log_likelihood(moments), self.n_parameters, moments.total_weight)
+
+    def _class_model(self) -> ClassModel:
+        if not isinstance(self.model, ClassModel):
+            raise InvalidParameterError(
+                "this model is not one density for each class: fit one that is, such as LDA"
+            )
+        return self.model
+
+    # --- error if the model were true --------------------------------------------------------
+
+    def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
+        """Return the error of the best rule if the model were true."""
+        return self._class_model().bayes_error(n_samples, np.random.default_rng(random_state))
+
+    def true_error(
+        self,
+        rule: Any,
+        n_samples: int = 100_000,
+        random_state: int = 0,
+    ) -> ErrorRate:
+        """Return the error of any fitted classifier if this model were true.
+
+        Exact for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted
+        class | x) over rows drawn from the model, those of ``bayes_error``, with its standard
+        error. Rows that the rule refuses to answer are left out.
+        """
+        model = self._class_model()
+        x = self._drawn_rows(n_samples, random_state)
+        names = self.columns if self.encoding else self.feature_names
+        asked = DecisionRule.of(rule, self.classes, names)
+        if isinstance(model, GaussianModel):
+            plane = asked.hyperplane(x)
+            if plane is not None:
+                weights, intercept = plane
+                return linear_error(model.as_gaussian(), weights, intercept)
+        posteriors = model.with_temperature(1.0).posterior(self.rows(x))
+        return rule_error(posteriors, asked.decide(x))
+
+    def _drawn_rows(self, n_samples: int, random_state: int) -> Any:
+        x, _ = self.sample(n_samples, np.random.default_rng(random_state))
+        if not isinstance(x, dict):
+            return x
+        import pandas as pd
+
+        return pd.DataFrame(x)
+
+    # --- changed copies ----------------------------------------------------------------------
 
     def allowing_missing(self) -> Classifier:
         """Return the classifier of rows in which NaN means "not observed"."""
@@ -158,62 +298,43 @@ class Classifier:
 
     def with_priors(self, priors: Floats) -> Classifier:
         """Return the same densities under other priors (K,)."""
-        if isinstance(self.model, (LinearModel, AveragedModel)):
-            raise InvalidParameterError(
-                "only a model of one density a class can take other priors"
-            )
-        return replace(self, model=self.model.with_priors(priors))
+        return replace(self, model=self._class_model().with_priors(priors))
 
-    def with_costs(
-        self,
-        costs: Any = None,
-        *,
-        reject_cost: Any = None,
-        reject_label: Any = None,
-    ) -> Classifier:
+    def with_costs(self, costs: CostsLike = None) -> Classifier:
         """Return the same posteriors, decided by other costs."""
-        return replace(
-            self, decision=parse_costs(costs, self.classes, reject_cost, reject_label)
+        return replace(self, decision=decision_by(costs, self.classes))
+
+
+def _by_name(frame: Any, columns: Any, feature_names: tuple[str, ...]) -> Floats:
+    """Return the columns of a frame as an array, in the order of the features."""
+    position = {str(name): name for name in columns}
+    absent = [name for name in feature_names if name not in position]
+    if absent:
+        raise FeatureMismatchError(
+            f"the frame has no column {absent[0]!r}, which the model reads: its columns are "
+            f"{list(position)}"
         )
-
-    def _probabilistic(self) -> FittedModel:
-        if not self.has_posterior:
-            raise InvalidParameterError(_ONLY_SCORES.format("posteriors"))
-        return self._reader
-
-    def _densities(self) -> ClassModel | AveragedModel:
-        reader = self._reader
-        if isinstance(reader, LinearModel):
-            raise InvalidParameterError(_ONLY_SCORES.format("densities"))
-        return reader
-
-    @property
-    def _reader(self) -> FittedModel:
-        return self.model.allowing_missing() if self.allow_missing else self.model
+    ordered = frame[[position[name] for name in feature_names]]
+    return np.asarray(ordered, np.float64)
 
 
 def classifier_of(fitted: Any) -> Classifier:
     """Return the classifier of a fitted estimator of ours, or of itself."""
     if isinstance(fitted, Classifier):
         return fitted
-    if not hasattr(type(fitted), "classifier_"):
-        found = f"{type(fitted).__name__} is none of suffice's classifiers"
-        usable = "models of one density per class, linear ones, and averages of them"
-        raise InvalidParameterError(f"{found}: only {usable} can be used here")
-    return fitted.classifier_  # type: ignore[no-any-return]
+    classifier = fitted.model_ if hasattr(type(fitted), "model_") else None
+    if not isinstance(classifier, Classifier):
+        raise InvalidParameterError(
+            f"{type(fitted).__name__} is not a classifier of suffice: give a model of one density "
+            "for each class, a linear one, or an average of them"
+        )
+    return classifier
 
 
-def softmax_temperature(temperature: Any, base: Any = None) -> float:
-    """Return T of softmax(a / T), given as such or by the base of the powers: T = 1 / ln b."""
-    if base is None:
-        if not isinstance(temperature, Real) or not _COLDEST < float(temperature) < math.inf:
-            msg = f"temperature must be a positive number or 'auto' with rows, got {temperature!r}"
-            raise InvalidParameterError(msg)
-        return float(temperature)
-    if temperature != 1.0:
-        msg = f"base={base!r} and temperature={temperature!r} say the same thing: give one of them"
-        raise InvalidParameterError(msg)
-    if not isinstance(base, Real) or not 1 < float(base) < math.inf:
-        raise InvalidParameterError(f"base must be a number above 1, got {base!r}")
-    # bᵃ = exp(a ln b)
-    return 1 / math.log(base)
+def check_temperature(temperature: object) -> float:
+    """Return T of softmax(a / T), or refuse what is no positive number."""
+    if not isinstance(temperature, Real) or not _COLDEST < float(temperature) < math.inf:
+        raise InvalidParameterError(
+            f"temperature must be a positive number, or 'auto' with rows; got {temperature!r}"
+        )
+    return float(temperature)

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.table.labels import position, positions, values_by_class
 from suffice.errors import InvalidParameterError
 from suffice.typing import Codes, Floats, Labels
 
 
-def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
+def actions_with_reject(classes: Labels, reject_label: object = None) -> Labels:
     """Return the labels of the classes and of the reject action, (K + 1,); None: NaN, or itself."""
     label = np.asarray(reject_label)
-    kinds = {
-        "n" if array.dtype.kind in "iuf" else array.dtype.kind for array in (classes, label)
-    }
+    kinds = {_kind(classes), _kind(label)}
     if reject_label is None and "n" in kinds:
         numbers = np.append(classes.astype(np.float64), np.nan)
         if np.array_equal(numbers[:-1].astype(classes.dtype), classes):
@@ -30,6 +29,11 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
     actions = np.empty(len(classes) + 1, dtype=object)
     actions[:] = [*classes.tolist(), reject_label]
     return actions
+
+
+def _kind(labels: Labels) -> str:
+    """Return the kind of labels: all numbers are of one kind."""
+    return "n" if labels.dtype.kind in "iuf" else labels.dtype.kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +56,12 @@ class Decision:
         object.__setattr__(self, "actions", actions)
         if self.costs is None:
             return
-        costs, K = _numbers(self.costs, "costs"), self.n_classes
-        if costs.shape != (K, K):
-            msg = f"costs has shape {costs.shape}, but {K} classes need ({K}, {K}): [action, truth]"
-            raise InvalidParameterError(msg)
+        costs = _numbers(self.costs, "costs")
+        k = self.n_classes
+        if costs.shape != (k, k):
+            raise InvalidParameterError(
+                f"costs has shape {costs.shape}, but {k} classes need ({k}, {k}): [action, truth]"
+            )
         costs.flags.writeable = False
         object.__setattr__(self, "costs", costs)
 
@@ -110,46 +116,100 @@ class Decision:
         return np.asarray(self.actions[codes])
 
 
-def parse_costs(
-    costs: Any,
-    classes: Labels,
-    reject_cost: Any = None,
-    reject_label: Any = None,
-) -> Decision:
-    """Return the decision by the costs of a setting: a matrix only where costs are given."""
-    matrix = None if costs is None else _matrix(costs, classes)
-    if reject_cost is None:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Costs:
+    """What each decision costs, given as ``costs``.
+
+    Parameters
+    ----------
+    matrix : array (K, K) or {(action, truth): cost}, optional
+        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
+    reject : float, array (K,) or {label: cost}, optional
+        Cost of refusing to answer, the same or by true class; None never refuses.
+    reject_label : object, default=None
+        What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
+        among text labels.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> lda = sf.LDA(costs=sf.Costs(reject=0.1)).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    >>> lda.predict([[0.0], [3.0]])
+    array([ 0., nan])
+    """
+
+    matrix: npt.ArrayLike | Mapping[tuple[object, object], float] | None = None
+    reject: npt.ArrayLike | Mapping[object, float] | None = None
+    reject_label: object = None
+
+    def __post_init__(self) -> None:
+        if self.matrix is not None and not isinstance(self.matrix, Mapping):
+            _numbers(self.matrix, "costs")
+        if self.reject is not None and not isinstance(self.reject, Mapping):
+            _numbers(self.reject, "the cost of rejecting")
+
+    def __repr__(self) -> str:
+        parts = []
+        if self.matrix is not None:
+            parts.append(f"matrix={self.matrix!r}")
+        if self.reject is not None:
+            parts.append(f"reject={self.reject!r}")
+        if self.reject_label is not None:
+            parts.append(f"reject_label={self.reject_label!r}")
+        return f"Costs({', '.join(parts)})"
+
+
+CostsLike: TypeAlias = Costs | npt.ArrayLike | Mapping[tuple[object, object], float] | None
+
+
+def as_costs(costs: CostsLike) -> Costs:
+    """Return costs as a value: a bare matrix or mapping rejects nothing."""
+    return costs if isinstance(costs, Costs) else Costs(costs)
+
+
+def decision_by(costs: CostsLike, classes: Labels) -> Decision:
+    """Return the decision by these costs: a matrix only where costs are given."""
+    costs = as_costs(costs)
+    matrix = None if costs.matrix is None else _matrix(costs.matrix, classes)
+    if costs.reject is None:
         return Decision(classes, matrix)
-    if isinstance(reject_cost, Mapping):
-        reject_cost = values_by_class(reject_cost, classes, where="reject_cost")
-    row = _numbers(reject_cost, "reject_cost")  # cost of rejecting each truth
+    reject: object = costs.reject
+    if isinstance(reject, Mapping):
+        reject = values_by_class(reject, classes, where="the cost of rejecting")
+    row = _numbers(reject, "the cost of rejecting")  # of each truth
     if row.shape not in {(), (1,), classes.shape}:
-        msg = f"reject_cost has shape {row.shape}: expected one number, or {len(classes)}"
-        raise InvalidParameterError(msg)
-    actions = actions_with_reject(classes, reject_label)
+        raise InvalidParameterError(
+            f"the cost of rejecting has shape {row.shape}: expected one number, or {len(classes)}"
+        )
+    actions = actions_with_reject(classes, costs.reject_label)
     return Decision(actions, matrix, np.broadcast_to(row, classes.shape))
 
 
-def _matrix(costs: Any, classes: Labels) -> Floats:
+def _matrix(costs: object, classes: Labels) -> Floats:
     if not isinstance(costs, Mapping):
         return _numbers(costs, "costs")
-    matrix, known = 1.0 - np.eye(len(classes)), positions(classes)
+    matrix = 1.0 - np.eye(len(classes))
+    code_of = positions(classes)
     for pair, cost in costs.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
-            msg = f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
-            raise InvalidParameterError(msg)
-        row, column = (position(label, known, where="costs") for label in pair)
+            raise InvalidParameterError(
+                f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
+            )
+        action, truth = pair
+        row = position(action, code_of, where="costs")
+        column = position(truth, code_of, where="costs")
         matrix[row, column] = float(_numbers(cost, f"the cost of {pair!r}"))
     return matrix
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def _numbers(values: object, name: str) -> Floats:
     """Return finite floats, or say which is not."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"{name}={values!r} are not numbers") from None
     if not np.all(np.isfinite(array)):
-        msg = f"{name} holds {array[~np.isfinite(array)][0]}: every cost is a finite number"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(
+            f"{name} holds {array[~np.isfinite(array)][0]}: every cost is a finite number"
+        )
     return array

@@ -1,20 +1,15 @@
-"""How models read categories: as indicators of a Gaussian, as factors, or as a tree."""
+"""Categories as indicators of a Gaussian, or as independent factors with smoothed levels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import (
-    FullStructure,
-    full_groups,
-    pooled_groups,
-)
 from suffice.core.estimation.degenerate import ReferenceCovariance
+from suffice.core.estimation.gaussian import complete_rows, fit_numbers
 from suffice.core.estimation.priors import priors_among
-from suffice.core.linalg import solve_semidefinite
+from suffice.core.estimation.settings import Settings
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import DiagonalCovariance
 from suffice.core.model.gaussian import GaussianModel
@@ -26,34 +21,19 @@ from suffice.core.moments.scatter import DiagonalScatter, PerClassScatter
 from suffice.core.table.schema import Encoding
 from suffice.typing import Codes, Floats
 
-if TYPE_CHECKING:
-    from suffice.core.estimation.recipe import Recipe
 
-
-def as_indicators(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+def fit_indicators(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel:
     """Return the Gaussian of numbers and indicators; of independent features, naive Bayes."""
     encoded, encoding = encoded_moments(moments)
     blocks = LevelBlocks.of(encoding)
-    if encoding.n_features and not recipe.structure.is_diagonal:
-        groups = recipe.group_of(moments.classes)
-        if not recipe.learning.plugs_in and groups.any():
-            encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
-            encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
-        return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
-    none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
-    return _mixed(recipe, encoded, encoding, none, quiet=quiet)
-
-
-def as_tree(recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
-    """Return a Chow–Liu tree of the categories of each class, and numbers regressed on them."""
-    encoded, encoding = encoded_moments(moments)
-    # missing numbers are expected given all numbers and levels, whatever is left independent
-    gaussian = replace(recipe, structure=FullStructure())
-    encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
-    blocks = LevelBlocks.of(encoding)
-    pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in range(moments.n_classes))
-    parents = [spanning_tree(mutual_information(each, blocks)) for each in pairs]
-    return _mixed(recipe, encoded, encoding, np.array(parents, np.intp), quiet=quiet)
+    if encoding.n_features and not settings.structure.is_diagonal:
+        group_of = settings.group_of(moments.classes)
+        if not settings.plugs_in and group_of.any():
+            encoded = complete_rows(encoded, settings, quiet=quiet, encoding=encoding)
+            encoded = _unseen_filled(encoded, group_of, blocks.n_numbers)
+        return fit_numbers(encoded, settings, quiet=quiet, encoding=encoding)
+    no_parents = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
+    return fit_levels(encoded, settings, encoding, no_parents, None, quiet=quiet)
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
@@ -67,14 +47,18 @@ def numbers_of(moments: Moments) -> Moments:
     """Return the sums of the numbers alone; of the encoded rows where there are none."""
     if moments.schema is None:
         return moments
-    p = moments.schema.n_numbers
-    return moments.select(np.arange(p)) if p else encoded_moments(moments)[0]
+    n_numbers = moments.schema.n_numbers
+    if n_numbers:
+        return moments.select(np.arange(n_numbers))
+    encoded, _ = encoded_moments(moments)
+    return encoded
 
 
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
     """Return sums in which levels that a group never has vary as they do in all classes."""
     # a weak prior would leave them almost no variance; plug-in estimates do so by themselves
-    p, scatters = n_numbers, moments.scatters.copy()
+    p = n_numbers
+    scatters = moments.scatters.copy()
     reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))
     for g in range(int(group_of.max()) + 1):
         members = np.flatnonzero((group_of == g) & (moments.weights > 0))
@@ -92,108 +76,79 @@ def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments
 # c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j, which agrees with that of single levels.
 
 
-def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, Floats]:
+def _smoothing_factors(
+    weight: float,
+    blocks: LevelBlocks,
+    alpha: float,
+) -> tuple[Floats, Floats]:
     """Return c and e of each level, (C,) each."""
     total: Floats = weight + alpha * np.repeat(blocks.sizes, blocks.sizes).astype(np.float64)
     return weight / total, alpha / total
 
 
-def _smoothed(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
+def smoothed_pairs(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
     """Return the smoothed probability of each pair of levels in class k, (C, C)."""
-    kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
-    own = np.outer(kept * blocks.frequencies(moments)[k], lent)
-    return np.outer(kept, kept) * blocks.pairs(moments, k) + own + own.T + np.outer(lent, lent)
+    c, e = _smoothing_factors(float(moments.weights[k]), blocks, alpha)
+    mixed = np.outer(c * blocks.frequencies(moments)[k], e)
+    return np.outer(c, c) * blocks.pairs(moments, k) + mixed + mixed.T + np.outer(e, e)
 
 
-def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
-    """Return Σ p(a, b) log p(a, b) / p(a) p(b) of each two categories, (q, q)."""
-    starts = blocks.edges[:-1]
-    if not len(starts):
-        return np.zeros((0, 0))
-    # Σ_b p(a, b) over the levels b of any one category is p(a)
-    singles = pairs[:, : blocks.sizes[0]].sum(1)
-    terms = pairs * np.log(pairs / np.outer(singles, singles))
-    return np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
-
-
-def spanning_tree(weights: Floats) -> list[int]:
-    """Return the parent of each node in the tree of greatest weight, −1 for the root."""
-    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-
-    if not len(weights):
-        return []
-    tree = minimum_spanning_tree(1 + weights.max() - weights)  # no length is zero
-    return [max(int(parent), -1) for parent in breadth_first_order(tree, 0, directed=False)[1]]
-
-
-def _forest(
+def _level_forest(
     moments: Moments,
     blocks: LevelBlocks,
     parents: Codes,
     alpha: float,
 ) -> LevelForest:
     """Return the probabilities of levels given the level of the parent, in each class."""
-    tables, edges = [], blocks.edges
-    for k, above in enumerate(parents):
-        kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
-        singles = kept * blocks.frequencies(moments)[k] + lent
-        pairs = (
-            _smoothed(moments, blocks, k, alpha) if (above >= 0).any() else np.zeros((0, 0))
-        )
-        own = []
-        for j, parent in enumerate(above):
-            columns, above_it = (slice(edges[at], edges[at + 1]) for at in (j, parent))
-            joint = singles[None, columns] if parent < 0 else pairs[above_it, columns]
-            own.append(np.log(joint / joint.sum(1, keepdims=True)))
-        tables.append(tuple(own))
+    edges = blocks.edges
+    tables = []
+    for k, parent_of in enumerate(parents):
+        c, e = _smoothing_factors(float(moments.weights[k]), blocks, alpha)
+        singles = c * blocks.frequencies(moments)[k] + e
+        pairs = np.zeros((0, 0))
+        if (parent_of >= 0).any():
+            pairs = smoothed_pairs(moments, blocks, k, alpha)
+        tables_of_class = []
+        for j, parent in enumerate(parent_of):
+            levels = slice(edges[j], edges[j + 1])
+            if parent < 0:
+                joint = singles[None, levels]
+            else:
+                joint = pairs[edges[parent] : edges[parent + 1], levels]
+            tables_of_class.append(np.log(joint / joint.sum(1, keepdims=True)))
+        tables.append(tuple(tables_of_class))
     return LevelForest(parents, tuple(tables))
 
 
 # --- numbers ---------------------------------------------------------------------------------
 
 
-def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
-    """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators."""
-    groups = full_groups(moments, recipe.group_of(moments.classes))
-    p, whole = n_numbers, groups.pooled
-    scatter = whole.scatters[0]
-    # B = S_cc⁺ S_cz
-    common = solve_semidefinite(scatter[p:, p:], scatter[p:, :p])
-    ridge = (
-        np.diag(np.diagonal(scatter)[p:])
-        * recipe.smoothing
-        / max(float(whole.weights[0]), 1.0)
-    )
-    slopes = []
-    for own in pooled_groups(groups, recipe.regularisation.pooling).scatters:
-        # drawn towards that of all groups: B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
-        gap = own[p:, :p] - own[p:, p:] @ common
-        slopes.append((common + solve_semidefinite(own[p:, p:] + ridge, gap)).T)
-    return np.stack(slopes)
-
-
-def _mixed(
-    recipe: Recipe,
+def fit_levels(
     moments: Moments,
+    settings: Settings,
     encoding: Encoding,
     parents: Codes,
+    slopes: Floats | None,
     *,
     quiet: bool,
 ) -> MixedModel:
     """Return the model of levels and of what they leave of the numbers."""
-    blocks, filled = LevelBlocks.of(encoding), encoding.schema.filled
-    p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
-    levels = _forest(moments, blocks, parents, recipe.smoothing)
-    slopes = regressions(recipe, moments, p) if p and recipe.categories is as_tree else None
+    blocks = LevelBlocks.of(encoding)
+    filled = encoding.schema.filled
     fills = fills_of(encoding.schema, moments.power)
-    if not p:
-        return MixedModel(_no_numbers(recipe, moments), levels, blocks, None, filled, fills)
-    left, weights = observed_numbers(moments, p, filled, fills)
-    left = left if slopes is None else without_levels(moments, p, slopes, groups)
-    left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)
-    learnt = recipe.learnt(left, quiet=quiet)
-    assert isinstance(learnt, GaussianModel)
-    return MixedModel(learnt, levels, blocks, slopes, filled, fills)
+    n_numbers = blocks.n_numbers
+    levels = _level_forest(moments, blocks, parents, settings.smoothing)
+    if not n_numbers:
+        return MixedModel(_no_numbers(moments, settings), levels, blocks, None, filled, fills)
+    group_of = settings.group_of(moments.classes)
+    numbers, weights = observed_numbers(moments, n_numbers, filled, fills)
+    if slopes is not None:
+        numbers = without_levels(moments, n_numbers, slopes, group_of)
+    unbiased = settings.regularisation.unbiased
+    numbers = _of_observed_rows(numbers, weights, group_of, unbiased=unbiased)
+    gaussian = fit_numbers(numbers, settings, quiet=quiet)
+    assert isinstance(gaussian, GaussianModel)
+    return MixedModel(gaussian, levels, blocks, slopes, filled, fills)
 
 
 def _of_observed_rows(
@@ -204,15 +159,16 @@ def _of_observed_rows(
     unbiased: bool,
 ) -> Moments:
     """Return sums whose squares, divided as those of all rows, are as of the observed rows."""
-    if (weights == moments.weights[:, None]).all():
+    all_weights = moments.weights[:, None]
+    if (weights == all_weights).all():
         return moments
     n_groups = int(group_of.max(initial=0)) + 1
-    total, seen = np.zeros((n_groups, 1)), np.zeros((n_groups, weights.shape[1]))
-    np.add.at(
-        total, group_of, moments.weights[:, None] - unbiased * (moments.weights[:, None] > 0)
-    )
-    np.add.at(seen, group_of, weights - unbiased * (weights > 0))
-    factor = np.where(seen > 0, total / np.where(seen > 0, seen, 1.0), 1.0)[group_of]
+    total = np.zeros((n_groups, 1))
+    observed = np.zeros((n_groups, weights.shape[1]))
+    np.add.at(total, group_of, all_weights - unbiased * (all_weights > 0))
+    np.add.at(observed, group_of, weights - unbiased * (weights > 0))
+    ratio = np.where(observed > 0, total / np.where(observed > 0, observed, 1.0), 1.0)
+    factor = ratio[group_of]
     if isinstance(moments.scatter, DiagonalScatter):
         return replace(moments, scatter=DiagonalScatter(moments.diagonals * factor))
     root = np.sqrt(factor)
@@ -220,14 +176,15 @@ def _of_observed_rows(
     return replace(moments, scatter=PerClassScatter(scatters))
 
 
-def _no_numbers(recipe: Recipe, moments: Moments) -> GaussianModel:
+def _no_numbers(moments: Moments, settings: Settings) -> GaussianModel:
     """Return the Gaussian of no feature at all."""
-    group_of = recipe.group_of(moments.classes)
-    priors = recipe.priors.of(moments.classes, moments.weights)
+    group_of = settings.group_of(moments.classes)
+    priors = settings.class_priors(moments.classes, moments.weights)
+    n_groups = int(group_of.max(initial=0)) + 1
     return GaussianModel.of(
         priors=priors_among(moments.weights > 0, priors),
         group_of=group_of,
         centre=np.zeros(0),
         offsets=np.zeros((moments.n_classes, 0)),
-        covariances=[DiagonalCovariance(np.zeros(0))] * (int(group_of.max(initial=0)) + 1),
+        covariances=[DiagonalCovariance(np.zeros(0))] * n_groups,
     )

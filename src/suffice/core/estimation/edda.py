@@ -13,8 +13,12 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from suffice.core.estimation import covariance_estimates as estimates
-from suffice.core.estimation.covariance_estimates import Estimates, Regularisation
+from suffice.core.estimation.covariance_estimates import (
+    DiagonalStructure,
+    Estimates,
+    FullStructure,
+    Regularisation,
+)
 from suffice.core.estimation.degenerate import RankDeficiency
 from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -361,11 +365,7 @@ class EddaStructure:
         try:
             sigmas = edda_covariances(self.code, w, scatters[seen])
         except InvalidInputError:
-            plain = (
-                estimates.DiagonalStructure()
-                if self.is_diagonal
-                else estimates.FullStructure()
-            )
+            plain = DiagonalStructure() if self.is_diagonal else FullStructure()
             filled, deficient = plain.covariances(moments, group_of, how)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])

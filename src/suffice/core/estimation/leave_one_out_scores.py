@@ -1,13 +1,26 @@
 """Leave-one-out: log densities of each row under the model without it, by rank-one downdates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from suffice.core.estimation import covariance_estimates as estimates
-from suffice.core.estimation.recipe import Recipe
+from suffice.core.estimation.covariance_estimates import (
+    DiagonalStructure,
+    FullStructure,
+    Regularisation,
+    resolved_variances,
+)
+from suffice.core.estimation.divisors import divided
+from suffice.core.estimation.groups import (
+    GroupScatter,
+    diagonal_groups,
+    full_groups,
+    pooled_groups,
+)
+from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import inverse_lower, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.model.posterior import Joint
@@ -23,10 +36,10 @@ LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost hal
 class _Removal:
     """Sums of groups of tied classes, as they are pooled, and what leaving each row out does."""
 
-    how: estimates.Regularisation
+    how: Regularisation
     moments: Moments
     group_of: Codes  # (K,)
-    groups: estimates.GroupScatter
+    groups: GroupScatter
     truth: Codes  # class of each row  (n,)
     w: Floats  # its weight  (n,)
 
@@ -53,7 +66,7 @@ class _Removal:
 
 
 def downdated_scores(
-    recipe: Recipe,
+    settings: Settings,
     moments: Moments,
     x: Floats,
     truth: Codes,
@@ -61,93 +74,126 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
     scores = np.full((len(x), moments.n_classes), np.nan)
-    how, structure = recipe.regularisation, recipe.structure
-    group_of = recipe.group_of(moments.classes)
-    full = recipe.is_plug_in and isinstance(structure, estimates.FullStructure)
-    unshrunk = how.shrinkage.fixed == 0 or how.target.keeps_variances
-    if full and how.shrinkage.fixed == 0:
-        groups = estimates.pooled_groups(estimates.full_groups(moments, group_of), how.pooling)
-        _full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
-    elif structure == estimates.DiagonalStructure() and not recipe.averaged and unshrunk:
-        groups = estimates.pooled_groups(
-            estimates.diagonal_groups(moments, group_of), how.pooling
-        )
+    how = settings.regularisation
+    group_of = settings.group_of(moments.classes)
+    is_unshrunk = how.shrinkage.fixed == 0
+    keeps_variances = is_unshrunk or how.target.keeps_variances
+    is_full = settings.is_plug_in and isinstance(settings.structure, FullStructure)
+    is_diagonal = settings.structure == DiagonalStructure() and not settings.averages_divisors
+    if is_full and is_unshrunk:
+        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
+        _write_full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
+    elif is_diagonal and keeps_variances:
+        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
         removal = _Removal(how, moments, group_of, groups, truth, w)
         for g in range(len(groups.scatters)):
             in_cached_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
     return scores
 
 
-def _full(removal: _Removal, x: Floats, scores: Floats) -> None:
+class _Loser(NamedTuple):
+    """A group whose scatter loses a row, and the distances of all means in its metric."""
+
+    group: int
+    metric: FullCovariance
+    gaps: Floats  # |μ_j − μ_k|² of every class j and each member k  (K, m)
+
+
+def _write_full(removal: _Removal, x: Floats, scores: Floats) -> None:
+    """Write the scores of full covariances, each downdated by the row."""
     from scipy.spatial.distance import cdist  # slow to import, and seldom needed
 
-    metrics, means = _metrics(removal), removal.moments.centred_means
-    losers: list[tuple[int, FullCovariance, Floats]] = []
+    metrics = _metrics(removal)
+    means = removal.moments.centred_means
+    losers = []
     for g, metric in enumerate(metrics):
         if metric is not None:
-            # |μ_j − μ_k|² of every class j and each member k  (K, m)
             white = metric.whiten(means)
-            losers.append((g, metric, cdist(white, white[removal.members(g)], "sqeuclidean")))
-    turns: list[tuple[list[Any], list[Any]]] = [
-        ([each], [each[1]] * len(means)) for each in losers
-    ]
+            gaps = cdist(white, white[removal.members(g)], "sqeuclidean")
+            losers.append(_Loser(g, metric, gaps))
     # where a group loses its own rows only, each class needs one metric, that of its group
     if removal.how.pooling == 0 or len(metrics) == 1:
-        turns = [(losers, [metrics[g] for g in removal.group_of])]
-    for some, of_class in turns:
-        squares = _squares(removal.moments, x, of_class)
-        in_cached_blocks(
-            len(x), len(means), partial(_rank_one, removal, some, squares, scores)
-        )
+        metric_of_class = [metrics[g] for g in removal.group_of]
+        _write_downdated(removal, losers, metric_of_class, x, scores)
+        return
+    for loser in losers:
+        _write_downdated(removal, [loser], [loser.metric] * len(means), x, scores)
+
+
+def _write_downdated(
+    removal: _Removal,
+    losers: list[_Loser],
+    metric_of_class: Sequence[FullCovariance | None],
+    x: Floats,
+    scores: Floats,
+) -> None:
+    squares = _squares(removal.moments, x, metric_of_class)
+    write = partial(_rank_one, removal, losers, squares, scores)
+    in_cached_blocks(len(x), len(metric_of_class), write)
 
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = estimates.divided(removal.groups, unbiased=removal.how.unbiased)
+    sigmas = divided(removal.groups, unbiased=removal.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    resolved = estimates.resolved_variances(variances, removal.moments, removal.group_of)
-    pairs = zip(removal.groups.scatters, resolved, strict=True)
-    factors = [scaled_cholesky(scatter) if v.all() else None for scatter, v in pairs]
-    return [None if f is None else FullCovariance(f, inverse_lower(f)) for f in factors]
+    resolved = resolved_variances(variances, removal.moments, removal.group_of)
+    metrics: list[FullCovariance | None] = []
+    for scatter, variance in zip(removal.groups.scatters, resolved, strict=True):
+        factor = scaled_cholesky(scatter) if variance.all() else None
+        if factor is None:
+            metrics.append(None)
+        else:
+            metrics.append(FullCovariance(factor, inverse_lower(factor)))
+    return metrics
 
 
-def _squares(moments: Moments, x: Floats, metrics: list[Any]) -> Floats:
+def _squares(
+    moments: Moments,
+    x: Floats,
+    metrics: Sequence[FullCovariance | None],
+) -> Floats:
     """Return |x − μ_k|² in the metric of each class, (n, K); NaN where it has none."""
-    known = np.array([k for k, metric in enumerate(metrics) if metric is not None], np.intp)
     squares = np.full((len(x), len(metrics)), np.nan)
-    if len(known):
-        means, zeros = moments.centred_means[known], np.zeros(len(known))
+    regular = [(k, metric) for k, metric in enumerate(metrics) if metric is not None]
+    if regular:
+        classes = np.array([k for k, _ in regular], np.intp)
         scorer = Scorer.of(
-            zeros, means, [metrics[k] for k in known], origin=moments.grand_mean
+            np.zeros(len(classes)),
+            moments.centred_means[classes],
+            [metric for _, metric in regular],
+            origin=moments.grand_mean,
         )
-        squares[:, known] = -2 * scorer.score(x, Joint())
+        squares[:, classes] = -2 * scorer.score(x, Joint())
     return squares
 
 
 def _rank_one(
     removal: _Removal,
-    losers: list[Any],
+    losers: list[_Loser],
     squares: Floats,
     scores: Floats,
     rows: slice,
 ) -> None:
     """Write the scores of groups' classes, whose scatter A becomes A' = A − c v vᵀ."""
     # v is the row about its own class, u about each class of a group, without itself
-    truth, (loss, t) = removal.truth[rows], removal.change(rows)
-    own_squares = squares[rows][np.arange(len(truth)), truth]
+    truth = removal.truth[rows]
+    loss, t = removal.change(rows)
+    to_own_class = squares[rows][np.arange(len(truth)), truth]
     for g, metric, gaps in losers:
-        members, lost = removal.members(g), removal.lost(g, rows)
-        c, inside = lost * loss, squares[rows, members]
+        members = removal.members(g)
+        lost = removal.lost(g, rows)
+        c = lost * loss
+        inside = squares[rows, members]
         # |A'| = |A| (1 − c a),  a = vᵀ A⁻¹ v
-        a = np.where(lost > 0, own_squares, 0.0)
+        a = np.where(lost > 0, to_own_class, 0.0)
         left = 1 - c * a
         left = np.where(left > LEAST_LEFT, left, np.nan)
         # uᵀ A⁻¹ v = ½ (|u|² + |v|² − |u − v|²)
         across = 0.5 * (inside + a[:, None] - gaps[truth])
-        own = np.searchsorted(members, truth) % len(members)
-        mine = np.flatnonzero(members[own] == truth)
-        inside[mine, own[mine]] = (t**2 * a)[mine]
-        across[mine, own[mine]] = (t * a)[mine]
+        column = np.searchsorted(members, truth) % len(members)
+        in_group = np.flatnonzero(members[column] == truth)
+        inside[in_group, column[in_group]] = (t**2 * a)[in_group]
+        across[in_group, column[in_group]] = (t * a)[in_group]
         # uᵀ A'⁻¹ u = |u|² + c (uᵀ A⁻¹ v)² / (1 − c a)
         distances = inside + (c / left)[:, None] * across**2
         divisor = removal.divisors(g, rows)
@@ -157,17 +203,16 @@ def _rank_one(
 
 def _each_feature(removal: _Removal, g: int, x: Floats, scores: Floats, rows: slice) -> None:
     """Write the scores of group g's classes, each feature's sum of squares less the row's."""
-    means, squares, truth = (
-        removal.moments.centred_means,
-        removal.groups.scatters[g],
-        removal.truth,
-    )
-    z, (loss, t) = x[rows] - removal.moments.grand_mean, removal.change(rows)
-    own = z - means[truth[rows]]
-    left = squares - (removal.lost(g, rows) * loss)[:, None] * own**2
+    means = removal.moments.centred_means
+    squares = removal.groups.scatters[g]
+    truth = removal.truth[rows]
+    loss, t = removal.change(rows)
+    z = x[rows] - removal.moments.grand_mean
+    from_own_class = z - means[truth]
+    left = squares - (removal.lost(g, rows) * loss)[:, None] * from_own_class**2
     left = np.where(left > LEAST_LEFT * squares, left, np.nan)
     variances = left / removal.divisors(g, rows)[:, None]
     constant = np.log(variances).sum(1)
     for k in removal.members(g):
-        u = np.where((truth[rows] == k)[:, None], t[:, None] * own, z - means[k])
+        u = np.where((truth == k)[:, None], t[:, None] * from_own_class, z - means[k])
         scores[rows, k] = -0.5 * (constant + (u**2 / variances).sum(1))

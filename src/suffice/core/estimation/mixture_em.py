@@ -24,8 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import diagonal_groups, divided, full_groups
-from suffice.core.estimation.recipe import Recipe, warn_of_relative_weights
+from suffice.core.estimation.divisors import divided
+from suffice.core.estimation.estimate import estimate, warn_of_relative_weights
+from suffice.core.estimation.gaussian import complete_rows
+from suffice.core.estimation.groups import diagonal_groups, full_groups
+from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import EPS
 from suffice.core.missing.e_step import e_step
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -156,9 +159,9 @@ class MixtureRows:
         """Return the rows, summed up once."""
         moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
         diagonal = how.covariance == "diagonal"
-        recipe = Recipe.parse(covariance=how.covariance, tied=how.tied is True)
-        single: Any = recipe.estimate(moments, quiet=quiet)
-        whole, x = recipe.completed(moments, quiet=True), table.x
+        recipe = Settings(covariance=how.covariance, tied=how.tied is True)
+        single: Any = estimate(moments, recipe, quiet=quiet)
+        whole, x = complete_rows(moments, recipe, quiet=True), table.x
         sigmas = np.stack([single.covariance_of(k).dense() for k in range(table.n_classes)])
         group_of = recipe.group_of(table.classes)
         groups = (diagonal_groups if diagonal else full_groups)(whole, group_of)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import (
-    factored,
-    full_groups,
-    resolved_variances,
-)
-from suffice.core.estimation.plug_in_and_debiased import Evidence, gaussian_model
+from suffice.core.estimation.covariance_estimates import factored, resolved_variances
+from suffice.core.estimation.groups import full_groups
+from suffice.core.estimation.plug_in import Evidence, gaussian_model
 from suffice.core.estimation.priors import priors_among
 from suffice.core.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
@@ -23,6 +19,7 @@ from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
     InvalidParameterError,
+    require_word,
     warn,
 )
 from suffice.typing import Floats
@@ -51,6 +48,9 @@ class NormalInverseWishart:
         ν: the mean of Σ is Ψ / (ν − d − 1).
     n_means : int, default=1
         Classes that share the one Σ, each with a mean of its own.
+    use : {"predictive", "map"}, default="predictive"
+        What an estimator does with it, given as ``estimate``: integrate the parameters out (a
+        Student t per class), or take the most probable ones.
 
     Examples
     --------
@@ -68,8 +68,10 @@ class NormalInverseWishart:
     scale: Floats
     degrees: float
     n_means: int = 1
+    use: Literal["predictive", "map"] = "predictive"
 
     def __post_init__(self) -> None:
+        require_word(self.use, ("predictive", "map"), "the use of a NormalInverseWishart")
         d = np.shape(self.mean)[0]
         if np.shape(self.scale) != (d, d) or not self.mean_strength >= 0:
             raise InvalidParameterError(
@@ -78,10 +80,27 @@ class NormalInverseWishart:
             )
 
     @classmethod
-    def flat(cls, n_features: int, n_means: int = 1) -> NormalInverseWishart:
+    def flat(
+        cls,
+        n_features: int,
+        n_means: int = 1,
+        use: Literal["predictive", "map"] = "predictive",
+    ) -> NormalInverseWishart:
         """Return the reference prior p(μ, Σ) ∝ |Σ|^{−(d+1)/2}: improper, free of any choice."""
-        scale = np.zeros((n_features, n_features))
-        return cls(np.zeros(n_features), 0.0, scale, -float(n_means), n_means)
+        return cls(
+            mean=np.zeros(n_features),
+            mean_strength=0.0,
+            scale=np.zeros((n_features, n_features)),
+            degrees=-float(n_means),
+            n_means=n_means,
+            use=use,
+        )
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether this is the reference prior."""
+        says_nothing = self.mean_strength == 0 and not np.any(self.scale)
+        return bool(says_nothing and self.degrees == -self.n_means)
 
     @classmethod
     def default(
@@ -98,16 +117,21 @@ class NormalInverseWishart:
         ν = d + 2, the least whole number with a finite expectation; E Σ is the diagonal of the
         pooled covariance (divisor n), of all rows for a feature without spread within classes.
         """
-        n, d = weights.sum(), means.shape[1]
+        n = weights.sum()
+        d = means.shape[1]
         m = weights @ means / n
         within = np.diagonal(pooled) / n
         total = within + weights @ np.square(means - m) / n
-        scale = np.where(within > NO_SPREAD * total, within, total)
-        flat = np.flatnonzero(scale <= 0)
-        if len(flat) and not quiet:
-            told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
-            warn(told, DegenerateDataWarning)
-        return cls(m, WEAK, np.diag(np.where(scale > 0, scale, 1.0)), d + 2.0)
+        variances = np.where(within > NO_SPREAD * total, within, total)
+        constant = np.flatnonzero(variances <= 0)
+        if len(constant) and not quiet:
+            warn(
+                f"columns {constant.tolist()} are constant over all rows: their prior variance "
+                "is 1",
+                DegenerateDataWarning,
+            )
+        scale = np.diag(np.where(variances > 0, variances, 1.0))
+        return cls(mean=m, mean_strength=WEAK, scale=scale, degrees=d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
@@ -121,20 +145,21 @@ class NormalInverseWishart:
         pooled: Floats,
     ) -> tuple[NormalInverseWishart, ...]:
         """Return the posterior of each of K classes of one covariance, from Σ_k S_k (d, d)."""
-        w, shifts = weights.tolist(), means - self.mean
+        shifts = means - self.mean
         kappas = self.mean_strength + weights
         # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
-        pulls = np.where(
-            kappas > 0, self.mean_strength / np.where(kappas > 0, kappas, 1.0), 1.0
-        )
+        is_known = kappas > 0
+        shares = np.where(is_known, self.mean_strength / np.where(is_known, kappas, 1.0), 1.0)
         # m_k = (κ m + w_k x̄_k) / (κ + w_k)
-        centres = means - pulls[:, None] * shifts
+        centres = means - shares[:, None] * shifts
         # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
-        scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
-        degrees, n_means = self.degrees + sum(w), max(int(np.count_nonzero(w)), 1)
-        pairs = zip(centres, kappas.tolist(), strict=True)
+        w = weights.tolist()
+        scale = self.scale + pooled + (shares * w * shifts.T) @ shifts
+        degrees = self.degrees + sum(w)
+        n_means = max(int(np.count_nonzero(w)), 1)
         return tuple(
-            NormalInverseWishart(m, kappa, scale, degrees, n_means) for m, kappa in pairs
+            NormalInverseWishart(centre, kappa, scale, degrees, n_means, self.use)
+            for centre, kappa in zip(centres, kappas.tolist(), strict=True)
         )
 
     @property
@@ -170,66 +195,66 @@ class NormalInverseWishart:
         )
 
 
-# the prior of some number of classes that share Σ, about the grand mean
-Belief: TypeAlias = "Callable[[Evidence, int], NormalInverseWishart]"
+def prior_of_group(
+    prior: NormalInverseWishart | None,
+    evidence: Evidence,
+    n_means: int,
+) -> NormalInverseWishart:
+    """Return the prior of classes that share Σ, about the grand mean; None is a weak one."""
+    if prior is None:
+        return _weak_prior(evidence)
+    n_features = evidence.moments.n_features
+    if len(prior.mean) != n_features:
+        raise InvalidParameterError(
+            f"the NormalInverseWishart prior is of {len(prior.mean)} features, but there are "
+            f"{n_features}: give a mean and a scale of {n_features} features"
+        )
+    if prior.is_flat:
+        return NormalInverseWishart.flat(n_features, n_means, prior.use)
+    return replace(prior, mean=prior.mean - evidence.moments.grand_mean)
 
 
-def default_belief(evidence: Evidence, _n_means: int) -> NormalInverseWishart:
+def _weak_prior(evidence: Evidence) -> NormalInverseWishart:
     """Return the prior that is weak, proper, and in the units of the features."""
     moments = evidence.moments
     totals = moments.total_variances
     within = moments.scatter.pooled_diagonal() / moments.total_weight
     within = resolved(within, moments.grand_mean, totals)
-    # a column that is constant but for rounding tells no class apart
+    # a column that is constant but for rounding separates no classes
     means = np.where(totals > 0, moments.centred_means, 0.0)
     pooled = np.diag(within * moments.total_weight)
     return NormalInverseWishart.default(moments.weights, means, pooled, quiet=evidence.quiet)
 
 
-def flat_belief(evidence: Evidence, n_means: int) -> NormalInverseWishart:
-    """Return the reference prior: improper."""
-    return NormalInverseWishart.flat(evidence.moments.n_features, n_means)
-
-
-def given_belief(
-    prior: NormalInverseWishart,
-    evidence: Evidence,
-    _n_means: int,
-) -> NormalInverseWishart:
-    """Return a prior of the user's own."""
-    found, needed = len(prior.mean), evidence.moments.n_features
-    if found != needed:
-        raise InvalidParameterError(
-            f"prior speaks of {found} features, but there are {needed}"
-        )
-    return replace(prior, mean=prior.mean - evidence.moments.grand_mean)
-
-
 def check_prior(prior: NormalInverseWishart) -> None:
-    """Refuse a scale that is no covariance, or numbers that are none."""
-    numbers = (prior.mean, prior.scale, prior.mean_strength, prior.degrees)
-    if not all(np.isfinite(each).all() for each in numbers):
-        raise InvalidParameterError("prior holds numbers that are not finite")
+    """Refuse a prior that holds non-finite numbers or whose scale is not semi-definite."""
+    for numbers in (prior.mean, prior.scale, prior.mean_strength, prior.degrees):
+        if not np.isfinite(numbers).all():
+            raise InvalidParameterError(
+                "the NormalInverseWishart prior holds non-finite numbers: give finite ones"
+            )
     deviations = np.sqrt(np.maximum(np.diagonal(prior.scale), 0.0))
     unit = np.where(deviations > 0, deviations, 1.0)
-    corr = np.asarray(prior.scale) / np.outer(unit, unit)
-    least = np.linalg.eigvalsh((corr + corr.T) / 2).min(initial=0.0)
+    correlation = np.asarray(prior.scale) / np.outer(unit, unit)
+    smallest = np.linalg.eigvalsh((correlation + correlation.T) / 2).min(initial=0.0)
     slack = rank_tolerance(len(unit))
-    if np.abs(corr - corr.T).max(initial=0.0) > slack or least < -slack:
+    asymmetry = np.abs(correlation - correlation.T).max(initial=0.0)
+    if asymmetry > slack or smallest < -slack:
         raise InvalidParameterError(
-            "prior needs a symmetric scale without negative eigenvalues"
+            "the NormalInverseWishart prior needs a symmetric scale without negative eigenvalues"
         )
 
 
-def most_probable(belief: Belief, evidence: Evidence) -> GaussianModel:
+def most_probable(prior: NormalInverseWishart | None, evidence: Evidence) -> GaussianModel:
     """Return the Gaussian model of the most probable parameters."""
-    learned = posteriors_by_group(evidence, belief)
+    learned = posteriors_by_group(evidence, prior)
     firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
     for posterior in firsts:
         if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
-            found = f"prior leaves {posterior.degrees:g} degrees of freedom"
-            msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                f"the prior leaves {posterior.degrees:g} degrees of freedom, too few for a most "
+                "probable covariance: give it more, or add rows"
+            )
     sigmas = np.stack([posterior.map_covariance for posterior in firsts])
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
     variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
@@ -237,48 +262,58 @@ def most_probable(belief: Belief, evidence: Evidence) -> GaussianModel:
     return gaussian_model(evidence, means, factored(sigmas, variances, evidence.moments))
 
 
-def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
+def predictive(prior: NormalInverseWishart | None, evidence: Evidence) -> StudentModel:
     """Return the Student t model of the next row, parameters integrated out."""
-    learned = posteriors_by_group(evidence, belief)
-    # a class without rows is known by a proper prior, or not at all
-    prior = belief(replace(evidence, quiet=True), 1)
-    proper = prior.predictive_degrees > 0 and prior.mean_strength > 0
-    known = evidence.present | (proper & (evidence.priors > 0))
+    learned = posteriors_by_group(evidence, prior)
+    # a class without rows has the density of a proper prior, or none
+    before = prior_of_group(prior, replace(evidence, quiet=True), 1)
+    is_proper = before.predictive_degrees > 0 and before.mean_strength > 0
+    has_density = evidence.present | (is_proper & (evidence.priors > 0))
     scales = []
-    for members in map(evidence.members, range(evidence.n_groups)):
+    for g in range(evidence.n_groups):
+        members = evidence.members(g)
         first = learned[members[0]]
-        # any matrix where no class of the group is known
-        factor = scaled_cholesky(
-            first.scale if known[members].any() else np.eye(len(first.mean))
-        )
+        # any matrix will do where no class of the group has a density
+        scale = first.scale if has_density[members].any() else np.eye(len(first.mean))
+        factor = scaled_cholesky(scale)
         if factor is None:
-            raise InvalidInputError(f"{evidence.named(members)}: {first.improper}")
+            raise InvalidInputError(f"{evidence.describe(members)}: {first.improper}")
         scales.append(FullCovariance(factor, inverse_lower(factor)))
-    strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
-    degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
-    for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
-        raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
+    strengths = np.where(has_density, [p.mean_strength for p in learned], 1.0)
+    degrees = np.where(has_density, [p.predictive_degrees for p in learned], 1.0)
+    shares = np.where(has_density, [p.predictive_share for p in learned], 0.5)
+    improper = np.flatnonzero((degrees <= 0) | (strengths <= 0))
+    if len(improper):
+        k = improper[0]
+        raise InvalidInputError(f"{evidence.describe(np.array([k]))}: {learned[k].improper}")
     with np.errstate(divide="ignore"):
-        log_priors = np.log(priors_among(known, evidence.priors))
-    centre, means = evidence.moments.grand_mean, np.stack([p.mean for p in learned])
-    shares = np.where(known, [p.predictive_share for p in learned], 0.5)
+        log_priors = np.log(priors_among(has_density, evidence.priors))
     return StudentModel(
-        log_priors, centre, means, tuple(scales), evidence.group_of, degrees, shares
+        log_priors,
+        evidence.moments.grand_mean,
+        np.stack([posterior.mean for posterior in learned]),
+        tuple(scales),
+        evidence.group_of,
+        degrees,
+        shares,
     )
 
 
-def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInverseWishart]:
-    """Return what is known of each class about the grand mean; groups share scale and degrees."""
+def posteriors_by_group(
+    evidence: Evidence,
+    prior: NormalInverseWishart | None,
+) -> list[NormalInverseWishart]:
+    """Return the posterior of each class about the grand mean; groups share scale and degrees."""
     moments = evidence.moments
-    learned: list[NormalInverseWishart | None] = [None] * moments.n_classes
+    learned: dict[int, NormalInverseWishart] = {}
     for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
         members = evidence.members(g)
         n_means = max(int(evidence.present[members].sum()), 1)
-        # what is missing is told once, with the first group
-        prior = belief(evidence if g == 0 else replace(evidence, quiet=True), n_means)
-        weights, means = moments.weights[members], moments.centred_means[members]
-        for k, posterior in zip(
-            members, prior.posteriors(weights, means, scatter), strict=True
-        ):
-            learned[k] = posterior
-    return [posterior for posterior in learned if posterior is not None]
+        # a warning is given once, with the first group
+        loud = evidence if g == 0 else replace(evidence, quiet=True)
+        before = prior_of_group(prior, loud, n_means)
+        weights = moments.weights[members]
+        means = moments.centred_means[members]
+        posteriors = before.posteriors(weights, means, scatter)
+        learned.update(zip(members.tolist(), posteriors, strict=True))
+    return [learned[k] for k in range(moments.n_classes)]

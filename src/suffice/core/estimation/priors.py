@@ -1,8 +1,10 @@
 """Class priors: shares of the rows, smoothed by a Dirichlet prior, equal, or given."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +17,83 @@ TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to o
 
 
 @dataclass(frozen=True, slots=True)
-class PriorRule:
-    """π_k ∝ w_k + a: the share of each class in the rows, where a = 0.
+class Dirichlet:
+    """A symmetric Dirichlet prior of the class priors, given as ``priors``.
 
-    Under a symmetric Dirichlet prior of concentration α the posterior of π is Dirichlet(w + α):
-    a = α gives its mean, and a = α − 1 its mode.
+    Parameters
+    ----------
+    alpha : float
+        Its concentration α: the pseudo-count added to each class. ``estimate="map"`` uses the
+        mode of the posterior, which needs α ≥ 1; every other estimate uses its mean.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> sf.LDA(priors=sf.Dirichlet(1.0)).fit([[0.0], [1.0], [5.0]], [0, 0, 1]).priors_
+    array([0.6, 0.4])
     """
 
-    pseudo_count: float | None = 0.0  # a; None: weights have no say
-    given: Any = None  # (K,), or {label: prior}; None: equal
+    alpha: float
 
-    def of(self, classes: Labels, weights: Floats) -> Floats:
-        """Return π (K,), non-negative and of sum one, given the weights w of the classes (K,)."""
-        if self.pseudo_count is not None:
-            return _shares(weights + self.pseudo_count)
-        if self.given is None:
-            return _shares((weights > 0).astype(np.float64))
-        by_label = isinstance(self.given, Mapping)
-        given = (
-            values_by_class(self.given, classes, where="priors") if by_label else self.given
+    def __post_init__(self) -> None:
+        alpha = self.alpha
+        is_number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
+        if not is_number or not 0 < float(alpha) < np.inf:
+            raise InvalidParameterError(
+                f"the alpha of a Dirichlet prior must be a positive number, got {alpha!r}"
+            )
+
+
+Priors: TypeAlias = (
+    Literal["uniform"] | Dirichlet | Mapping[object, float] | npt.ArrayLike | None
+)
+
+
+def check_priors(priors: Priors, *, at_mode: bool = False) -> None:
+    """Refuse what cannot be class priors, whatever the classes are."""
+    if isinstance(priors, str) and priors != "uniform":
+        raise InvalidParameterError(
+            f"priors={priors!r}: expected None, 'uniform', an array (K,), {{label: prior}} or a "
+            "Dirichlet"
         )
-        return _checked(given, classes)
+    if isinstance(priors, Dirichlet) and at_mode and priors.alpha < 1:
+        raise InvalidParameterError(
+            f"{priors!r} has no most probable priors: use alpha of at least 1 with "
+            "estimate='map', or another estimate"
+        )
+
+
+def class_priors(
+    priors: Priors,
+    classes: Labels,
+    weights: Floats,
+    *,
+    at_mode: bool = False,
+) -> Floats:
+    """Return π (K,), non-negative and of sum one, given the weights w of the classes (K,).
+
+    π_k ∝ w_k + a, the share of each class in the rows where a = 0. Under a symmetric Dirichlet
+    prior of concentration α the posterior of π is Dirichlet(w + α): a = α gives its mean, and
+    a = α − 1 its mode.
+    """
+    check_priors(priors, at_mode=at_mode)
+    pseudo_count = prior_pseudo_count(priors, at_mode=at_mode)
+    if pseudo_count is not None:
+        return _shares(weights + pseudo_count)
+    if isinstance(priors, str):
+        return _shares((weights > 0).astype(np.float64))
+    if isinstance(priors, Mapping):
+        return _checked(values_by_class(priors, classes, where="priors"), classes)
+    return _checked(priors, classes)
+
+
+def prior_pseudo_count(priors: Priors, *, at_mode: bool) -> float | None:
+    """Return what is added to the weight of each class; None where weights have no say."""
+    if priors is None:
+        return 0.0
+    if isinstance(priors, Dirichlet):
+        return float(priors.alpha) - (1.0 if at_mode else 0.0)
+    return None
 
 
 def priors_among(present: Flags, priors: Floats) -> Floats:
@@ -45,7 +103,7 @@ def priors_among(present: Flags, priors: Floats) -> Floats:
     left = np.where(present, priors, 0.0)
     if not left.any():
         raise InvalidParameterError(
-            "no class with rows has a prior: give one of them one above 0"
+            "every class with rows has prior 0: give one of them a positive prior"
         )
     return _shares(left)
 
@@ -57,21 +115,23 @@ def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / total)
 
 
-def _checked(given: npt.ArrayLike, classes: Labels) -> Floats:
+def _checked(given: object, classes: Labels) -> Floats:
     try:
         pi = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"priors={given!r} are not numbers") from None
     if pi.shape != classes.shape:
-        msg = f"priors has shape {pi.shape}, but there are {len(classes)} classes"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(
+            f"priors has shape {pi.shape}, but there are {len(classes)} classes"
+        )
     wrong = np.flatnonzero(~np.isfinite(pi) | (pi < 0))
     if wrong.size:
-        label, value = classes[wrong].tolist()[0], pi[wrong[0]]
-        msg = f"the prior of class {label!r} is {value:g}: a prior is a number of at least 0"
-        raise InvalidParameterError(msg)
+        label = classes[wrong].tolist()[0]
+        raise InvalidParameterError(
+            f"the prior of class {label!r} is {pi[wrong[0]]:g}: a prior is a number of at least 0"
+        )
     if not abs(pi.sum() - 1) <= TOLERANCE:
         raise InvalidParameterError(
-            f"priors sum to {pi.sum():.10g}, not to 1: divide by their sum"
+            f"priors sum to {pi.sum():.10g}, not to 1: divide them by their sum"
         )
     return _shares(pi)

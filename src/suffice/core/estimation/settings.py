@@ -1,236 +1,506 @@
-"""Every word a user may write for a Gaussian model, what it stands for, and what excludes what."""
+"""Every choice of a Gaussian estimator, as one frozen value that checks itself.
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+``fit``, ``fit_moments``, ``partial_fit``, cross-validation, files and the command line all make a
+``Settings``; ``estimate`` and ``decide`` read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from suffice.core.estimation import covariance_estimates as estimates
-from suffice.core.estimation import normal_inverse_wishart as bayes
-from suffice.core.estimation.categories import as_indicators, as_tree
-from suffice.core.estimation.covariance_estimates import Structure
+from suffice.core.decision.classifier import check_temperature
+from suffice.core.decision.costs import Costs, CostsLike
+from suffice.core.estimation.covariance_estimates import (
+    DiagonalStructure,
+    FullStructure,
+    Regularisation,
+    Structure,
+)
 from suffice.core.estimation.edda import FAMILIES, EddaStructure
-from suffice.core.estimation.plug_in_and_debiased import PLUG_IN, Learning, debiased_model
-from suffice.core.estimation.priors import PriorRule
+from suffice.core.estimation.groups import Tied, group_codes
+from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart, check_prior
+from suffice.core.estimation.priors import (
+    Priors,
+    check_priors,
+    class_priors,
+    prior_pseudo_count,
+    priors_among,
+)
+from suffice.core.estimation.shrinkage import (
+    TARGETS,
+    Intensity,
+    IntensityWord,
+    Shrinkage,
+    check_share,
+)
+from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform, check_power
 from suffice.errors import InvalidParameterError, require_word
+from suffice.typing import Codes, Floats, Labels
 
-OPEN = "auto"  # left open, to be chosen from the data
+AUTO: Literal["auto"] = "auto"  # to be chosen from the data
+CovarianceWord: TypeAlias = Literal[
+    "full",
+    "diagonal",
+    "spherical",
+    "tree",
+    "auto",
+    "EII",
+    "VII",
+    "EEI",
+    "VEI",
+    "EVI",
+    "VVI",
+    "EEE",
+    "VEE",
+    "EVE",
+    "VVE",
+    "EEV",
+    "VEV",
+    "EVV",
+    "VVV",
+]
+DivisorWord: TypeAlias = Literal["mle", "unbiased", "averaged"]
+EstimateWord: TypeAlias = Literal["plug-in", "map", "predictive"]
+MissingWord: TypeAlias = Literal["marginal", "indicator"]
+PowerLike: TypeAlias = Literal["yeo-johnson", "auto"] | PowerTransform | None
+PoolingLike: TypeAlias = float | Literal["auto"] | None
+ShrinkageLike: TypeAlias = float | IntensityWord | Shrinkage | None
+TemperatureLike: TypeAlias = float | Literal["auto"]
+TiedLike: TypeAlias = bool | Sequence[Sequence[object]]
+ColumnName: TypeAlias = str | int
 V = TypeVar("V")
 
 
-def is_open(word: Any) -> bool:
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """Which columns of numbers are categories, and how their levels are counted.
+
+    Parameters
+    ----------
+    columns : sequence of column names or positions, optional
+        Columns of numbers to read as levels. Text always is.
+    smoothing : float, default=1.0
+        Pseudo-count of each level where levels have probabilities of their own: in diagonal
+        covariances (naive Bayes) and in ``covariance="tree"``.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> sf.GaussianNB(categorical=sf.Categorical(["zone"], smoothing=0.5))
+    GaussianNB(categorical=Categorical(columns=['zone'], smoothing=0.5))
+    """
+
+    columns: ColumnName | Sequence[ColumnName] | None = None
+    smoothing: float = 1.0
+
+    def __post_init__(self) -> None:
+        alpha = self.smoothing
+        is_number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
+        if not is_number or not 0 < float(alpha) < np.inf:
+            raise InvalidParameterError(
+                f"the smoothing of levels must be a positive number, got {alpha!r}"
+            )
+
+
+CategoricalLike: TypeAlias = Categorical | ColumnName | Sequence[ColumnName] | None
+
+
+def is_open(word: object) -> bool:
     """Return whether a setting is left to be chosen from the data."""
-    return isinstance(word, str) and word == OPEN
+    return isinstance(word, str) and word == AUTO
 
 
-def parse_word(word: Any, table: Mapping[str, V], name: str) -> V:
+def parse_word(word: object, table: Mapping[str, V], name: str) -> V:
     """Return what a word stands for, or say which words there are."""
     require_word(word, table, name)
+    assert isinstance(word, str)
     return table[word]
 
 
-class CovarianceWord(NamedTuple):
+class _Covariance(NamedTuple):
     """What a word for ``covariance`` stands for."""
 
     structure: Structure
     tied: bool | None = None  # None: the user says who shares a covariance
-    code: str | None = None  # the EDDA code, where it is one
 
 
-_FULL, _DIAGONAL = estimates.FullStructure(), estimates.DiagonalStructure()
-_SPHERICAL = estimates.DiagonalStructure(spherical=True)
-# six families are plain structures, tied or not
-_PLAIN: dict[str, Structure] = {
-    "EEE": _FULL,
-    "VVV": _FULL,
-    "EEI": _DIAGONAL,
-    "VVI": _DIAGONAL,
-    "EII": _SPHERICAL,
-    "VII": _SPHERICAL,
+_FULL = FullStructure()
+_DIAGONAL = DiagonalStructure()
+_SPHERICAL = DiagonalStructure(spherical=True)
+_COVARIANCES: Mapping[str, _Covariance] = {
+    "full": _Covariance(_FULL),
+    "tree": _Covariance(_FULL),
+    # moments that suffice for a full covariance suffice for every family
+    "auto": _Covariance(_FULL),
+    "diagonal": _Covariance(_DIAGONAL),
+    "spherical": _Covariance(_SPHERICAL),
+    **{code: _Covariance(EddaStructure(code), tied=False) for code in FAMILIES},
+    # six families are plain structures, tied or not
+    "EEE": _Covariance(_FULL, tied=True),
+    "VVV": _Covariance(_FULL, tied=False),
+    "EEI": _Covariance(_DIAGONAL, tied=True),
+    "VVI": _Covariance(_DIAGONAL, tied=False),
+    "EII": _Covariance(_SPHERICAL, tied=True),
+    "VII": _Covariance(_SPHERICAL, tied=False),
 }
-_WORDS: dict[str, Structure] = {"full": _FULL, "diagonal": _DIAGONAL, "spherical": _SPHERICAL}
-COVARIANCES: Mapping[str, CovarianceWord] = {
-    **{word: CovarianceWord(structure) for word, structure in _WORDS.items()},
-    **{code: CovarianceWord(EddaStructure(code), tied=False, code=code) for code in FAMILIES},
-    **{code: CovarianceWord(plain, code[0] == "E", code) for code, plain in _PLAIN.items()},
+_CLOSED_FORMS: Mapping[str, Intensity] = {
+    "oas": Intensity(),
+    "ledoit-wolf": Intensity(needs_fourth=True),
 }
 
 
-def parse_covariance(covariance: Any) -> CovarianceWord:
-    """Return what ``covariance`` stands for."""
-    if isinstance(covariance, str) and covariance in COVARIANCES:
-        return COVARIANCES[covariance]
-    raise InvalidParameterError(
-        "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
-        f"({', '.join(FAMILIES)}), got {covariance!r}"
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """Every choice of a Gaussian estimator, in the user's words; checked when it is made."""
+
+    covariance: CovarianceWord = "full"
+    tied: TiedLike = False
+    pooling: PoolingLike = None
+    shrinkage: ShrinkageLike = None
+    divisor: DivisorWord = "mle"
+    estimate: EstimateWord | NormalInverseWishart = "plug-in"
+    priors: Priors = None
+    costs: CostsLike = None
+    power: PowerLike = None
+    temperature: TemperatureLike = 1.0
+    categorical: CategoricalLike = None
+    missing: MissingWord = "marginal"
+    n_components: int | None = None  # discriminant coordinates that count; None: all
+
+    def __post_init__(self) -> None:
+        _check_covariance(self.covariance)
+        _check_tied(self.tied)
+        require_word(self.divisor, ("mle", "unbiased", "averaged"), "divisor")
+        if self.pooling is not None and not is_open(self.pooling):
+            check_share(self.pooling, "pooling")
+        if self.shrinkage is not None and not isinstance(self.shrinkage, Shrinkage):
+            Shrinkage(self.shrinkage)
+        if isinstance(self.estimate, NormalInverseWishart):
+            check_prior(self.estimate)
+        else:
+            require_word(self.estimate, ("plug-in", "map", "predictive"), "estimate")
+        check_priors(self.priors, at_mode=self.takes_mode)
+        if not is_open(self.power):
+            check_power(self.power)
+        if not is_open(self.temperature):
+            check_temperature(self.temperature)
+        require_word(self.missing, ("marginal", "indicator"), "missing")
+        if self.costs is not None and not isinstance(self.costs, Costs):
+            Costs(self.costs)
+        _check_compatible(self)
+        _check_n_components(self)
+
+    # --- what the words stand for ------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure:
+        """The structure of each covariance."""
+        return _COVARIANCES[self.covariance].structure
+
+    @property
+    def tied_classes(self) -> Tied:
+        """Which classes share a covariance: all, none, or groups of labels."""
+        by_family = _COVARIANCES[self.covariance].tied
+        if by_family is not None:
+            return by_family
+        if isinstance(self.tied, (bool, np.bool_)):
+            return bool(self.tied)
+        return tuple(tuple(group) for group in self.tied)
+
+    @property
+    def family(self) -> str | None:
+        """The EDDA code, where the covariances are one of these families."""
+        return self.covariance if self.covariance in FAMILIES else None
+
+    @property
+    def families(self) -> list[Settings]:
+        """What ``covariance="auto"`` chooses from, by moments."""
+        if self.covariance != AUTO:
+            return []
+        return [replace(self, covariance=code) for code in FAMILIES]
+
+    @property
+    def intensity(self) -> float | IntensityWord:
+        """Friedman's γ, or a word for it."""
+        if self.shrinkage is None:
+            return 0.0
+        if isinstance(self.shrinkage, Shrinkage):
+            return self.shrinkage.intensity
+        return self.shrinkage
+
+    @property
+    def regularisation(self) -> Regularisation:
+        """Divisor, pooling λ and shrinkage γ; those still open count as 0."""
+        intensity = self.intensity
+        if isinstance(intensity, str):
+            rule = _CLOSED_FORMS.get(intensity, Intensity(0.0))
+        else:
+            rule = Intensity(float(intensity))
+        target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else "diagonal"
+        is_number = self.pooling is not None and not isinstance(self.pooling, str)
+        return Regularisation(
+            unbiased=self.divisor == "unbiased",
+            pooling=float(self.pooling) if is_number else 0.0,  # type: ignore[arg-type]
+            shrinkage=rule,
+            target=TARGETS[target],
+        )
+
+    @property
+    def plugs_in(self) -> bool:
+        """Whether estimates stand in the place of parameters."""
+        return self.estimate == "plug-in"
+
+    @property
+    def takes_mode(self) -> bool:
+        """Whether parameters are the most probable ones under a prior."""
+        if isinstance(self.estimate, NormalInverseWishart):
+            return self.estimate.use == "map"
+        return self.estimate == "map"
+
+    @property
+    def prior(self) -> NormalInverseWishart | None:
+        """The prior of means and covariances; None is a weak one."""
+        return self.estimate if isinstance(self.estimate, NormalInverseWishart) else None
+
+    @property
+    def averages_divisors(self) -> bool:
+        """Whether scatter is made unbiased class by class."""
+        return self.divisor == "averaged" and self.plugs_in
+
+    @property
+    def reads_tree(self) -> bool:
+        """Whether categories have a Chow–Liu tree per class, with numbers regressed on them."""
+        return self.covariance == "tree"
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether indicators of categories are features like any other."""
+        if self.reads_tree or self.structure.is_diagonal or self.covariance == AUTO:
+            return False
+        return self.plugs_in or self.tied_classes is True
+
+    @property
+    def is_plug_in(self) -> bool:
+        """Whether covariances are plug-in estimates of a structure that is known, from sums."""
+        is_plain = self.n_components is None and not self.averages_divisors
+        return self.plugs_in and self.covariance != AUTO and is_plain
+
+    @property
+    def smoothing(self) -> float:
+        """The pseudo-count α of each level of a category."""
+        if isinstance(self.categorical, Categorical):
+            return float(self.categorical.smoothing)
+        return 1.0
+
+    @property
+    def categorical_columns(self) -> ColumnName | Sequence[ColumnName] | None:
+        """Columns of numbers that are levels, by name or position."""
+        if isinstance(self.categorical, Categorical):
+            return self.categorical.columns
+        return self.categorical
+
+    @property
+    def open_settings(self) -> tuple[str, ...]:
+        """The settings that say "auto" and are to be chosen by rows."""
+        words: dict[str, object] = {
+            "pooling": self.pooling,
+            "shrinkage": self.intensity,
+            "temperature": self.temperature,
+            "power": self.power,
+        }
+        return tuple(name for name, word in words.items() if is_open(word))
+
+    @property
+    def needs_fourth(self) -> bool:
+        """Whether fourth moments are needed (Ledoit–Wolf)."""
+        return self.intensity == "ledoit-wolf"
+
+    @property
+    def storage(self) -> Literal["per-class", "pooled", "diagonal"]:
+        """The storage of moments that suffices for these settings."""
+        if self.needs_fourth or self.reads_tree:  # every class has its own tree
+            return "per-class"
+        if self.structure.is_diagonal:
+            return "diagonal"
+        if self.tied_classes is True and not self.averages_divisors:
+            return "pooled"
+        return "per-class"
+
+    # --- what they say of classes ------------------------------------------------------------
+
+    def group_of(self, classes: Labels) -> Codes:
+        """Return the group of tied classes that each class belongs to, (K,)."""
+        # λ = 1: every class has the pooled covariance
+        is_pooled = self.regularisation.pooling == 1
+        return group_codes(is_pooled or self.tied_classes, classes)
+
+    def class_priors(self, classes: Labels, weights: Floats) -> Floats:
+        """Return π (K,), given the weights of the classes (K,)."""
+        return class_priors(self.priors, classes, weights, at_mode=self.takes_mode)
+
+    @property
+    def prior_pseudo_count(self) -> float | None:
+        """What is added to the weight of each class for its prior; None: priors are fixed."""
+        return prior_pseudo_count(self.priors, at_mode=self.takes_mode)
+
+    # --- changed copies ----------------------------------------------------------------------
+
+    def with_regularisation(
+        self, *, pooling: PoolingLike, shrinkage: float | None
+    ) -> Settings:
+        """Return the settings with another λ and γ; None leaves one as it is."""
+        changed = self
+        if pooling is not None:
+            changed = replace(changed, pooling=pooling)
+        if shrinkage is not None:
+            target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else None
+            word = shrinkage if target is None else Shrinkage(shrinkage, target)
+            changed = replace(changed, shrinkage=word)
+        return changed
+
+    def with_priors_of(self, weights: Floats, rest: Moments) -> Settings:
+        """Return the settings under the priors of all rows, for sums that may lack some classes."""
+        priors = self.class_priors(rest.classes, weights)
+        return replace(self, priors=priors_among(rest.weights > 0, priors))
 
 
-def parse_tied(tied: Any) -> estimates.Tied:
-    """Return which classes share a covariance: all, none, or groups of labels."""
+class RequiredSums(NamedTuple):
+    """What ``Moments.of`` must collect."""
+
+    storage: Literal["per-class", "pooled", "diagonal"]
+    fourth: bool
+
+
+def required_sums(many: Iterable[Settings]) -> RequiredSums:
+    """Return what must be collected so that every one of these models can be estimated."""
+    many = list(many)
+    fourth = any(settings.needs_fourth for settings in many)
+    storages = {settings.storage for settings in many}
+    if len(storages) == 1 and not fourth:
+        return RequiredSums(storages.pop(), fourth=False)
+    return RequiredSums("per-class", fourth)
+
+
+# --- checks ----------------------------------------------------------------------------------
+
+
+def _check_covariance(covariance: object) -> None:
+    if not isinstance(covariance, str) or covariance not in _COVARIANCES:
+        raise InvalidParameterError(
+            "covariance must be one of 'full', 'diagonal', 'spherical', 'tree', 'auto', or an "
+            f"EDDA code ({', '.join(FAMILIES)}), got {covariance!r}"
+        )
+
+
+def _check_tied(tied: object) -> None:
     if isinstance(tied, (bool, np.bool_)):
-        return bool(tied)
-    if isinstance(tied, str) or not hasattr(tied, "__iter__"):
-        msg = f"tied must be True, False or a list of groups of labels, got {tied!r}"
-        raise InvalidParameterError(msg)
-    return tuple(tuple(group) for group in tied)
-
-
-READINGS = {"indicators": as_indicators, "tree": as_tree}
-# one less for each mean, and that class by class: tied classes share the mean by weight
-DIVISORS = {"mle": (False, False), "unbiased": (True, False), "averaged": (False, True)}
-CLOSED_FORMS = {
-    "oas": estimates.Intensity(),
-    "ledoit-wolf": estimates.Intensity(needs_fourth=True),
-}
-TARGETS: Mapping[str, estimates.ShrinkageTarget] = {
-    "diagonal": estimates.ShrinkageTarget(keeps_variances=True),
-    "sphere": estimates.ShrinkageTarget(pooled_units=True),
-    "identity": estimates.ShrinkageTarget(),
-}
-UNRESOLVED = (
-    "pooling='auto' and shrinkage='auto' are chosen by the estimator when it sees rows: call "
-    "fit(X, y), or give numbers"
-)
-
-
-def parse_shrinkage(shrinkage: Any) -> estimates.Intensity:
-    """Return the rule for γ; None, and what is still open, is 0."""
-    if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
-        return CLOSED_FORMS[shrinkage]
-    if isinstance(shrinkage, str) and not is_open(shrinkage):
-        words = ", ".join(map(repr, [OPEN, *CLOSED_FORMS]))
-        msg = (
-            f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
+        return
+    if isinstance(tied, str) or not isinstance(tied, Iterable):
+        raise InvalidParameterError(
+            f"tied must be True, False or a list of groups of labels, got {tied!r}"
         )
-        raise InvalidParameterError(msg)
-    return estimates.Intensity(parse_share(shrinkage, "shrinkage"))
-
-
-def parse_share(value: Any, name: str = "pooling") -> float:
-    """Return a number in [0, 1]; None, and what is still open, is 0."""
-    if value is None or is_open(value):
-        return 0.0
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
-        msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
-        raise InvalidParameterError(msg)
-    return float(value)  # type: ignore[arg-type]
-
-
-ESTIMATES: Mapping[str, Learning] = {
-    "plug-in": PLUG_IN,
-    "map": Learning(bayes.most_probable, at_mode=True),
-    "predictive": Learning(bayes.predictive),
-    "debiased": Learning(debiased_model, has_marginals=False),
-}
-
-
-def parse_estimate(estimate: Any, prior: Any) -> Learning:
-    """Return how parameters are learnt, under the prior that ``prior`` names."""
-    learning = parse_word(estimate, ESTIMATES, "estimate")
-    if estimate in ("map", "predictive"):
-        return learning._replace(model=partial(learning.model, parse_prior(prior)))
-    if prior is not None:
-        msg = (
-            f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
-        )
-        raise InvalidParameterError(msg)
-    return learning
-
-
-def parse_prior(prior: Any) -> bayes.Belief:
-    """Return the belief that ``prior`` names: None, "flat", or a NormalInverseWishart."""
-    if prior is None:
-        return bayes.default_belief
-    if isinstance(prior, str) and prior == "flat":
-        return bayes.flat_belief
-    if isinstance(prior, bayes.NormalInverseWishart):
-        bayes.check_prior(prior)
-        return partial(bayes.given_belief, prior)
-    msg = f"prior must be None, 'flat' or a NormalInverseWishart, got {prior!r}"
-    raise InvalidParameterError(msg)
-
-
-def parse_n_components(
-    n_components: Any,
-    covariance: Any,
-    tied: Any,
-    estimate: Any,
-) -> int | None:
-    """Return how many discriminant coordinates count in posteriors; None is all of them."""
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if n_components is not None and (not whole or n_components < 1):
-        msg = f"n_components must be None or a whole number from 1 on, got {n_components!r}"
-        raise InvalidParameterError(msg)
-    linear = tied is True and covariance == "full" and estimate == "plug-in"
-    return int(n_components) if linear and n_components is not None else None
-
-
-def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -> PriorRule:
-    """Return the rule for class priors: shares (smoothed), uniform, or given."""
-    if dirichlet is not None:
-        if priors is not None:
-            msg = f"priors={priors!r} fixes what dirichlet={dirichlet!r} learns: give only one"
-            raise InvalidParameterError(msg)
-        number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(
-            dirichlet, bool
-        )
-        if not number or not 0 < float(dirichlet) < np.inf:
-            msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
-            raise InvalidParameterError(msg)
-        if at_mode and dirichlet < 1:
+    for group in tied:
+        if isinstance(group, str) or not isinstance(group, Iterable):
             raise InvalidParameterError(
-                f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
-                "estimate='map', or another estimate"
+                f"tied must be a list of groups of labels, but {group!r} is no group: write "
+                f"[{group!r}]"
             )
-        return PriorRule(float(dirichlet) - at_mode)
-    if not isinstance(priors, str):
-        return PriorRule() if priors is None else PriorRule(None, priors)
-    if priors != "uniform":
-        msg = f"priors={priors!r}: expected None, 'uniform', an array (K,) or {{label: prior}}"
-        raise InvalidParameterError(msg)
-    return PriorRule(None)
 
 
-def check_compatible(
-    covariance: str,
-    tied: Any,
-    estimate: str,
-    divisor: str,
-    pooling: Any,
-    shrinkage: Any,
-    tree: Any,
-) -> None:
+def _check_n_components(settings: Settings) -> None:
+    n_components = settings.n_components
+    if n_components is None:
+        return
+    is_whole = isinstance(n_components, (int, np.integer)) and not isinstance(
+        n_components, bool
+    )
+    if not is_whole or n_components < 1:
+        raise InvalidParameterError(
+            f"n_components must be None or a whole number of at least 1, got {n_components!r}"
+        )
+    is_linear = settings.tied is True and settings.covariance == "full" and settings.plugs_in
+    if not is_linear:
+        raise InvalidParameterError(
+            f"n_components={n_components!r} needs linear discriminants: one full covariance for "
+            "all classes and estimate='plug-in'; leave n_components out"
+        )
+
+
+def _check_compatible(settings: Settings) -> None:
     """Refuse words that contradict each other; each of them is known to be right alone."""
-    code, learning = f"covariance={covariance!r}", f"estimate={estimate!r}"
-    family = is_open(covariance) or covariance in FAMILIES
-    untied = isinstance(tied, (bool, np.bool_)) and not tied
-    learnt = estimate != "plug-in"
-    regularised = any(word is not None and word != 0 for word in (pooling, shrinkage))
-    likeliest = f"{code} is estimated by maximum likelihood: leave"
-    uncorrelated = covariance in ("diagonal", "spherical")
-    contradictions = {
-        f"{code} says itself what classes share: leave tied=False, found tied={tied!r}": family
-        and not untied,
-        f"{likeliest} estimate='plug-in'": family and learnt,
-        f"{likeliest} divisor='mle'": family and divisor != "mle",
-        f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out": family
-        and regularised,
-        f"{learning} learns full covariances: leave covariance='full'": learnt
-        and covariance != "full",
-        f"{learning} takes no pooling or shrinkage (a prior does their work): leave them out, or "
-        "use estimate='plug-in'": learnt and regularised,
-        "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
-        f"{code} has none: use covariance='full', or a number": uncorrelated
-        and shrinkage in CLOSED_FORMS,
-        f"shrinkage={shrinkage!r} knows divisor='mle' and 'unbiased': use one of these, or a "
-        "number": divisor == "averaged" and shrinkage in CLOSED_FORMS,
-        f"categories='tree' has no {learning}: use 'plug-in' or 'map'": tree
-        and estimate in ("predictive", "debiased"),
-        "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number": tree
-        and shrinkage == "ledoit-wolf",
-    }
-    for message, holds in contradictions.items():
-        if holds:
-            raise InvalidParameterError(message)
+    if settings.covariance == AUTO or settings.covariance in FAMILIES:
+        _check_family(settings)
+    if settings.reads_tree:
+        _check_tree(settings)
+    if not settings.plugs_in:
+        _check_bayesian(settings)
+    if settings.intensity in ("oas", "ledoit-wolf"):
+        _check_closed_form(settings)
+
+
+def _is_regularised(settings: Settings) -> bool:
+    return settings.pooling not in (None, 0) or settings.intensity != 0
+
+
+def _check_family(settings: Settings) -> None:
+    covariance = settings.covariance
+    if not (isinstance(settings.tied, (bool, np.bool_)) and not settings.tied):
+        raise InvalidParameterError(
+            f"covariance={covariance!r} says itself what classes share: leave tied=False, "
+            f"got tied={settings.tied!r}"
+        )
+    if not settings.plugs_in:
+        raise InvalidParameterError(
+            f"covariance={covariance!r} is estimated by maximum likelihood: leave "
+            "estimate='plug-in'"
+        )
+    if settings.divisor != "mle":
+        raise InvalidParameterError(
+            f"covariance={covariance!r} is estimated by maximum likelihood: leave divisor='mle'"
+        )
+    if _is_regularised(settings):
+        raise InvalidParameterError(
+            f"covariance={covariance!r} takes no pooling or shrinkage: use covariance='full', or "
+            "leave them out"
+        )
+
+
+def _check_tree(settings: Settings) -> None:
+    if not settings.plugs_in and not settings.takes_mode:
+        raise InvalidParameterError(
+            f"covariance='tree' has no estimate={settings.estimate!r}: use 'plug-in' or 'map'"
+        )
+    if settings.needs_fourth:
+        raise InvalidParameterError(
+            "covariance='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number"
+        )
+
+
+def _check_bayesian(settings: Settings) -> None:
+    if settings.covariance not in ("full", "tree"):
+        raise InvalidParameterError(
+            f"estimate={settings.estimate!r} learns full covariances: leave covariance='full'"
+        )
+    if _is_regularised(settings):
+        raise InvalidParameterError(
+            f"estimate={settings.estimate!r} takes no pooling or shrinkage (a prior does their "
+            "work): leave them out, or use estimate='plug-in'"
+        )
+
+
+def _check_closed_form(settings: Settings) -> None:
+    if settings.covariance in ("diagonal", "spherical"):
+        raise InvalidParameterError(
+            "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
+            f"covariance={settings.covariance!r} has none: use covariance='full', or a number"
+        )
+    if settings.divisor == "averaged":
+        raise InvalidParameterError(
+            f"shrinkage={settings.intensity!r} takes divisor='mle' or 'unbiased': use one of "
+            "these, or a number"
+        )

@@ -10,7 +10,7 @@ from sklearn import naive_bayes
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight
 
-from suffice.core.estimation.covariance_estimates import ledoit_wolf_intensity
+from suffice.core.estimation.shrinkage import ledoit_wolf_intensity
 from suffice.core.linalg import LOG_2PI, principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.core.model.covariance import DiagonalCovariance, FullCovariance
 from suffice.core.model.posterior import Joint

@@ -201,13 +201,13 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
         return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
-    if not hasattr(estimator, "recipe"):
+    if not hasattr(estimator, "resolved_settings"):
         return FromMoments(estimator, "auto", fourth=False)
     if estimator.power is not None or not is_read_from_moments(estimator):
         return ByFitting(estimator)
-    recipe = estimator.recipe()
-    storage = "auto" if recipe.storage == "pooled" else recipe.storage
-    return FromMoments(estimator, storage, fourth=recipe.needs_fourth)
+    settings = estimator.settings()
+    storage = "auto" if settings.storage == "pooled" else settings.storage
+    return FromMoments(estimator, storage, fourth=settings.needs_fourth)
 
 
 class Case(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.core.estimation.degenerate import independent_columns
-from suffice.core.estimation.plug_in_and_debiased import require_two_classes
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.linalg import resolved
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import refuse_unusable

@@ -9,7 +9,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from suffice.core.estimation.recipe import Recipe, collecting
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings, required_sums
 from suffice.core.model import ClassModel, averaged
 from suffice.core.model.averaged import Outsider, distinct
 from suffice.core.model.linear import LinearModel
@@ -224,7 +225,7 @@ class Candidate:
     """A candidate as judged: how rows are seen, how moments become a model, how confident it is."""
 
     view: View
-    recipe: Recipe
+    recipe: Settings
     temperature: float
     error: float
     log_loss: float
@@ -234,7 +235,7 @@ class Candidate:
     @property
     def pooling(self) -> float:
         """λ: 0 gives every class its own covariance, 1 the pooled one."""
-        return 1.0 if self.recipe.tied is True else self.recipe.regularisation.pooling
+        return 1.0 if self.recipe.tied_classes is True else self.recipe.regularisation.pooling
 
     @property
     def shrinkage(self) -> float:
@@ -243,25 +244,27 @@ class Candidate:
         return np.nan if gamma is None else gamma
 
     @classmethod
-    def judged(cls, view: View, recipe: Recipe, verdicts: Verdicts, i: int) -> Self:
-        words = {"shrinkage": float(verdicts.shrinkage[i])}
-        if recipe.tied is not True:
-            words["pooling"] = float(verdicts.pooling[i])
+    def judged(cls, view: View, recipe: Settings, verdicts: Verdicts, i: int) -> Self:
+        is_tied = recipe.tied_classes is True
+        settings = recipe.with_regularisation(
+            pooling=None if is_tied else float(verdicts.pooling[i]),
+            shrinkage=float(verdicts.shrinkage[i]),
+        )
         figures = (
             verdicts.temperature,
             verdicts.error,
             verdicts.log_loss,
             verdicts.log_loss_se,
         )
-        return cls(view, recipe.with_settings(**words), *(float(f[i]) for f in figures))
+        return cls(view, settings, *(float(f[i]) for f in figures))
 
     @classmethod
-    def unjudged(cls, view: View, recipe: Recipe) -> Self:
+    def unjudged(cls, view: View, recipe: Settings) -> Self:
         """Return what is taken where no fold has rows of two classes to learn from."""
         return cls(view, recipe, 1.0, np.nan, np.nan, np.nan, weight=1.0)
 
     def fitted(self, moments: Moments) -> Member:
-        model = self.recipe.estimate(moments, quiet=True).with_temperature(self.temperature)
+        model = estimate(moments, self.recipe, quiet=True).with_temperature(self.temperature)
         if isinstance(self.view, KernelFeatures):
             return Member(self, averaged.over_kernels(self.view, model))
         return Member(self, model, moments)
@@ -296,7 +299,7 @@ class Judged:
 
 def search(
     folds: Folds,
-    views: Sequence[tuple[View, Sequence[Recipe]]],
+    views: Sequence[tuple[View, Sequence[Settings]]],
     temperatures: Floats,
 ) -> Candidate:
     """Return the best of recipes of any kind, each estimated in every fold."""
@@ -315,7 +318,7 @@ def search(
 
 def at_best_temperature(
     view: View,
-    recipes: Sequence[Recipe],
+    recipes: Sequence[Settings],
     losses: Floats,
     temperatures: Floats,
     n: int,
@@ -347,11 +350,17 @@ def fitted_candidates(
     )
 
 
-def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:
-    options = collecting(recipes)
+def _moments(view: View, recipes: Sequence[Settings], table: Table) -> Moments:
+    required = required_sums(recipes)
     blocks = (table.take(slice(lo, lo + _BLOCK)) for lo in range(0, table.n_rows, _BLOCK))
     seen = (block.with_rows(view.apply(block.x)) for block in blocks)
-    found = reduce(add, (Moments.of_table(block, **options) for block in seen))
+    found = reduce(
+        add,
+        (
+            Moments.of_table(block, storage=required.storage, fourth=required.fourth)
+            for block in seen
+        ),
+    )
     return softened(found, view.noise) if isinstance(view, Softened) else found
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.estimation.recipe import Recipe, recipe_of
-from suffice.core.estimation.settings import is_open
+from suffice.core.estimation.estimate import settings_of_view
+from suffice.core.estimation.settings import Settings, is_open
 from suffice.core.model import views
 from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.power_transform import PowerTransform
@@ -79,7 +78,7 @@ class Grid:
     """A view of the rows, and the points (λ, γ) tried there."""
 
     view: View
-    recipe: Recipe  # at which no point is yet
+    recipe: Settings  # at which no point is yet
     points: tuple[tuple[float, Floats], ...]
 
     def training(self, cells: Cells) -> Training:
@@ -110,7 +109,7 @@ def chosen(
     said = effort.describe(rows.n_rows)
     if found is None:
         view = grids[0].view
-        best = Candidate.unjudged(view, recipe_of(view, 1.0, SHRINKAGES[-1]))
+        best = Candidate.unjudged(view, settings_of_view(view, 1.0, SHRINKAGES[-1]))
         return [best], search.fitted_candidates([best], table, {}), said
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
@@ -131,13 +130,13 @@ def _grids(
     own = [Plain()] if isinstance(power, Plain) else [Plain(), power]
     poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
     points = tuple((p, np.array(SHRINKAGES)) for p in poolings)
-    plain = [Grid(view, Recipe.parse(), points) for view in own]
+    plain = [Grid(view, Settings(), points) for view in own]
     softer = [views.Softened.of(power, rows.x, share) for share in SOFTNESS]
-    plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
+    plain += [Grid(view, Settings(), points) for view in softer if view.noise.any()]
     if not lifted or len(views.distinct_rows(rows.x)[0]) < FEWEST_DISTINCT:
         return plain
     trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
-    tied = Recipe.parse(tied=True), ((1.0, np.array(KERNEL_SHRINKAGES)),)
+    tied = Settings(tied=True), ((1.0, np.array(KERNEL_SHRINKAGES)),)
     added = [Grid(view, *tied) for view in lifted_views(power, trial.x, seed)]
     if trial.n_rows < rows.n_rows:
         few = [replace(grid, points=grid.points[::2]) for grid in plain]
@@ -196,7 +195,7 @@ def judged_views(
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:
     """Return the best points of a grid: all are judged on one fold, those left on every fold."""
-    priors = np.stack([grid.recipe.priors.of(np.zeros(0), w) for w in training.weights])
+    priors = np.stack([grid.recipe.class_priors(np.zeros(0), w) for w in training.weights])
     with np.errstate(divide="ignore"):
         log_priors = np.log(np.where(training.weights > 0, priors, 0.0))
     points: Sequence[tuple[float, Floats]] = grid.points
@@ -234,26 +233,29 @@ def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     return [g for g in grids if g.view.lifted and id(g.view) in counted]
 
 
-def settled(
-    recipe: Recipe,
-    table: Table,
-    *,
-    power: Any,
-    temperature: Any,
-    seed: int = 0,
-) -> Candidate:
+def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Settings:
     """Return the best value of every setting left open, judged on at most 6,000 rows."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
-    tried = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
-    fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
-    return search.search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), tried, fixed)
+    candidates = _grid_of(settings)
+    tried = [(view, candidates) for view in _views(settings.power, rows, seed)]
+    temperatures = TEMPERATURES
+    if not isinstance(settings.temperature, str):
+        temperatures = np.array([float(settings.temperature)])
+    folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
+    best = search.search(folds, tried, temperatures)
+    transform = best.view.transform if isinstance(best.view, PowerTransformed) else None
+    return replace(best.recipe, temperature=best.temperature, power=transform)
 
 
-def _recipes(recipe: Recipe) -> list[Recipe]:
-    """Return the recipe at every point of the settings it leaves open."""
-    grids, names = {"pooling": POOLINGS, "shrinkage": SHRINKAGES}, recipe.open_settings
-    points = product(*(grids[name] for name in names))
-    return [recipe.with_settings(**dict(zip(names, point, strict=True))) for point in points]
+def _grid_of(settings: Settings) -> list[Settings]:
+    """Return the settings at every point of the pooling and shrinkage they leave open."""
+    poolings = POOLINGS if is_open(settings.pooling) else (None,)
+    shrinkages = SHRINKAGES if is_open(settings.intensity) else (None,)
+    return [
+        settings.with_regularisation(pooling=pooling, shrinkage=shrinkage)
+        for pooling in poolings
+        for shrinkage in shrinkages
+    ]
 
 
 def _views(power: Any, rows: Table, seed: int) -> list[View]:

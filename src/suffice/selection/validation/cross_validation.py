@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from suffice.core.decision.predictions import CRITERIA
-from suffice.core.estimation.recipe import collecting
-from suffice.core.estimation.settings import is_open
+from suffice.core.estimation.settings import required_sums
 from suffice.core.moments import Moments
 from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import taken
@@ -176,15 +175,14 @@ def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...]
 
 def is_read_from_moments(candidate: Any) -> bool:
     """Whether an estimator is a function of moments of numbers, with no setting left open."""
-    if not hasattr(candidate, "recipe") or candidate.categorical is not None:
+    if not hasattr(candidate, "resolved_settings") or candidate.categorical is not None:
         return False
-    words = (candidate.resolved_temperature(), candidate.power)
-    return not candidate.recipe().open_settings and not any(map(is_open, words))
+    return not candidate.resolved_settings().open_settings
 
 
 def has_costs(candidate: Any) -> bool:
     """Whether a Gaussian classifier predicts other classes than the most probable ones."""
-    return candidate.costs is not None or candidate.reject_cost is not None
+    return candidate.costs is not None
 
 
 def _from_moments(
@@ -200,7 +198,8 @@ def _from_moments(
     for members in groups.values():
         alike = [candidates[i] for i in members]
         seen = replace(folds, X=power_transformed(folds.table, alike[0].power).x)
-        parts = seen.each(**collecting(c.recipe() for c in alike))
+        required = required_sums(c.resolved_settings() for c in alike)
+        parts = seen.each(required.storage, fourth=required.fourth)
         size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
         found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
         losses[members] = np.stack(found, axis=1)
@@ -210,8 +209,8 @@ def _from_moments(
 
 def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:
     """Return what finds error, log-loss and Brier score of every candidate on a fold, (C, 3)."""
-    recipes = [c.recipe() for c in candidates]
-    asked = [c.resolved_temperature() for c in candidates]
+    recipes = [c.resolved_settings() for c in candidates]
+    asked = [recipe.temperature for recipe in recipes]
     temperatures, at = np.unique(asked, return_inverse=True)
     each = np.arange(len(recipes)), at
     return lambda fold: held_out_losses(recipes, fold, temperatures, fixed)[each]
@@ -244,10 +243,12 @@ def _by_fitting(candidates: Sequence[Any], folds: Folds, fixed: Floats | None) -
 
 def _with_priors_of(weights: Floats, classes: Labels, fitted: Any) -> Any:
     """Return a fitted classifier under the priors of all rows, classes it has not seen apart."""
-    if not hasattr(fitted, "recipe"):
+    if not hasattr(fitted, "resolved_settings"):
         msg = (
             f"refit_priors=False is for Gaussian classifiers, not for {fitted!r}: leave it out"
         )
         raise InvalidParameterError(msg)
-    priors = fitted.recipe().priors.of(classes, weights)[codes_of(fitted.classes_, classes)]
+    priors = fitted.resolved_settings().class_priors(classes, weights)[
+        codes_of(fitted.classes_, classes)
+    ]
     return fitted.with_priors(priors / priors.sum())

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 
 from suffice.core.decision.predictions import losses_of_rows, summed_losses
-from suffice.core.estimation import covariance_estimates as estimates
+from suffice.core.estimation.covariance_estimates import (
+    FullStructure,
+    Regularisation,
+    resolved_variances,
+)
 from suffice.core.estimation.degenerate import ReferenceCovariance
-from suffice.core.estimation.recipe import Recipe
+from suffice.core.estimation.divisors import divided
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.groups import full_groups, pooled_groups
+from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import rank_tolerance, scaled_cholesky
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import LogPosterior
@@ -22,7 +29,7 @@ _NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
 
 
 def held_out_losses(
-    recipes: Sequence[Recipe],
+    recipes: Sequence[Settings],
     fold: Fold,
     temperatures: Floats,
     fixed_weights: Floats | None = None,
@@ -35,7 +42,7 @@ def held_out_losses(
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
         how = recipe.regularisation
-        alike = pickle.dumps((recipe.tied, how.unbiased, recipe.priors, how.pooling))
+        alike = pickle.dumps((recipe.tied_classes, how.unbiased, recipe.priors, how.pooling))
         together.setdefault(alike if _has_path(recipe) else i, []).append(i)
     for members in together.values():
         found = _path_losses([recipes[i] for i in members], fold, temperatures)
@@ -43,7 +50,7 @@ def held_out_losses(
             losses[members] = found
             continue
         for i in members:
-            model = recipes[i].estimate(fold.train, quiet=True)
+            model = estimate(fold.train, recipes[i], quiet=True)
             rows = held.x if isinstance(model, GaussianModel) else to_numpy(held.x)
             scores = to_numpy(model.scores(rows))
             for j, t in enumerate(temperatures):
@@ -52,21 +59,21 @@ def held_out_losses(
     return losses
 
 
-def _has_path(recipe: Recipe) -> bool:
+def _has_path(recipe: Settings) -> bool:
     """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
-    how, full = recipe.regularisation, isinstance(recipe.structure, estimates.FullStructure)
+    how, full = recipe.regularisation, isinstance(recipe.structure, FullStructure)
     numbers = how.shrinkage.fixed is not None and how.target.keeps_variances
     return recipe.is_plug_in and full and numbers
 
 
-def log_priors_of(recipe: Recipe, train: Moments) -> Floats:
+def log_priors_of(recipe: Settings, train: Moments) -> Floats:
     """Return log π (K,), −∞ for classes without rows."""
     with np.errstate(divide="ignore"):
-        priors = recipe.priors.of(train.classes, train.weights)
+        priors = recipe.class_priors(train.classes, train.weights)
         return np.log(np.where(train.weights > 0, priors, 0.0))
 
 
-def _path_losses(alike: Sequence[Recipe], fold: Fold, temperatures: Floats) -> Floats | None:
+def _path_losses(alike: Sequence[Settings], fold: Fold, temperatures: Floats) -> Floats | None:
     """Return the losses (Γ, T, 3) of recipes that differ in γ alone; None where they cannot be."""
     if not _has_path(alike[0]) or is_foreign(fold.held_out.x):
         return None
@@ -88,14 +95,14 @@ def _path_losses(alike: Sequence[Recipe], fold: Fold, temperatures: Floats) -> F
 def _path_scores(
     train: Moments,
     group_of: Codes,
-    how: estimates.Regularisation,
+    how: Regularisation,
     gammas: Floats,
 ) -> Callable[[Floats], Floats] | None:
     """Return what finds log p(x | k) of every γ, up to a common term, (K, Γ, m), if it can be."""
-    groups = estimates.pooled_groups(estimates.full_groups(train, group_of), how.pooling)
-    sigmas = estimates.divided(groups, unbiased=how.unbiased)
+    groups = pooled_groups(full_groups(train, group_of), how.pooling)
+    sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    known = estimates.resolved_variances(variances, train, group_of)
+    known = resolved_variances(variances, train, group_of)
     if not known.all():
         return _filled_scores(train, group_of, sigmas, known, gammas)
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ

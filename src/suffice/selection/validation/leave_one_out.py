@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.decision.classifier import check_temperature
 from suffice.core.decision.predictions import Predictions
+from suffice.core.estimation.estimate import estimate
 from suffice.core.estimation.leave_one_out_scores import downdated_scores
-from suffice.core.estimation.recipe import Recipe, collecting
-from suffice.core.estimation.settings import is_open
+from suffice.core.estimation.settings import Settings, required_sums
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
@@ -47,17 +48,27 @@ def leave_one_out(
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
-    _require_closed_form(estimator)
-    recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **estimator._reading())
-    if whole.schema is not None and (recipe.averaged or not estimator._takes):
+    recipe = _closed_settings(estimator)
+    whole = Table.of(
+        X,
+        y,
+        sample_weight,
+        categorical=recipe.categorical_columns,
+        missing=recipe.missing,
+        names=getattr(estimator, "feature_names_in_", None),
+    )
+    if whole.schema is not None and (recipe.averages_divisors or recipe.needs_fourth):
         raise InvalidParameterError(
             "these settings are for complete columns of numbers: use others, or leave out the rest"
         )
     rows = np.flatnonzero(whole.weights)
+    temperature = check_temperature(recipe.temperature)
     with numbering_rows(whole):
-        table = power_transformed(whole.take(rows), _power(estimator))
-        moments = Moments.of_table(table, holes=True, **collecting([recipe]))
-        temperature = estimator.resolved_temperature()
+        table = power_transformed(whole.take(rows), recipe.power)
+        required = required_sums([recipe])
+        moments = Moments.of_table(
+            table, holes=True, storage=required.storage, fourth=required.fourth
+        )
         scores = _left_out_scores(
             recipe, moments, table, temperature, refit_priors=refit_priors
         )
@@ -74,31 +85,26 @@ def leave_one_out(
     )
 
 
-def _power(estimator: Any) -> Any:
-    fitted = is_open(estimator.power) and hasattr(estimator, "moments_")
-    return estimator.moments_.power if fitted else estimator.power
-
-
-def _require_closed_form(estimator: Any) -> None:
+def _closed_settings(estimator: Any) -> Settings:
+    """Return the settings of a Gaussian estimator that leaves nothing open."""
     name = type(estimator).__name__
-    if not hasattr(estimator, "recipe"):
+    if not hasattr(estimator, "resolved_settings"):
         raise InvalidParameterError(
             f"{name} is no Gaussian model read from sums, so it must be fitted again for every "
             "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
             "scikit-learn's"
         )
-    words = {"temperature": estimator.resolved_temperature(), "power": _power(estimator)}
-    left = [
-        *estimator.recipe().open_settings,
-        *(word for word in words if is_open(words[word])),
-    ]
-    if left:
-        msg = f"{', '.join(left)} of this {name} say 'auto', which fit chooses: fit it first"
-        raise InvalidParameterError(msg)
+    settings: Settings = estimator.resolved_settings()
+    if settings.open_settings:
+        raise InvalidParameterError(
+            f"{', '.join(settings.open_settings)} of this {name} say 'auto', which fit chooses: "
+            "fit it first"
+        )
+    return settings
 
 
 def _left_out_scores(
-    recipe: Recipe,
+    recipe: Settings,
     moments: Moments,
     table: Table,
     temperature: float,
@@ -122,7 +128,7 @@ def _left_out_scores(
 
 
 def _refitted(
-    recipe: Recipe,
+    recipe: Settings,
     moments: Moments,
     table: Table,
     temperature: float,
@@ -135,7 +141,7 @@ def _refitted(
     if not (refit_priors and rest.weights.all()):  # a class without rows has prior 0
         recipe = recipe.with_priors_of((rest if refit_priors else moments).weights, rest)
     # which counts where nothing of a row is known: it is judged by the priors as they are
-    model = recipe.estimate(rest, quiet=True).with_temperature(temperature)
+    model = estimate(rest, recipe, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
     return np.asarray(
         (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
@@ -157,7 +163,7 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
 
 def _add_log_priors(
     scores: Floats,
-    recipe: Recipe,
+    recipe: Settings,
     moments: Moments,
     truth: Codes,
     w: Floats,
@@ -166,7 +172,7 @@ def _add_log_priors(
 ) -> None:
     """Add log π_k to the scores of every row, up to a term common to all classes."""
     with np.errstate(divide="ignore"):
-        a = recipe.priors.pseudo_count
+        a = recipe.prior_pseudo_count
         if refit and a is not None:
             # π_k ∝ w_k + a, less the row's weight for its own class
             rows, total = np.arange(len(truth)), moments.weights[truth] + a

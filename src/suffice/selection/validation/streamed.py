@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.core.decision.predictions import CRITERIA
-from suffice.core.estimation.recipe import collecting
+from suffice.core.estimation.settings import required_sums
 from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.table import Table
@@ -82,8 +82,11 @@ def cross_validate_stream(
     def keys(chunk: Chunk) -> Any:
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
-    options, power = collecting(c.recipe() for c in candidates), candidates[0].power
-    options |= {} if power is None else {"power": power}
+    required = required_sums(c.settings() for c in candidates)
+    power = candidates[0].power
+    options: Any = {"storage": required.storage, "fourth": required.fourth}
+    if power is not None:
+        options["power"] = power
     parts = sums_by_key(chunks_of(opened, roles, progress, tell=True), keys, **options)
     total: Moments = sum(parts.values(), start=Moments.empty())
     if len(parts) < 2:

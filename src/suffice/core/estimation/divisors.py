@@ -1,0 +1,47 @@
+"""From scatter to covariance: by maximum likelihood, with Bessel's correction, or averaged.
+
+With w_k the weight of class k and S_k its scatter,
+
+    Σ_k = S_k / w_k  or  S_k / (w_k − 1)      tied  Σ = Σ_k S_k / w  or  Σ_k S_k / (w − K)
+
+and, averaged over tied classes, Σ = Σ_k w_k / w · S_k / (w_k − 1).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.core.estimation.groups import GroupScatter
+from suffice.core.linalg import EPS
+from suffice.core.moments import Moments
+from suffice.errors import MissingStatisticsError
+from suffice.typing import Floats
+
+
+def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
+    """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it."""
+    # w, or w − K with Bessel's correction: one for each mean
+    w = weights - n_means if unbiased else weights
+    return np.where(w > EPS * weights, w, 0.0)
+
+
+def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
+    """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
+    w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
+    w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
+    return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
+
+
+def unbiased_by_class(moments: Moments) -> Moments:
+    """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row."""
+    if moments.storage == "pooled":
+        raise MissingStatisticsError(
+            "divisor='averaged' needs the scatter of each class, but these moments hold only "
+            "their sum: collect them with storage='per-class'"
+        )
+    w = moments.weights
+    values = moments.scatter.values
+    bessel = divisors(w, np.ones(len(w)), unbiased=True)
+    factors = np.divide(w, bessel, out=np.zeros(len(w)), where=bessel > 0)
+    scaled = values * factors.reshape(-1, *[1] * (values.ndim - 1))
+    return replace(moments, scatter=replace(moments.scatter, values=scaled))

@@ -1,0 +1,102 @@
+"""Two verbs lead from sums to what predicts: ``estimate`` the model, then ``decide`` by it."""
+
+from suffice.core.decision.classifier import Classifier, check_temperature
+from suffice.core.decision.costs import decision_by
+from suffice.core.estimation.categories import fit_indicators, numbers_of
+from suffice.core.estimation.chow_liu import fit_tree
+from suffice.core.estimation.gaussian import choose_family, fit_numbers
+from suffice.core.estimation.plug_in import require_two_classes
+from suffice.core.estimation.settings import Settings
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.transformed import TransformedModel
+from suffice.core.model.views import View
+from suffice.core.moments import Moments
+from suffice.errors import InvalidInputError, InvalidParameterError, warn
+
+
+def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> ClassModel:
+    """Return the model of these sums, in the coordinates they were taken in."""
+    for name in settings.open_settings:
+        if name in ("pooling", "shrinkage"):
+            raise InvalidParameterError(
+                f"{name}='auto' is chosen by the estimator when it sees rows: call fit(X, y), or "
+                "give a number"
+            )
+    settings = chosen_settings(moments, settings)
+    if not quiet and _counts_rows(moments, settings):
+        warn_of_relative_weights(int(moments.counts.sum()), moments.total_weight)
+    require_two_classes(moments.classes, moments.weights)
+    if not moments.n_features:
+        raise InvalidInputError(
+            "the moments have no feature: there is no column to learn from"
+        )
+    if moments.schema is None:
+        return fit_numbers(moments, settings, quiet=quiet)
+    if settings.averages_divisors:
+        raise InvalidParameterError(
+            "divisor='averaged' is for columns of numbers: use 'mle' or 'unbiased'"
+        )
+    if settings.reads_tree:
+        return fit_tree(moments, settings, quiet=quiet)
+    return fit_indicators(moments, settings, quiet=quiet)
+
+
+def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifier:
+    """Return what predicts by the model: rows in the user's units, a temperature and costs."""
+    temperature = check_temperature(settings.temperature)
+    model = in_row_units(model, moments)
+    if temperature != 1:
+        model = model.with_temperature(temperature)
+    encoding = moments.encoding
+    return Classifier(
+        classes=moments.classes,
+        feature_names=encoding.feature_names if encoding else moments.feature_names,
+        model=model,
+        decision=decision_by(settings.costs, moments.classes),
+        encoding=encoding,
+        allow_missing=not settings.needs_fourth,
+    )
+
+
+def in_row_units(model: ClassModel, moments: Moments) -> ClassModel:
+    """Return the model of the rows as they are, where the sums are of transformed rows."""
+    power = moments.power
+    if power is None:
+        return model
+    encoding = moments.encoding
+    return TransformedModel(model, power if encoding is None else power.select(encoding.kept))
+
+
+def settings_of_view(view: View, pooling: float, shrinkage: float) -> Settings:
+    """Return the settings of sums of the rows as a view shows them."""
+    if view.lifted:
+        return Settings(tied=True, shrinkage=shrinkage)
+    return Settings(pooling=pooling, shrinkage=shrinkage)
+
+
+def chosen_settings(moments: Moments, settings: Settings) -> Settings:
+    """Return the settings with the family that ``covariance="auto"`` chooses."""
+    if settings.covariance != "auto":
+        return settings
+    return choose_family(numbers_of(moments), settings)
+
+
+def _counts_rows(moments: Moments, settings: Settings) -> bool:
+    """Return whether weights are numbers of rows, and not only their ratios matter."""
+    if settings.divisor != "mle" and settings.plugs_in:
+        return True
+    if settings.prior_pseudo_count or not settings.plugs_in:
+        return True
+    smooths_levels = settings.structure.is_diagonal or settings.reads_tree
+    if moments.schema is not None and smooths_levels:
+        return True
+    return settings.regularisation.shrinkage.fixed is None
+
+
+def warn_of_relative_weights(n_rows: int, total: float) -> None:
+    """Warn where weights, which a model reads as numbers of rows, can hardly be meant so."""
+    if 2 * total < n_rows:
+        warn(
+            f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as numbers "
+            f"of rows; if they only compare rows, multiply them by {n_rows / total:.3g}"
+        )

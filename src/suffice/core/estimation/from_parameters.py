@@ -1,0 +1,97 @@
+"""A model stated by its parameters: the sums from which they, and nothing else, are estimated."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suffice.core.estimation.groups import Tied
+from suffice.core.estimation.priors import Priors, class_priors
+from suffice.core.linalg import scaled_cholesky
+from suffice.core.moments import Moments
+from suffice.core.moments.scatter import PerClassScatter
+from suffice.core.table.labels import as_labels
+from suffice.errors import InvalidParameterError
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike
+
+
+def moments_of_parameters(
+    priors: Priors,
+    means: RowsLike,
+    covariances: RowsLike,
+    classes: LabelsLike | None = None,
+    names: Sequence[str] | None = None,
+) -> tuple[Moments, Tied]:
+    """Return w_k = π_k, μ_k and S_k = π_k Σ_k, all as one row, and who shares a covariance."""
+    mu = np.array(means, np.float64)
+    if mu.ndim == 1:
+        mu = mu[:, None]
+    if mu.ndim != 2 or not mu.size or not np.isfinite(mu).all():
+        raise InvalidParameterError(
+            f"means must be finite, of shape (K, d), got shape {mu.shape}"
+        )
+    k, d = mu.shape
+    labels = as_labels(np.arange(k) if classes is None else classes)
+    if len(labels) != k or len(set(labels.tolist())) != k:
+        raise InvalidParameterError(
+            f"classes must be {k} different labels, one for each mean, got {labels.tolist()}"
+        )
+    if names is not None and len(names) != d:
+        raise InvalidParameterError(
+            f"feature_names must be {d} names, one for each column of means, got {len(names)}"
+        )
+    pi = class_priors(priors, labels, np.ones(k))
+    sigmas = _covariances(covariances, labels, d)
+    if not pi.all():
+        label = labels[pi.argmin()].item()
+        raise InvalidParameterError(f"the prior of class {label!r} is 0: leave the class out")
+    order = np.argsort(labels, kind="stable")
+    moments = Moments(
+        classes=labels[order],
+        feature_names=None if names is None else tuple(str(name) for name in names),
+        counts=np.ones(k, np.int64),
+        weights=pi[order],
+        means=mu[order],
+        means_low=np.zeros_like(mu),
+        scatter=PerClassScatter(pi[order, None, None] * sigmas[order]),
+        fourth=None,
+    )
+    return moments, _tied_alike(sigmas[order], labels[order])
+
+
+def _covariances(covariances: RowsLike, labels: Labels, d: int) -> Floats:
+    """Return Σ of each class (K, d, d), of one for all, of one each, or of variances."""
+    k = len(labels)
+    sigma = np.array(covariances, np.float64)
+    if sigma.ndim == 0:  # σ² I
+        sigma = sigma * np.eye(d)
+    if d == 1 and sigma.shape == (k,):
+        sigma = sigma[:, None, None]
+    if sigma.shape not in {(d, d), (k, d, d)}:
+        raise InvalidParameterError(
+            f"covariances must be one matrix {(d, d)}, one for each class {(k, d, d)}, or a "
+            f"variance of all features, got shape {sigma.shape}"
+        )
+    sigmas: Floats = np.broadcast_to(sigma, (k, d, d))
+    for label, each in zip(labels.tolist(), sigmas, strict=True):
+        is_symmetric = np.isfinite(each).all() and np.allclose(
+            each, each.T, rtol=1e-12, atol=0
+        )
+        is_positive = is_symmetric and (np.diagonal(each) > 0).all()
+        if not is_positive or scaled_cholesky(each) is None:
+            raise InvalidParameterError(
+                f"the covariance of class {label!r} is not symmetric and positive definite: "
+                f"{each.tolist()}"
+            )
+    return sigmas
+
+
+def _tied_alike(sigmas: Floats, labels: Labels) -> Tied:
+    """Return the labels in groups of one covariance."""
+    flat = sigmas.reshape(len(sigmas), -1)
+    _, group_of = np.unique(flat, axis=0, return_inverse=True)
+    n_groups = int(group_of.max()) + 1
+    if n_groups == 1:
+        return True
+    if n_groups == len(labels):
+        return False
+    return tuple(tuple(labels[group_of == g].tolist()) for g in range(n_groups))

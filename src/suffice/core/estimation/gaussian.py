@@ -1,0 +1,117 @@
+"""A Gaussian or Student t model from the sums of numbers: the way from moments to parameters."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.core.estimation.degenerate import independent_columns
+from suffice.core.estimation.divisors import unbiased_by_class
+from suffice.core.estimation.fisher import reduced_rank
+from suffice.core.estimation.normal_inverse_wishart import most_probable, predictive
+from suffice.core.estimation.plug_in import Evidence, plug_in, require_two_classes
+from suffice.core.estimation.settings import Settings
+from suffice.core.missing.em import completed
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.gaussian import GaussianModel, bic
+from suffice.core.moments import Moments
+from suffice.core.table.schema import Encoding
+from suffice.errors import InvalidInputError, MissingStatisticsError
+
+
+def fit_numbers(
+    moments: Moments,
+    settings: Settings,
+    *,
+    quiet: bool,
+    encoding: Encoding | None = None,
+) -> ClassModel:
+    """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
+    whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
+    evidence = read_evidence(whole, settings, quiet=quiet, encoding=encoding)
+    model = _learn(evidence, settings)
+    if settings.n_components is None:
+        return model
+    return reduced_rank(model.as_gaussian(), settings.n_components)
+
+
+def _learn(evidence: Evidence, settings: Settings) -> ClassModel:
+    if settings.plugs_in:
+        model, _ = plug_in(evidence)
+        return model
+    if settings.takes_mode:
+        return most_probable(settings.prior, evidence)
+    return predictive(settings.prior, evidence)
+
+
+def read_evidence(
+    moments: Moments,
+    settings: Settings,
+    *,
+    quiet: bool,
+    encoding: Encoding | None = None,
+) -> Evidence:
+    """Return the sums with the groups, priors and regularisation that the settings name."""
+    require_two_classes(moments.classes, moments.weights)
+    return Evidence(
+        moments=unbiased_by_class(moments) if settings.averages_divisors else moments,
+        structure=settings.structure,
+        how=settings.regularisation,
+        group_of=settings.group_of(moments.classes),
+        priors=settings.class_priors(moments.classes, moments.weights),
+        quiet=quiet,
+        encoding=encoding,
+    )
+
+
+def complete_rows(
+    moments: Moments,
+    settings: Settings,
+    *,
+    quiet: bool = False,
+    encoding: Encoding | None = None,
+) -> Moments:
+    """Return the sums of complete rows: expected ones, by EM, where numbers are missing."""
+    if moments.patterns is None:
+        return moments
+    if settings.needs_fourth:
+        raise MissingStatisticsError(
+            "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
+            "not have: use shrinkage='oas' or a number, or missing='indicator'"
+        )
+    # parameters that are integrated out are completed at their plug-in estimates
+    is_iterated = settings.plugs_in or settings.takes_mode
+    iterated = settings if is_iterated else replace(settings, estimate="plug-in")
+
+    def m_step(whole: Moments) -> GaussianModel:
+        evidence = read_evidence(whole, iterated, quiet=True, encoding=encoding)
+        return _learn(evidence, iterated).as_gaussian()
+
+    group_of = settings.group_of(moments.classes)
+    is_diagonal = settings.structure.is_diagonal
+    return completed(moments, m_step, group_of, diagonal=is_diagonal, quiet=quiet)
+
+
+def choose_family(numbers: Moments, settings: Settings) -> Settings:
+    """Return the settings whose family has the least p log n − 2 log L, where one is chosen."""
+    families = settings.families
+    if not families:
+        return settings
+    columns = independent_columns(numbers)  # no family has a likelihood of the others
+    if not len(columns):
+        return families[0]
+    if len(columns) < numbers.n_features:
+        numbers = numbers.select(columns)
+    losses = [plug_in_bic(numbers, family) for family in families]
+    return families[int(np.argmin(losses))]
+
+
+def plug_in_bic(moments: Moments, settings: Settings) -> float:
+    """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
+    whole = complete_rows(moments, settings, quiet=True)
+    try:
+        model, deficient = plug_in(read_evidence(whole, settings, quiet=True))
+    except InvalidInputError:  # no maximum, or not in these units
+        return np.inf
+    if deficient:
+        return np.inf
+    return bic(model._log_likelihood(moments), model.n_parameters, moments.total_weight)

@@ -1,0 +1,119 @@
+"""Groups of tied classes: which classes share a covariance, and the sums of each group.
+
+Σ_g is estimated from S_g = Σ_{k∈g} S_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) lets each
+group borrow from all groups.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from suffice.core.moments import Moments
+from suffice.core.moments.collect import SMALLEST
+from suffice.core.table.matrix import column_name
+from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.typing import Codes, Floats, Labels
+
+Tied: TypeAlias = (
+    bool | tuple[tuple[object, ...], ...]
+)  # all classes, none, or groups of labels
+
+
+def group_codes(tied: Tied, classes: Labels) -> Codes:
+    """Return the group of each class (K,): one group, one each, or groups of labels."""
+    if isinstance(tied, bool):
+        return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    group_of = np.full(len(classes), -1, np.intp)
+    for g, labels in enumerate(tied):
+        for label in labels:
+            if label not in position:
+                raise UnknownLabelError(
+                    f"tied names the class {label!r}, but the classes are {classes.tolist()}"
+                )
+            if group_of[position[label]] >= 0:
+                raise InvalidParameterError(
+                    f"tied puts the class {label!r} into two groups: name it once"
+                )
+            group_of[position[label]] = g
+    # a class that is not named has a covariance of its own
+    unnamed = np.flatnonzero(group_of < 0)
+    group_of[unnamed] = len(tied) + np.arange(len(unnamed))
+    # renumber groups so that class 0 is in group 0 and no number is skipped
+    _, first, inverse = np.unique(group_of, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+class GroupScatter(NamedTuple):
+    """What covariances are estimated from: sums per group of tied classes."""
+
+    scatters: Floats  # Σ_{k∈g} S_k: (G, d, d), or the diagonals (G, d)
+    weights: Floats  # Σ_{k∈g} w_k  (G,)
+    n_means: Floats  # K_g: classes with any weight in the group  (G,)
+
+    @property
+    def pooled(self) -> GroupScatter:
+        """All groups as one."""
+        return GroupScatter(
+            scatters=self.scatters.sum(0, keepdims=True),
+            weights=self.weights.sum(0, keepdims=True),
+            n_means=self.n_means.sum(0, keepdims=True),
+        )
+
+
+def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of scatter matrices of each group."""
+    if group_of.max(initial=0) == 0:
+        return _grouped(moments, group_of, moments.pooled_scatter[None])
+    return _grouped(moments, group_of, moments.scatters)
+
+
+def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of squares of each group."""
+    if group_of.max(initial=0) == 0:
+        return _grouped(moments, group_of, moments.scatter.pooled_diagonal()[None])
+    return _grouped(moments, group_of, moments.diagonals)
+
+
+def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
+    fourths = moments.required_fourth().fourths
+    quartic = np.diagonal(fourths, axis1=1, axis2=2)
+    vanished = (quartic < SMALLEST) & (moments.diagonals > 0)
+    unusable = np.flatnonzero((~np.isfinite(quartic) | vanished).any(0))
+    if len(unusable):
+        column = column_name(moments.feature_names, int(unusable[0]))
+        raise InvalidInputError(
+            f"the fourth powers of the numbers in column {column} overflow or vanish: rescale "
+            "the column, or use shrinkage='oas'"
+        )
+    return _grouped(moments, group_of, fourths)
+
+
+def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:
+    """Return the sums of each group, from those of each class or already of each group."""
+    n_groups = int(group_of.max(initial=0)) + 1
+    weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)
+    if n_groups < len(scatters):
+        merged = np.zeros((n_groups, *scatters.shape[1:]))
+        np.add.at(merged, group_of, scatters)
+        scatters = merged
+    return GroupScatter(scatters, weights, n_means)
+
+
+def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
+    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16)."""
+    if pooling == 0:
+        return groups
+    whole = groups.pooled
+    # S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
+    return GroupScatter(
+        scatters=(1 - pooling) * groups.scatters + pooling * whole.scatters,
+        weights=(1 - pooling) * groups.weights + pooling * whole.weights,
+        n_means=(1 - pooling) * groups.n_means + pooling * whole.n_means,
+    )

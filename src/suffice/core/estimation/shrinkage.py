@@ -1,0 +1,164 @@
+"""Shrinkage (1 − γ) Σ + γ T towards a diagonal target T, and closed forms for γ."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from suffice.core.estimation.groups import GroupScatter
+from suffice.core.linalg import unit_scale
+from suffice.errors import InvalidParameterError, require_word
+from suffice.typing import Floats
+
+IntensityWord: TypeAlias = Literal["oas", "ledoit-wolf", "auto"]
+TargetWord: TypeAlias = Literal["diagonal", "sphere", "identity"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkageTarget:
+    """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units."""
+
+    keeps_variances: bool = False  # T = diag Σ: correlations go, variances stay
+    pooled_units: bool = (
+        False  # in pooled standard deviations (Friedman), not the features' units
+    )
+
+    def scales(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the units in which T is a multiple of the identity, (G, d)."""
+        if self.keeps_variances:
+            return unit_scale(variances)
+        if self.pooled_units:
+            return np.broadcast_to(pooled, variances.shape)
+        return np.broadcast_to(1.0, variances.shape)
+
+    def variances(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the diagonal of T, from those of Σ (G, d) and pooled standard deviations (d,)."""
+        if self.keeps_variances:
+            return variances
+        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(units)
+        squares = np.square(self.scales(variances, pooled))
+        return np.asarray((variances / squares).mean(1, keepdims=True) * squares)
+
+
+TARGETS: dict[str, ShrinkageTarget] = {
+    "diagonal": ShrinkageTarget(keeps_variances=True),
+    "sphere": ShrinkageTarget(pooled_units=True),
+    "identity": ShrinkageTarget(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinkage:
+    """How far, and towards what, a covariance is shrunk.
+
+    Parameters
+    ----------
+    intensity : float in [0, 1], "oas", "ledoit-wolf" or "auto"
+        Friedman's γ. The closed forms "oas" and "ledoit-wolf" give each group of tied classes its
+        own γ; "auto" is chosen by cross-validation in ``fit``.
+    target : {"diagonal", "sphere", "identity"}, default="diagonal"
+        The covariance's own diagonal; the sphere of equal trace in units of pooled standard
+        deviations; or (tr Σ / d) I in the units of the data.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> sf.LDA(shrinkage=sf.Shrinkage(0.3, target="sphere"))
+    LDA(shrinkage=Shrinkage(intensity=0.3, target='sphere'))
+    """
+
+    intensity: float | IntensityWord
+    target: TargetWord = "diagonal"
+
+    def __post_init__(self) -> None:
+        require_word(self.target, TARGETS, "the target of a Shrinkage")
+        if isinstance(self.intensity, str):
+            if self.intensity not in ("oas", "ledoit-wolf", "auto"):
+                raise InvalidParameterError(
+                    "shrinkage must be None, a number in [0, 1], 'oas', 'ledoit-wolf', 'auto' or "
+                    f"a Shrinkage, got {self.intensity!r}"
+                )
+        else:
+            check_share(self.intensity, "shrinkage")
+
+
+def check_share(value: object, name: str) -> None:
+    """Refuse what is no number in [0, 1]."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+        raise InvalidParameterError(
+            f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
+        )
+
+
+def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
+    """Return the shrinkage OAS of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
+    r, _ = _scaled(weight, scatter, scale)
+    if len(r) == 1 or not weight > 0:
+        return 0.0
+    # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
+    trace_of_square = float(np.square(r).sum())
+    square_of_trace = float(np.trace(r)) ** 2
+    spread = (weight + 1) * (trace_of_square - square_of_trace / len(r))
+    total = trace_of_square + square_of_trace
+    return total / spread if total < spread else 1.0
+
+
+def ledoit_wolf_intensity(
+    weight: float,
+    scatter: Floats,
+    fourth_moments: Floats,
+    scale: Floats | None = None,
+) -> float:
+    """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of scaled rows."""
+    n = weight
+    d = len(scatter)
+    r, reciprocals = _scaled(weight, scatter, scale)
+    if d == 1 or not n > 0:
+        return 0.0
+    # Σ_i ‖z_i/σ‖⁴ = σ⁻²ᵀ Q σ⁻²
+    precisions = np.square(reciprocals)
+    # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
+    b2 = (precisions @ fourth_moments @ precisions / n - np.square(r).sum()) / (d * n)
+    delta2 = np.square(r - np.trace(r) / d * np.eye(d)).sum() / d
+    if b2 < delta2:
+        return float(max(b2, 0.0) / delta2)
+    return float(b2 > 0)
+
+
+def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Floats, Floats]:
+    """Return R = S / n of scaled features (d, d), and 1 / σ, zero where there is no spread."""
+    n = max(weight, np.finfo(float).tiny)
+    squares = np.diagonal(scatter)
+    units = unit_scale(squares / n) if scale is None else scale
+    reciprocals = (squares > 0) / units
+    return reciprocals[:, None] * scatter * reciprocals / n, reciprocals
+
+
+@dataclass(frozen=True, slots=True)
+class Intensity:
+    """γ of each group: a number, or that of least expected error, of Gaussian rows or of any."""
+
+    fixed: float | None = None  # γ, where it is the same for every group
+    needs_fourth: bool = False  # Ledoit–Wolf
+
+    def intensities(
+        self,
+        groups: GroupScatter,
+        scales: Floats,
+        fourths: Floats | None,
+    ) -> Floats:
+        """Return γ (G,), from sums, the target's units (G, d) and Σ w z_i² z_j², where needed."""
+        n_groups = len(groups.weights)
+        if self.fixed is not None:
+            return np.full(n_groups, self.fixed)
+        weights = groups.weights.tolist()
+        gammas = np.empty(n_groups)
+        for g in range(n_groups):
+            if fourths is None:
+                gammas[g] = oas_intensity(weights[g], groups.scatters[g], scales[g])
+            else:
+                gammas[g] = ledoit_wolf_intensity(
+                    weights[g], groups.scatters[g], fourths[g], scales[g]
+                )
+        return gammas

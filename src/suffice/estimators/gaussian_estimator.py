@@ -1,0 +1,626 @@
+"""What every Gaussian estimator does: learn from rows or sums, decide, draw, transform.
+
+The classes that users construct stand in ``gaussian.py``. Each turns its parameters into one
+``Settings``; everything below reads that value.
+"""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.core.decision.classifier import Classifier, check_temperature
+from suffice.core.decision.conformal import Conformity, PredictionSets
+from suffice.core.decision.costs import CostsLike
+from suffice.core.decision.predictions import Predictions
+from suffice.core.estimation.estimate import chosen_settings, decide, estimate
+from suffice.core.estimation.fisher import DiscriminantSpace
+from suffice.core.estimation.plug_in import require_two_classes
+from suffice.core.estimation.priors import Priors
+from suffice.core.estimation.semi_supervised import SemiSupervised
+from suffice.core.estimation.settings import (
+    CategoricalLike,
+    MissingWord,
+    PowerLike,
+    Settings,
+    TemperatureLike,
+    is_open,
+    parse_word,
+)
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.covariance import Covariance
+from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
+from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table import Table
+from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
+from suffice.core.table.labels import as_labels, codes_of, has_label, two_codes
+from suffice.core.table.matrix import filled, has_missing, refuse_unusable
+from suffice.core.table.table import numbering_rows, require_as_many
+from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
+from suffice.errors import (
+    FeatureMismatchError,
+    ForgetError,
+    InvalidParameterError,
+    MissingStatisticsError,
+)
+from suffice.estimators.predictor import (
+    DensityMixin,
+    ScoreMixin,
+    checked_rows,
+    checked_table,
+    feature_names,
+    labelled_rows,
+    set_features,
+)
+from suffice.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from suffice.persistence.fields import State
+from suffice.persistence.gaussians import (
+    gaussian_state,
+    restored_conformity,
+    restored_settings,
+)
+from suffice.selection.search.plan import choose_settings
+from suffice.selection.validation.leave_one_out import leave_one_out
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
+
+
+class GaussianEstimator(
+    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+):
+    """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
+
+    classes_: Labels  # (K,), in the order of every other attribute
+    moments_: Moments  # what was learnt from the data; add two to merge two fits
+    settings_: Settings  # every choice, those that said "auto" as they were chosen
+
+    priors: Priors
+    costs: CostsLike
+    power: PowerLike
+    temperature: TemperatureLike
+    categorical: CategoricalLike
+    missing: MissingWord
+
+    _model: Classifier | None = None  # estimated from ``moments_`` when first needed
+    _family: str | None = None
+    _conformity: Conformity | None = None
+
+    @abstractmethod
+    def settings(self) -> Settings:
+        """Return every choice as one value; raise where choices contradict each other."""
+
+    @property
+    def _takes_categories(self) -> bool:
+        return not self.settings().needs_fourth
+
+    @property
+    def _takes_missing(self) -> bool:
+        return not self.settings().needs_fourth
+
+    # --- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
+        settings = self._chosen_settings(x, labels, weight)
+        moments = self._summarise(x, labels, weight, settings, settings.power)
+        return self._learn(moments, settings)
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn from sums collected elsewhere, without a pass over the data."""
+        settings = self.settings()
+        _require_sums(moments, settings)
+        columns = moments.schema.names if moments.schema else moments.feature_names
+        set_features(self, len(columns) if columns else moments.n_features, columns)
+        return self._learn(moments, settings)
+
+    @one_at_a_time
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike = None,
+    ) -> Self:
+        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        is_first = not hasattr(self, "moments_")
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
+        if is_first:
+            settings = self._chosen_settings(x, labels, weight)
+            moments = self._summarise(x, labels, weight, settings, settings.power, classes)
+        else:
+            settings = self.resolved_settings()
+            power = self.moments_.power
+            more = self._summarise(x, labels, weight, settings, power, classes)
+            moments = self.moments_ + more
+        self._set_moments(moments, settings)
+        return self
+
+    @one_at_a_time
+    def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
+        """Remove rows that were learnt before, as if they had never been seen."""
+        check_is_fitted(self)
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
+        settings = self.resolved_settings()
+        removed = self._summarise(x, labels, weight, settings, self.moments_.power)
+        rest = self.moments_ - removed
+        if settings.needs_fourth and rest.fourth is None:
+            raise ForgetError(
+                "cannot forget these rows exactly: too few digits of the fourth moments would be "
+                "left; fit again without these rows"
+            )
+        self._set_moments(rest, settings)
+        return self
+
+    def fit_semisupervised(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
+        *,
+        weight: float | Literal["auto"] = "auto",
+    ) -> Self:
+        """Learn from rows of which some have no label (None or NaN).
+
+        Rows without a label are shared out among the classes by their posteriors (EM).
+
+        Parameters
+        ----------
+        weight : float in [0, 1] or "auto", default="auto"
+            How much a row without a label counts. "auto" takes the weight of least held-out
+            log-loss, kept as ``unlabelled_weight_``.
+        """
+        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        if not (is_open(weight) or (is_number and 0 <= float(weight) <= 1)):
+            raise InvalidParameterError(
+                f"weight must be a number in [0, 1] or 'auto', got {weight!r}"
+            )
+        if np.asarray(y).ndim != 1 or has_label(np.asarray(y)).all():
+            return self.fit(X, y, sample_weight)
+        rows, labels, weights = labelled_rows(X, y, sample_weight, quiet=True)
+        x, labels, weights = checked_table(self, rows, labels, weights, reset=True)
+        settings = self._chosen_settings(x, labels, weights)
+        labelled = self._summarise(x, labels, weights, settings, settings.power)
+        moments = self._share_out(X, y, sample_weight, weight, settings, labelled.power)
+        return self._learn(moments, settings)
+
+    def _share_out(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike,
+        weight: float | Literal["auto"],
+        settings: Settings,
+        power: PowerTransform | None,
+    ) -> Moments:
+        """Return the sums of all rows, those without a label shared out by their posteriors."""
+        is_labelled = has_label(np.asarray(y))
+        labels = as_labels(np.asarray(y)[is_labelled])
+        all_labels = np.empty(len(is_labelled), labels.dtype)
+        all_labels[is_labelled] = labels
+        all_labels[~is_labelled] = labels[0]  # any label: these rows are shared out
+        table = self._table(X, all_labels, sample_weight)
+        shared = SemiSupervised(
+            settings=settings,
+            storage=_storage_to_collect(settings),
+            power=power,
+            temperature=check_temperature(settings.temperature),
+        )
+        labelled = table.take(is_labelled)
+        unlabelled = table.take(~is_labelled)
+        if isinstance(weight, str):
+            weight = shared.choose_weight(labelled, unlabelled)
+        self.unlabelled_weight_ = float(weight)
+        return shared.moments(labelled, unlabelled, float(weight))
+
+    def _chosen_settings(self, x: Any, labels: Labels, weight: Any) -> Settings:
+        """Return the settings, what they leave open chosen by cross-validation."""
+        settings = self.settings()
+        if not settings.open_settings:
+            return settings
+        table, _ = self._table(to_numpy(x), to_numpy(labels), to_numpy(weight)).encoded()
+        table = table.with_rows(filled(table.x), table.names)
+        require_two_classes(table.classes, table.class_weights)
+        rows = table if table.weight is None else table.take(table.weight > 0)
+        with at_most(self.n_jobs), numbering_rows(table), one_blas_thread():
+            return choose_settings(settings, rows)
+
+    def resolved_settings(self) -> Settings:
+        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        settings = self.settings()
+        if not hasattr(self, "settings_"):
+            return settings
+        chosen = self.settings_
+        for name in settings.open_settings:
+            if name == "pooling":
+                settings = replace(settings, pooling=chosen.pooling)
+            elif name == "shrinkage":
+                settings = replace(settings, shrinkage=chosen.shrinkage)
+            elif name == "temperature":
+                settings = replace(settings, temperature=chosen.temperature)
+            elif name == "power":
+                settings = replace(settings, power=chosen.power)
+        return settings
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
+        settings = self.settings()
+        return Table.of(
+            X,
+            y,
+            sample_weight,
+            categorical=settings.categorical_columns,
+            missing=settings.missing,
+            names=feature_names(self),
+        )
+
+    def _summarise(
+        self,
+        x: Any,
+        labels: Any,
+        weight: Any,
+        settings: Settings,
+        power: PowerLike,
+        classes: Any = None,
+    ) -> Moments:
+        with at_most(self.n_jobs):
+            moments = Moments.of(
+                x,
+                labels,
+                weight,
+                classes=classes,
+                power=power,
+                storage=_storage_to_collect(settings),
+                fourth=settings.needs_fourth,
+                categorical=settings.categorical_columns,
+                missing="refuse" if settings.needs_fourth else settings.missing,
+                names=feature_names(self),
+            )
+        names = feature_names(self)
+        if names is None or moments.schema is not None:
+            return moments
+        return replace(moments, feature_names=names)
+
+    def _learn(self, moments: Moments, settings: Settings) -> Self:
+        """Keep the moments, and estimate the model at once."""
+        self._set_moments(moments, settings)
+        self._model = self._estimate()
+        return self
+
+    def _set_moments(self, moments: Moments, settings: Settings) -> None:
+        """Keep the moments; what was read from others is forgotten."""
+        self.moments_ = moments
+        self.settings_ = settings
+        self.classes_ = moments.classes
+        self._model = None
+        self._conformity = None
+
+    def _estimate(self) -> Classifier:
+        settings = chosen_settings(self.moments_, self.settings_)
+        self._family = settings.family
+        model = estimate(self.moments_, settings)
+        return decide(model, self.moments_, settings)
+
+    @property
+    def model_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn: densities, parameters, criteria, errors."""
+        check_is_fitted(self)
+        if self._model is None:
+            self._model = self._estimate()
+        return self._model
+
+    # --- files -------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        return gaussian_state(self.moments_, self.settings_, self._conformity)
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        moments = Moments.of_archive(header, arrays)
+        columns = moments.schema.names if moments.schema else moments.feature_names
+        set_features(self, len(columns) if columns else moments.n_features, columns)
+        self._learn(moments, restored_settings(header))
+        self._conformity = restored_conformity(arrays)
+        return self
+
+    # --- decisions ---------------------------------------------------------------------------
+
+    def decision_function(self, X: RowsLike) -> Floats:
+        """Return the score of the second class against the first (n,), or of each class (n, K).
+
+        Where all classes share one covariance, it is ``X @ coef_.T + intercept_``; of rows with
+        missing values it is known up to a term common to all classes.
+        """
+        if is_foreign(X):
+            scores: Floats = like(self.decision_function(to_numpy(X)), X)
+            return scores
+        x = self.model_.rows(checked_rows(self, X))
+        is_linear = len(self.classes_) > 2 and self._density.shared_covariance is not None
+        if not is_linear or has_missing(x):
+            return super().decision_function(X)
+        power = self._numbers.power
+        rows = np.asarray(x if power is None else power.apply(x), np.float64)
+        # row by row, so that a row's score does not depend on the others
+        scores = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
+        if not np.isfinite(scores.max(1)).all():
+            refuse_unusable(x, self._numbers.feature_names)
+        return scores
+
+    def calibrate(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
+        *,
+        held_out: bool = False,
+    ) -> Self:
+        """Measure the nonconformity of each row's label, as ``predict_set`` needs.
+
+        The rows are those of ``fit``, each judged by the model of all others; or, with
+        ``held_out=True``, rows that ``fit`` has not seen: then the coverage is guaranteed (split
+        conformal). Learning more rows later undoes it.
+        """
+        with at_most(self.n_jobs):
+            if held_out:
+                judged = Predictions.by(self, X, y, sample_weight, strict=False)
+            else:
+                judged = leave_one_out(self, X, y, sample_weight)
+            self._conformity = Conformity.of(judged)
+        return self
+
+    def predict_set(self, X: RowsLike, coverage: float = 0.95) -> PredictionSets:
+        """Return for each row the set of classes that holds the true one with ``coverage``.
+
+        After ``calibrate`` with n rows held out this is guaranteed on average over calibrations,
+        of which a single one may be off by about √(1 / 4n), whether the model is right or not;
+        calibrated on the rows of ``fit``, it is about this probability, without a guarantee.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> lda = LDA().fit(X, y).calibrate(X, y)
+        >>> lda.predict_set(X[[0, 70]], coverage=0.99).to_list()
+        [[0], [1, 2]]
+        """
+        posterior = self.predict_proba(to_numpy(X))
+        if self._conformity is None:
+            raise MissingStatisticsError(
+                "predict_set needs calibration: call calibrate(X, y) after fit"
+            )
+        threshold = self._conformity.threshold(coverage)
+        members = 1 - posterior <= threshold * (1 + 1e-12)
+        return PredictionSets(self.classes_, members, coverage)
+
+    def with_priors(self, priors: Priors) -> Self:
+        """Return a copy under other priors; nothing is fitted again."""
+        check_is_fitted(self)
+        settings = replace(self.settings_, priors=priors)
+        weights = self.moments_.weights
+        class_priors = settings.class_priors(self.classes_, weights)
+        changed = copy.copy(self)
+        changed.priors = priors
+        changed.settings_ = settings
+        changed._conformity = None  # of other posteriors
+        # discriminant coordinates depend on the priors, and a class without rows has no density
+        if settings.n_components is not None or not weights.all():
+            changed._model = changed._estimate()
+        else:
+            changed._model = self.model_.with_priors(class_priors)
+        return changed
+
+    def with_costs(self, costs: CostsLike) -> Self:
+        """Return a copy that decides by other costs; nothing is fitted again."""
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        changed.costs = costs
+        changed.settings_ = replace(self.settings_, costs=costs)
+        changed._model = self.model_.with_costs(costs)
+        return changed
+
+    # --- parameters --------------------------------------------------------------------------
+
+    @property
+    def _density(self) -> ClassModel:
+        model = self.model_.model
+        assert isinstance(model, ClassModel)
+        return model
+
+    @property
+    def _numbers(self) -> Moments:
+        """The moments of the rows as the model reads them: one level of each category left out."""
+        encoding = self.moments_.encoding
+        return self.moments_.select(encoding.kept) if encoding else self.moments_
+
+    @property
+    def means_(self) -> Floats:
+        """μ, shape (K, d)."""
+        return self._density.means
+
+    @property
+    def priors_(self) -> Floats:
+        """π, shape (K,)."""
+        return self._density.priors
+
+    @property
+    def covariance_(self) -> Floats:
+        """Σ, shape (d, d) if all classes are tied, else (K, d, d), whatever the pooling."""
+        sigma = self.model_.covariances
+        is_tied = self.settings_.tied_classes is True
+        is_pooled = self.settings_.regularisation.pooling == 1
+        if is_pooled and not is_tied and sigma.ndim == 2:
+            return np.broadcast_to(sigma, (len(self.classes_), *sigma.shape))
+        return sigma
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
+        if self._density.shared_covariance is None:
+            raise AttributeError(
+                "coef_ exists only where all classes share one covariance (tied=True)"
+            )
+        weights, _ = self.model_.linear_scores()
+        return weights[1:] - weights[:1] if len(weights) == 2 else weights
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts of linear scores, shape (1,) or (K,)."""
+        if self._density.shared_covariance is None:
+            raise AttributeError(
+                "intercept_ exists only where all classes share one covariance (tied=True)"
+            )
+        _, intercepts = self.model_.linear_scores()
+        return intercepts[1:] - intercepts[:1] if len(intercepts) == 2 else intercepts
+
+    def boundary(
+        self,
+        label_a: object,
+        label_b: object,
+        *,
+        coordinates: Literal["rows", "transformed"] = "rows",
+    ) -> Boundary:
+        """Return where two classes are equally probable; positive values favour ``label_a``.
+
+        With a power transform it is one of transformed rows: ``coordinates="transformed"``.
+        """
+        a, b = two_codes(label_a, label_b, self.classes_)
+        of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
+        if of_rows and self.moments_.power is not None:
+            raise InvalidParameterError(
+                "with a power transform the boundary is no surface of the rows: ask for "
+                "coordinates='transformed' and evaluate it at moments_.power.apply(X)"
+            )
+        return boundary_between(
+            self._density.as_gaussian(),
+            a,
+            b,
+            feature_names=self._numbers.feature_names,
+            labels=tuple(self.classes_[[a, b]].tolist()),
+        )
+
+    def log_likelihood(self, X: RowsLike | None = None, y: LabelsLike | None = None) -> float:
+        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
+        if X is None and y is None:
+            return self.model_.log_likelihood(self.moments_)
+        if X is None or y is None:
+            raise InvalidParameterError(
+                "log_likelihood takes rows and their labels, or neither: give X and y"
+            )
+        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
+        densities = self.model_.class_log_density(checked_rows(self, X))
+        require_as_many(len(densities), len(codes))
+        # Σ_n log p(x_n | y_n) + log π_{y_n}
+        log_joint = densities[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
+        return float(log_joint.sum())
+
+    # --- discriminant coordinates ------------------------------------------------------------
+
+    @property
+    def discriminants_(self) -> DiscriminantSpace:
+        """Fisher's coordinates: ``centre``, ``scalings``, ``explained_ratio``, ``loadings``."""
+        centre = self._numbers.grand_mean
+        model = self._density
+        within = self._within_covariance()
+        return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
+
+    def _within_covariance(self) -> Covariance:
+        """Return the covariance within classes: the shared one, or the pooled one of several."""
+        shared = self._density.shared_covariance
+        if shared is not None:
+            return shared
+        is_diagonal = self.moments_.storage == "diagonal"
+        pooled = Settings(
+            covariance="diagonal" if is_diagonal else "full",
+            tied=True,
+            divisor=self.settings_.divisor,
+        )
+        shared = estimate(self._numbers, pooled, quiet=True).shared_covariance
+        assert shared is not None
+        return shared
+
+    def transform(self, X: RowsLike) -> Floats:
+        """Return Fisher's discriminant coordinates, at most K − 1 columns.
+
+        A missing number counts as its mean given the rest of the row.
+        """
+        coordinates: Floats = like(self._answer(X, self._coordinates), X)
+        return coordinates
+
+    def _coordinates(self, classifier: Classifier, rows: Any) -> Floats:
+        power = self._numbers.power
+        x = classifier.rows(rows if power is None else to_numpy(rows))
+        if not is_foreign(x) and self._takes_missing and has_missing(x):
+            x = self._density.allowing_missing().impute(x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            transformed = x if power is None else power.apply(x)
+            coordinates = self.discriminants_.project(transformed)
+            coordinates = coordinates[:, : self.settings_.n_components]
+        if not all_finite(coordinates):
+            refuse_unusable(to_numpy(x), self._numbers.feature_names)
+        return coordinates
+
+    @property
+    def _n_features_out(self) -> int:
+        n_coordinates = self.discriminants_.scalings.shape[1]
+        limit = self.settings_.n_components
+        return n_coordinates if limit is None else min(n_coordinates, limit)
+
+
+def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "diagonal"]:
+    """Return how to store scatter: where a pooled one suffices, whichever is smaller."""
+    return "auto" if settings.storage == "pooled" else settings.storage
+
+
+def _require_sums(moments: Moments, settings: Settings) -> None:
+    """Refuse moments that were not collected in the way that the settings ask for."""
+    for name in settings.open_settings:
+        raise InvalidParameterError(
+            f"{name}='auto' is chosen by cross-validation, which needs rows: call fit(X, y), or "
+            f"give a value for {name}"
+        )
+    if settings.missing == "indicator" and moments.patterns is not None:
+        raise MissingStatisticsError(
+            "missing='indicator' needs moments in which missing cells are marked: collect them "
+            "with missing='indicator'"
+        )
+    _require_power(moments, settings.power)
+    _require_categories(moments, settings)
+
+
+def _require_power(moments: Moments, power: PowerLike) -> None:
+    if power is None:
+        return
+    if moments.power is None:
+        raise MissingStatisticsError(
+            f"power={power!r} needs moments of transformed rows: collect them with power= too"
+        )
+    collected = moments.power
+    if moments.schema is not None:
+        collected = collected.select(np.arange(moments.schema.n_numbers))
+    if isinstance(power, PowerTransform) and not power.equals(collected):
+        raise FeatureMismatchError(
+            "the moments were taken with another power transform than the estimator's: leave "
+            "power out of the estimator"
+        )
+
+
+def _require_categories(moments: Moments, settings: Settings) -> None:
+    columns = settings.categorical_columns
+    if columns is None:
+        return
+    names = [columns] if isinstance(columns, (str, int)) else list(columns)
+    schema = moments.schema
+    categories = () if schema is None else tuple(c.name for c in schema.categories)
+    all_names = moments.feature_names if schema is None else schema.names
+    for column in names:
+        name = column
+        if isinstance(column, (int, np.integer)) and all_names is not None:
+            name = all_names[column]
+        if name not in categories:
+            raise MissingStatisticsError(
+                f"categorical names the column {column!r}, but the moments hold it as numbers: "
+                "collect them with categorical= too"
+            )

@@ -1,0 +1,35 @@
+"""Write a fitted classifier for another system: SQL, ONNX or JSON."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from suffice.errors import InvalidParameterError, require_word
+from suffice.export.document import document_of, document_text
+from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_sql
+from suffice.persistence.archive import replacing
+
+
+def write_export(
+    estimator: Any,
+    path: Path,
+    to: Literal["sql", "onnx", "json"],
+    *,
+    dialect: str | None = None,
+    table: str | None = None,
+) -> None:
+    """Write a query, a graph or a document to ``path``; the file is whole or not there."""
+    require_word(to, ("sql", "onnx", "json"), "to")
+    if to != "sql" and (dialect is not None or table is not None):
+        raise InvalidParameterError(
+            f"dialect and table are for to='sql', not for to={to!r}: leave them out"
+        )
+    if to == "onnx":
+        to_onnx(estimator, path)
+        return
+    if to == "json":
+        text = document_text(document_of(estimator))
+    else:
+        text = to_sql(estimator, table or "data", dialect=dialect or "duckdb") + "\n"
+    with replacing(path) as file:
+        file.write(text.encode())
