@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
 from benchmarks.shapes import rows
 from benchmarks.timing import best_of, machine, table
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.table import Table
 
 
@@ -94,7 +94,7 @@ def predicting_with_holes() -> list[dict]:
     holes = np.where(np.random.default_rng(2).random(x.shape) < 0.1, np.nan, x)
     found = []
     for estimator in (sf.LDA(), sf.QDA(), sf.GaussianNB(), sf.QDA(estimate="predictive")):
-        model = estimator.fit(x, y).model_
+        model = estimator.fit(x, y).model_.model
         cases = {
             "complete": lambda m=model: m.posterior(x),
             "allowing": lambda m=model: m.allowing_missing().posterior(x),

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB
+from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Shrinkage
 
 ESTIMATORS = [
     LDA(),
@@ -13,9 +13,11 @@ ESTIMATORS = [
     LDA(temperature="auto"),
     GaussianClassifier(covariance="spherical"),
     GaussianClassifier(tied=True, covariance="diagonal", divisor="unbiased"),
-    GaussianClassifier(pooling=0.5, shrinkage=0.1, target="sphere", priors="uniform"),
+    GaussianClassifier(
+        pooling=0.5, shrinkage=Shrinkage(0.1, target="sphere"), priors="uniform"
+    ),
     LDA(shrinkage="oas"),
-    QDA(shrinkage="ledoit-wolf", target="identity"),
+    QDA(shrinkage=Shrinkage("ledoit-wolf", target="identity")),
     QDA(estimate="map", dirichlet=2.0),
     QDA(estimate="predictive"),
     LDA(estimate="predictive", dirichlet=0.5),

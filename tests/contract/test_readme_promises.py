@@ -125,12 +125,12 @@ UNIT_FREE = [
         sf.AutoGaussian(),
         sf.LogisticRegression(),
     ),
-    *(sf.LDA(shrinkage="oas"), sf.QDA(shrinkage="ledoit-wolf", target="sphere")),
+    *(sf.LDA(shrinkage="oas"), sf.QDA(shrinkage=sf.Shrinkage("ledoit-wolf", target="sphere"))),
     *(sf.QDA(estimate="predictive"), sf.LDA(power="yeo-johnson")),
     *(sf.GaussianClassifier(code) for code in ("VEI", "EVI", "EEE", "VEE", "EVV", "VVV")),
 ]
 OF_UNITS = [
-    sf.QDA(shrinkage=0.5, target="identity"),
+    sf.QDA(shrinkage=sf.Shrinkage(0.5, target="identity")),
     sf.GaussianClassifier("spherical"),
     *(sf.GaussianClassifier(code) for code in ("EII", "VII", "EVE", "VVE", "EEV", "VEV")),
 ]

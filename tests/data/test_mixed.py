@@ -75,7 +75,7 @@ def test_predictions_of_a_file_are_those_of_its_frame(mixed, write, tmp_path, en
     done = sf.predict_stream(loaded, path, tmp_path / "out.csv")
     assert (done.rows, done.unanswered) == (400, 0)
     found = pl.read_csv(tmp_path / "out.csv")
-    expected = loaded.classifier_.allowing_missing().posterior(features(mixed))
+    expected = loaded.model_.allowing_missing().posterior(features(mixed))
     np.testing.assert_allclose(found[["p_no", "p_yes"]].to_numpy(), expected, atol=1e-12)
     assert (found["label"] == mixed["y"]).mean() > 0.6
 

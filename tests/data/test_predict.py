@@ -60,11 +60,13 @@ def test_every_format_gives_the_answers_of_the_estimator(
     ]
     assert answers["row_id"].to_list() == frame["row_id"].to_list()
     assert answers["label"].to_list() == [
-        model.classes_[k] for k in model.model_.most_probable(x)
+        model.classes_[k] for k in model.model_.model.most_probable(x)
     ]
     posterior = answers.select("p_blue", "p_green", "p_red").to_numpy()
-    np.testing.assert_allclose(posterior, model.model_.posterior(x), rtol=1e-12)
-    np.testing.assert_allclose(answers["log_density"], model.model_.log_density(x), rtol=1e-12)
+    np.testing.assert_allclose(posterior, model.model_.model.posterior(x), rtol=1e-12)
+    np.testing.assert_allclose(
+        answers["log_density"], model.model_.model.log_density(x), rtol=1e-12
+    )
     assert (done.rows, done.unanswered) == (500, 0)
     assert done.outliers == answers["outlier"].sum()
 
@@ -105,7 +107,7 @@ def test_a_row_with_an_infinite_number_gets_an_empty_answer(model, frame, tmp_pa
     assert out["outlier"].is_null().arg_true().to_list() == [3, 7]
     assert out["row_id"].null_count() == 0
     x = features(frame)
-    np.testing.assert_allclose(out["p_red"][4], model.model_.posterior(x[4:5])[0, 2])
+    np.testing.assert_allclose(out["p_red"][4], model.model_.model.posterior(x[4:5])[0, 2])
 
 
 def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
@@ -124,7 +126,7 @@ def test_a_row_that_lacks_a_number_is_judged_by_the_others(model, frame, tmp_pat
     assert (done.rows, done.unanswered) == (30_001, 0)
     out = pl.read_csv(tmp_path / "out.csv")
     row = np.array([[np.nan, 1, 1, 1]])
-    expected = model.classifier_.allowing_missing().posterior(row)[0]
+    expected = model.model_.allowing_missing().posterior(row)[0]
     np.testing.assert_allclose(out[-1].select("^p_.*$").row(0), expected)
 
 
@@ -191,7 +193,7 @@ def test_costs_decide_the_label(frame, tmp_path):
 
 
 def test_a_refused_row_has_no_label_but_posteriors(frame, tmp_path):
-    model = fitted(sf.LDA(reject_cost=0.2), frame)
+    model = fitted(sf.LDA(costs=sf.Costs(reject=0.2)), frame)
     predict_stream(model, frame, tmp_path / "o.parquet")
     out = pl.read_parquet(tmp_path / "o.parquet")
     assert 0 < out["label"].null_count() < 500
@@ -205,7 +207,7 @@ def test_the_label_of_refused_rows_is_never_lost_or_taken_for_a_class(
 ):
     x = np.random.default_rng(0).normal(size=60)
     data = pl.DataFrame({"u": x, "t": labels * 30})
-    model = sf.LDA(reject_cost=0.3, reject_label=reject_label).fit(
+    model = sf.LDA(costs=sf.Costs(reject=0.3, reject_label=reject_label)).fit(
         data.select("u"), labels * 30
     )
     predict_stream(model, data, tmp_path / "o.parquet", ignore=["t"])
@@ -228,7 +230,7 @@ def test_labels_keep_their_type(labels, tmp_path):
 def test_about_one_in_a_thousand_rows_of_the_model_is_an_outlier(model):
     x, _ = model.sample(200_000, np.random.default_rng(9))
     share = np.mean(
-        model.model_.log_density(x) < Answers.of(model.classifier_, Roles(())).threshold
+        model.model_.model.log_density(x) < Answers.of(model.model_, Roles(())).threshold
     )
     assert 0.0006 < share < 0.0015
 
@@ -236,7 +238,7 @@ def test_about_one_in_a_thousand_rows_of_the_model_is_an_outlier(model):
 def test_a_model_without_density_gives_labels_and_posteriors(frame):
     x, y = features(frame) / 1e3, frame["colour"].to_numpy()
     plain = sf.LogisticRegression().fit(x, y)
-    answers = Answers.of(plain.classifier_, Roles(())).to(x)
+    answers = Answers.of(plain.model_, Roles(())).to(x)
     assert answers.columns == ["label", "p_blue", "p_green", "p_red"]
     assert answers["label"].to_list() == plain.predict(x).tolist()
 
@@ -244,13 +246,13 @@ def test_a_model_without_density_gives_labels_and_posteriors(frame):
 def test_a_model_without_posteriors_gives_labels_alone(frame):
     x, y = features(frame) / 1e3, frame["colour"].to_numpy()
     fitted = sf.LeastSquaresClassifier().fit(x, y)
-    answers = Answers.of(fitted.classifier_, Roles(())).to(x)
+    answers = Answers.of(fitted.model_, Roles(())).to(x)
     assert answers.columns == ["label"]
     assert answers["label"].to_list() == fitted.predict(x).tolist()
 
 
 def test_a_classifier_and_its_estimator_give_the_same_file(model, frame, tmp_path):
-    for name, fitted in {"a": model, "b": model.classifier_}.items():
+    for name, fitted in {"a": model, "b": model.model_}.items():
         predict_stream(fitted, frame, tmp_path / f"{name}.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 

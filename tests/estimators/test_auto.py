@@ -37,7 +37,7 @@ def test_skewed_features_are_straightened():
     X = np.exp(rng.normal(size=(600, 3)) + 1.5 * y[:, None])
     auto = AutoGaussian(kernel_features=False).fit(X, y)
     assert auto.best_estimator_.moments_.power is not None
-    assert auto.best_estimator_.model_.n_classes == 2
+    assert auto.best_estimator_.model_.model.n_classes == 2
     drawn, _ = auto.sample(500, random_state=0)
     straight, _ = sf.QDA().fit(X, y).sample(500, random_state=0)
     assert (drawn < 0).mean() < 0.4 * (straight < 0).mean()

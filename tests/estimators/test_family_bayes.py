@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp, multivariate_t
 
 import suffice as sf
-from suffice import LDA, QDA, GaussianClassifier, GaussianNB, NormalInverseWishart
+from suffice import LDA, QDA, GaussianClassifier, NormalInverseWishart
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
@@ -145,8 +145,10 @@ def test_samples_of_the_predictive_model_follow_its_density(iris):
         # under the density itself, −2 (log p − its maximum) has the same law for fresh draws
         mode = est.class_log_density(est.means_[k : k + 1])[0, k]
         ours = mode - est.class_log_density(x)[:, k]
-        scale = est.model_.shapes[k].dense() / (est.model_.shares[k] * est.model_.degrees[k])
-        t = multivariate_t(est.means_[k], scale, est.model_.degrees[k], seed=1)
+        scale = est.model_.model.shapes[k].dense() / (
+            est.model_.model.shares[k] * est.model_.model.degrees[k]
+        )
+        t = multivariate_t(est.means_[k], scale, est.model_.model.degrees[k], seed=1)
         theirs = mode - est.class_log_density(t.rvs(2000))[:, k]
         assert ks_2samp(ours, theirs).pvalue > 1e-3
 
@@ -229,7 +231,7 @@ def test_constant_and_duplicated_columns_are_survived_with_a_warning(iris):
         LDA(estimate="map", prior="flat"),
         QDA(estimate="map", prior=NormalInverseWishart(np.ones(4), 1.0, np.eye(4), 8.0)),
         LDA(estimate="debiased"),
-        LDA(shrinkage="ledoit-wolf", target="identity"),
+        LDA(shrinkage=sf.Shrinkage("ledoit-wolf", target="identity")),
     ],
     ids=lambda est: est.estimate,
 )
@@ -281,4 +283,4 @@ def test_settings_that_contradict_each_other_are_refused(iris, settings, message
 
 def test_naive_bayes_has_no_predictive_density_here(iris):
     with pytest.raises(InvalidParameterError, match="covariance='full'"):
-        GaussianNB(estimate="predictive").fit(*iris)
+        GaussianClassifier(estimate="predictive", covariance="diagonal").fit(*iris)

@@ -39,7 +39,7 @@ def test_likelihood_count_and_criterion_are_those_of_the_optimum(table, name, co
     assert given_class >= expected["log_likelihood_R"] - 1e-10 * abs(given_class)
     # theirs counts no priors; ours is the negative of the BIC of class and features together
     n_priors = len(w) - 1
-    assert est.model_.n_parameters - n_priors == expected["df"]
+    assert est.model_.model.n_parameters - n_priors == expected["df"]
     assert est.bic() == pytest.approx(-expected["bic_joint"], rel=1e-10)
     assert est.family_ == code
     # mclust's is of the features alone, whatever their class
@@ -72,7 +72,7 @@ def test_shared_covariances_give_linear_boundaries_and_diagonal_ones_stay_diagon
     assert est.coef_.shape == (3, 4)
     for code in ("VEI", "EVI"):
         est = GaussianClassifier(code).fit(X, y)
-        assert all(isinstance(c, DiagonalCovariance) for c in est.model_.covariances)
+        assert all(isinstance(c, DiagonalCovariance) for c in est.model_.model.covariances)
         assert est.moments_.storage == "diagonal"
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments
 from suffice.core.estimation.recipe import Recipe
+
+from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments, Shrinkage
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.persistence.load import load_classifier
 
@@ -28,7 +28,7 @@ CLOSED_FORMS = ["oas", "ledoit-wolf"]
 def test_the_raw_target_gives_the_values_of_friedman(table, name, point):
     X, y, _ = table(name)
     est = GaussianClassifier(
-        pooling=point["lambda"], shrinkage=point["gamma"], target="identity"
+        pooling=point["lambda"], shrinkage=Shrinkage(point["gamma"], target="identity")
     ).fit(X, y)
     found = est.predict_log_proba(X[REFERENCE[name]["rows"]])
     np.testing.assert_allclose(found, point["log_posterior"], rtol=1e-9, atol=1e-10)
@@ -83,7 +83,7 @@ def test_the_raw_target_has_the_raw_intensity_of_scikit_learn(table, rule):
     X, y, _ = table("iris")
     x = X[y == "virginica"]
     expected = {"oas": OAS().fit(x).covariance_, "ledoit-wolf": ledoit_wolf(x)[0]}[rule]
-    found = QDA(shrinkage=rule, target="identity").fit(X, y).covariance_[2]
+    found = QDA(shrinkage=Shrinkage(rule, target="identity")).fit(X, y).covariance_[2]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -93,7 +93,7 @@ def test_the_raw_target_has_the_raw_intensity_of_scikit_learn(table, rule):
 def test_a_change_of_units_changes_nothing(iris, rule, target, powers):
     X, y = iris
     est = GaussianClassifier(
-        tied=[["setosa", "virginica"]], pooling=0.3, shrinkage=rule, target=target
+        tied=[["setosa", "virginica"]], pooling=0.3, shrinkage=Shrinkage(rule, target=target)
     )
     units = 10.0 ** np.array(powers)
     before = est.fit(X, y).predict_log_proba(X)
@@ -142,10 +142,16 @@ def test_shrinkage_cures_fewer_rows_than_features():
 def test_variances_of_naive_bayes_shrink_towards_the_sphere_only(iris):
     X, y = iris
     plain = GaussianNB().fit(X, y).covariance_
-    same = GaussianNB(shrinkage=0.5).fit(X, y).covariance_
+    same = GaussianClassifier(shrinkage=0.5, covariance="diagonal").fit(X, y).covariance_
     np.testing.assert_allclose(same, plain)
-    pooled = GaussianNB(tied=True).fit(X, y).covariance_.diagonal()
-    found = GaussianNB(shrinkage=1.0, target="sphere").fit(X, y).covariance_
+    pooled = (
+        GaussianClassifier(tied=True, covariance="diagonal").fit(X, y).covariance_.diagonal()
+    )
+    found = (
+        GaussianClassifier(shrinkage=Shrinkage(1.0, target="sphere"), covariance="diagonal")
+        .fit(X, y)
+        .covariance_
+    )
     ratios = found.diagonal(axis1=1, axis2=2) / pooled
     np.testing.assert_allclose(ratios, ratios[:, :1] * np.ones(4), rtol=1e-12)
 

@@ -124,7 +124,7 @@ def test_no_rule_beats_the_best_one_on_the_same_draws(three):
 
 @pytest.mark.parametrize("label", [None, -1])
 def test_rows_refused_are_left_out(lecture, label):
-    careful = lecture.with_costs(reject_cost=0.2, reject_label=label)
+    careful = lecture.with_costs(sf.Costs(reject=0.2, reject_label=label))
     big, truth = lecture.sample(400_000, random_state=2)
     kept = careful.predict_proba(big).max(1) >= 0.8
     expected = np.mean(lecture.predict(big[kept]) != truth[kept])

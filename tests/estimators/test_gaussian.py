@@ -34,7 +34,7 @@ FAMILY = [
     QDA(divisor="unbiased"),
     GaussianNB(),
     GaussianClassifier(tied=[["setosa", "virginica"]]),
-    GaussianClassifier(pooling=0.3, shrinkage=0.2, target="sphere"),
+    GaussianClassifier(pooling=0.3, shrinkage=sf.Shrinkage(0.2, target="sphere")),
     GaussianClassifier(covariance="diagonal", tied=True),
 ]
 
@@ -158,7 +158,7 @@ def test_costs_and_reject_choose_the_action_of_least_expected_cost(iris):
     costs = np.array([[0, 1, 10], [2, 0, 5], [1, 1, 0.0]])
     expected = base.classes_[(p @ costs.T).argmin(1)]
     np.testing.assert_array_equal(base.with_costs(costs).predict(X[:, :2]), expected)
-    chosen = base.with_costs(reject_cost=0.2, reject_label="?").predict(X[:, :2])
+    chosen = base.with_costs(sf.Costs(reject=0.2, reject_label="?")).predict(X[:, :2])
     np.testing.assert_array_equal(chosen == "?", p.max(1) < 0.8)
 
 
@@ -246,7 +246,7 @@ def test_class_density_matches_scipy(iris):
 )
 def test_parameters_are_counted(iris, estimator, expected):
     fitted = estimator.fit(*iris)
-    assert fitted.model_.n_parameters == expected
+    assert fitted.model_.model.n_parameters == expected
     assert fitted.bic() - fitted.aic() == pytest.approx(expected * (np.log(150) - 2))
 
 
@@ -259,7 +259,7 @@ def test_classes_without_rows_have_no_parameters(iris, words):
     few = y != "virginica"
     fitted = GaussianClassifier(**words).fit(X, y, sample_weight=few.astype(float))
     expected = GaussianClassifier(**words).fit(X[few], y[few])
-    assert fitted.model_.n_parameters == expected.model_.n_parameters
+    assert fitted.model_.model.n_parameters == expected.model_.model.n_parameters
     assert fitted.bic() == pytest.approx(expected.bic(), rel=1e-12)
 
 
@@ -274,8 +274,8 @@ def test_nor_have_they_probabilities_of_levels_or_degrees_of_freedom(iris, words
     few = y != "virginica"
     fitted = GaussianClassifier(**words).fit(frame, y, sample_weight=few.astype(float))
     expected = GaussianClassifier(**words).fit(frame, y)
-    gone = expected.model_.n_parameters - fitted.model_.n_parameters
-    assert 3 * gone == expected.model_.n_parameters + 1  # as all classes have as many
+    gone = expected.model_.model.n_parameters - fitted.model_.model.n_parameters
+    assert 3 * gone == expected.model_.model.n_parameters + 1  # as all classes have as many
 
 
 def test_samples_have_the_moments_of_the_model():
@@ -324,7 +324,7 @@ def test_partially_tied_classes_meet_in_a_plane_and_part_in_a_quadric(iris):
     )
     assert isinstance(inside, Hyperplane)
     assert isinstance(across, Quadric)
-    joint = fitted.model_.log_joint(X)
+    joint = fitted.model_.model.log_joint(X)
     np.testing.assert_allclose(inside.evaluate(X), joint[:, 1] - joint[:, 2], atol=1e-9)
     np.testing.assert_allclose(across.evaluate(X), joint[:, 0] - joint[:, 2], atol=1e-9)
     assert set(fitted.boundaries()) == {
@@ -358,7 +358,7 @@ def test_log_probabilities_do_not_floor_far_from_the_data(iris):
     far = X[:1] * 1e4
     for estimator in (LDA(), QDA(), GaussianNB()):
         fitted = estimator.fit(X, y)
-        joint = fitted.model_.log_joint(far)
+        joint = fitted.model_.model.log_joint(far)
         np.testing.assert_allclose(
             fitted.predict_log_proba(far), joint - joint.max(), rtol=1e-9, atol=1e-300
         )
@@ -467,7 +467,7 @@ def test_two_threads_may_fit_and_predict_at_once():
 
 def test_saved_estimators_predict_the_same(iris, tmp_path):
     X, y = iris
-    for estimator in [*FAMILY, QDA(costs={("setosa", "virginica"): 5}, reject_cost=0.3)]:
+    for estimator in [*FAMILY, QDA(costs=sf.Costs({("setosa", "virginica"): 5}, reject=0.3))]:
         estimator.fit(X, y).save(tmp_path / "m.suffice")
         again = sf.load(tmp_path / "m.suffice")
         assert type(again) is type(estimator)
@@ -501,7 +501,7 @@ def test_rda_has_every_setting_and_leaves_two_open():
 def test_a_base_is_a_temperature(iris):
     X, y = iris
     by_base = LDA(base=10.0).fit(X, y)
-    assert by_base.classifier_.temperature == pytest.approx(1 / np.log(10))
+    assert by_base.model_.temperature == pytest.approx(1 / np.log(10))
     scores = by_base.decision_function(X)
     powers = 10.0 ** (scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(
@@ -586,7 +586,7 @@ def test_the_public_names_are_exactly_all():
         LDA(temperature=2.0),
         LDA(priors=[0.2, 0.8, 0.0]),
         LDA(estimate="debiased"),
-        GaussianNB(tied=True),
+        GaussianClassifier(tied=True, covariance="diagonal"),
     ],
     ids=str,
 )
@@ -616,7 +616,7 @@ def test_what_was_found_for_other_rows_is_forgotten_with_them(iris):
     assert "unlabelled_" not in vars(fitted.fit(X, y))
     adapted = fitted.adapt_priors(X[:75])
     assert not hasattr(adapted.with_priors("uniform"), "prior_shift_")
-    assert hasattr(adapted.with_costs(reject_cost=0.3), "prior_shift_")
+    assert hasattr(adapted.with_costs(sf.Costs(reject=0.3)), "prior_shift_")
     assert not hasattr(adapted.fit(X, y), "prior_shift_")
 
 

@@ -30,7 +30,7 @@ def test_bent_classes_have_a_better_mixture_than_a_gaussian(moons):
 
 
 def test_densities_are_sums_over_components_and_posteriors_follow_from_them(moons):
-    parts, new = moons.model_.components, X[:50] + 0.1
+    parts, new = moons.model_.model.components, X[:50] + 0.1
     each = np.stack(
         [
             multivariate_normal(parts.means[r], parts.covariance_of(r).dense()).logpdf(new)
@@ -67,7 +67,7 @@ def test_an_empty_cell_is_integrated_out_and_filled_by_its_mean(moons):
     np.testing.assert_allclose(
         np.exp(moons.class_log_density(row))[0], dense.sum(0) * step, 1e-6
     )
-    p = dense @ moons.model_.priors
+    p = dense @ moons.model_.model.priors
     assert moons.impute(row)[0, 1] == pytest.approx((p * grid).sum() / p.sum(), rel=1e-6)
     drawn = moons.sample_missing(np.tile(row, (4000, 1)), random_state=0)[:, 1]
     assert drawn.mean() == pytest.approx((p * grid).sum() / p.sum(), abs=0.04)
@@ -77,15 +77,17 @@ def test_samples_are_like_the_rows(moons):
     x, y = moons.sample(4000, random_state=0)
     again = sf.MixtureClassifier(1).fit(x, y)
     first = sf.MixtureClassifier(1).fit(X, LABELS)
-    np.testing.assert_allclose(again.model_.means, first.model_.means, atol=0.08)
+    np.testing.assert_allclose(again.model_.model.means, first.model_.model.means, atol=0.08)
     np.testing.assert_allclose(
-        moons.model_.covariance_matrices, first.model_.covariance_matrices, atol=0.03
+        moons.model_.model.covariance_matrices,
+        first.model_.model.covariance_matrices,
+        atol=0.03,
     )
 
 
 @pytest.mark.parametrize("words", [("full", False), ("diagonal", "class"), ("full", True)])
 def test_a_file_keeps_every_bit(words, tmp_path):
-    fit = sf.MixtureClassifier(2, *words, costs={("in", "out"): 3.0}, reject_cost=0.4)
+    fit = sf.MixtureClassifier(2, *words, costs=sf.Costs({("in", "out"): 3.0}, reject=0.4))
     fit = fit.fit(X, LABELS)
     fit.save(tmp_path / "a.suffice")
     again = sf.load(tmp_path / "a.suffice")
@@ -94,7 +96,7 @@ def test_a_file_keeps_every_bit(words, tmp_path):
     assert again.n_components_.tolist() == [2, 2]
     light = load_classifier(tmp_path / "a.suffice")
     assert light.predict(X).tolist() == fit.predict(X).tolist()
-    assert light.model.n_parameters == fit.model_.n_parameters
+    assert light.model.n_parameters == fit.model_.model.n_parameters
 
 
 def test_a_file_whose_parts_do_not_fit_is_refused(moons):
@@ -112,7 +114,9 @@ def test_priors_costs_and_reject_count(moons):
     odds = odds * [0.9, 0.1]
     want = odds / odds.sum(1, keepdims=True)
     np.testing.assert_allclose(skewed.predict_proba(X), want, atol=1e-10)
-    unsure = sf.MixtureClassifier(2, reject_cost=0.1, reject_label="?").fit(X, LABELS)
+    unsure = sf.MixtureClassifier(2, costs=sf.Costs(reject=0.1, reject_label="?")).fit(
+        X, LABELS
+    )
     assert ((unsure.predict(X) == "?") == (unsure.predict_proba(X).max(1) < 0.9)).all()
 
 
@@ -144,7 +148,7 @@ def test_wrong_settings_are_named(settings, said):
 
 def test_what_a_mixture_has_not_is_said(moons):
     with pytest.raises(InvalidParameterError, match="mixture is no Gaussian"):
-        moons.model_.as_gaussian()
+        moons.model_.model.as_gaussian()
 
 
 def test_a_mixture_may_join_an_average():
@@ -159,7 +163,7 @@ def test_regions_draw_an_ellipse_for_every_component(moons):
     from suffice import plots
 
     ax = plots.decision_regions(moons, X, LABELS, resolution=30, coverage=(0.5,))
-    means = moons.model_.components.means
+    means = moons.model_.model.components.means
     around = [line.get_xydata().mean(0) for line in ax.lines if len(line.get_xydata()) > 100]
     near = [np.abs(np.array(around) - mean).sum(1).min() for mean in means]
     assert max(near) < 0.05

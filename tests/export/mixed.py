@@ -54,7 +54,7 @@ MIXED = {
     "tied naive bayes": sf.GaussianClassifier("diagonal", tied=True),
     "transformed naive bayes": sf.GaussianNB(power="yeo-johnson", temperature=2.0),
     "transformed": sf.QDA(power="yeo-johnson", shrinkage=0.1),
-    "costs and reject": sf.LDA(reject_cost=0.3),
+    "costs and reject": sf.LDA(costs=sf.Costs(reject=0.3)),
     "student": sf.GaussianClassifier(estimate="predictive"),
 }
 

@@ -51,11 +51,15 @@ MODELS = {
     "rda": (sf.RDA(pooling=0.4, shrinkage=0.2), 7, 6),
     "groups": (sf.GaussianClassifier(tied=[[0, 1], [2, 3, 4]]), 5, 4),
     "edda": (sf.GaussianClassifier("VEI"), 3, 4),
-    "costs and reject": (sf.QDA(costs=COSTS, reject_cost=0.3), 3, 3),
+    "costs and reject": (sf.QDA(costs=sf.Costs(COSTS, reject=0.3)), 3, 3),
     "temperature": (sf.QDA(temperature=3.0), 4, 3),
     "student": (sf.GaussianClassifier(estimate="predictive"), 3, 5),
     "debiased": (sf.GaussianClassifier(estimate="debiased"), 3, 3),
-    "mixture and reject": (sf.MixtureClassifier(2, prior_rows=2.0, reject_cost=0.4), 3, 3),
+    "mixture and reject": (
+        sf.MixtureClassifier(2, prior_rows=2.0, costs=sf.Costs(reject=0.4)),
+        3,
+        3,
+    ),
     "tied mixture of extreme priors": (
         sf.MixtureClassifier(2, tied=True, priors=extreme(4)),
         4,

@@ -52,7 +52,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWar
 
 
 def averaged(shares):
-    best = sf.QDA().fit(np.exp(X), Y).model_
+    best = sf.QDA().fit(np.exp(X), Y).model_.model
     model = AveragedModel(tuple(shares), np.arange(3), 0.02, PRIORS, best)
     return Classifier.of(np.array(["a", "b", "it's"]), None, model)
 
@@ -61,12 +61,10 @@ def shares():
     """Yield a share of quadratic scores, or linear ones, for each view, and of other kinds."""
     for at, view in enumerate(VIEWS.values()):
         kind = sf.LDA(shrinkage=0.1) if view.lifted else sf.QDA(temperature=1.5 + at)
-        yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_, 0.1)
-    linear = sf.LogisticRegression().fit(np.exp(X), Y).classifier_.model
+        yield Share(view, kind.fit(view.apply(np.exp(X)), Y).model_.model, 0.1)
+    linear = sf.LogisticRegression().fit(np.exp(X), Y).model_.model
     yield Share(Plain(), TemperedModel(linear, 0.7, 0.05), 0.1)
-    bent = (
-        sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).classifier_.model
-    )
+    bent = sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).model_.model
     yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05), 0.1)
     yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05), 0.1)
 
@@ -94,7 +92,7 @@ def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(
 ):
     model: object = TemperedModel(TREES, 1.0, 0.1)
     if member != "trees":
-        model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_
+        model = sf.LDA(shrinkage=0.1).fit(VIEWS[member].apply(np.exp(X)), Y).model_.model
     known = averaged([Share(VIEWS.get(member, Plain()), model, 1.0)])
     frame = as_frame(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1e300, 1.0]]), "uvw")
     filled(frame.with_columns(pl.all().fill_nan(None)))
@@ -122,7 +120,7 @@ def test_members_that_have_no_query_are_named(monkeypatch):
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns=list("uvw"))
     bent = PiecewiseLinear.of(np.exp(X), 99)
-    wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_
+    wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_.model
     with pytest.raises(
         InvalidParameterError, match=r"member over features bent.*99 features is"
     ):

@@ -266,7 +266,7 @@ def check(value, schema, at="document"):  # noqa: C901
 def agrees(model, rows):
     document = json.loads(document_text(document_of(model)), parse_constant=pytest.fail)
     check(document, SCHEMA)
-    known, encoding = model.classifier_, document["encoding"]
+    known, encoding = model.model_, document["encoding"]
     if encoding is None:
         given = [[None if v != v else v for v in row] for row in rows.tolist()]
     else:
@@ -319,7 +319,7 @@ def test_an_average_of_models_is_scored_from_its_document():
 def test_costs_by_pairs_of_labels_can_be_written():
     X, y = datasets.load("iris").arrays()
     costs = {("setosa", "virginica"): 9.0}
-    agrees(sf.LDA(costs=costs, reject_cost=0.2).fit(X, y), X[::10])
+    agrees(sf.LDA(costs=sf.Costs(costs, reject=0.2)).fit(X, y), X[::10])
 
 
 @pytest.mark.parametrize("kind", ["pieces", "softened", "kernel", "Laplace kernel", "fourier"])

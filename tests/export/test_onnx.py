@@ -62,7 +62,7 @@ def test_labels_keep_their_kind_and_refused_rows_are_marked(labels, refused):
     y = np.array(labels)[codes]
     plain = run(sf.LDA().fit(X, y).to_onnx(), X)[0]
     assert plain.tolist() == sf.LDA().fit(X, y).predict(X).tolist()
-    model = sf.LDA(reject_cost=0.3).fit(X, y)
+    model = sf.LDA(costs=sf.Costs(reject=0.3)).fit(X, y)
     label = run(model.to_onnx(), X)[0]
     declined = np.array([x is None or x != x for x in model.predict(X).tolist()])
     assert declined.any()
@@ -72,7 +72,9 @@ def test_labels_keep_their_kind_and_refused_rows_are_marked(labels, refused):
 @pytest.mark.parametrize("reject_label", [None, "unsure"])
 def test_false_and_zero_are_labels_and_not_refusals(reject_label):
     X, codes = rows(2, 2, 2)
-    model = sf.LDA(reject_cost=0.3, reject_label=reject_label).fit(X, codes.astype(bool))
+    model = sf.LDA(costs=sf.Costs(reject=0.3, reject_label=reject_label)).fit(
+        X, codes.astype(bool)
+    )
     expected = ["" if x is None else str(x) for x in model.predict(X).tolist()]
     assert run(model.to_onnx(), X)[0].tolist() == expected
     assert {"False", "True"} < set(expected)

@@ -66,7 +66,7 @@ def test_an_average_sees_rows_in_every_view():
     X = rng.normal(size=(300, 3))
     y = (np.abs(X[:, 0]) + X[:, 1] ** 2 > 1.2).astype(int)
     model = sf.AutoGaussian().fit(np.exp(X), y)
-    assert any(share.view.lifted for share in model.classifier_.model.shares)
+    assert any(share.view.lifted for share in model.model_.model.shares)
     agrees(model, np.exp(X))
     agrees(model, with_holes(np.exp(X)))
 
@@ -97,7 +97,7 @@ def test_a_column_that_has_the_name_of_an_output_is_named():
 
 
 def test_a_tree_of_categories_is_refused_by_name():
-    model = sf.GaussianClassifier(categories="tree").fit(*table(gaps=False))
+    model = sf.GaussianClassifier(covariance="tree").fit(*table(gaps=False))
     for export in (model.to_onnx, lambda: model.to_sql("rows")):
         with pytest.raises(InvalidParameterError, match="a tree of categories"):
             export()
@@ -105,7 +105,7 @@ def test_a_tree_of_categories_is_refused_by_name():
 
 def test_a_member_that_is_not_ours_is_refused_by_name():
     X, y = table(n=150, gaps=False)
-    known = sf.AutoGaussian().fit(X, y).classifier_
+    known = sf.AutoGaussian().fit(X, y).model_
     outsider = TemperedModel(ForeignModel(None, 3), 1.0, 0.1)
     share = replace(known.model.shares[0], model=outsider)
     changed = replace(known, model=replace(known.model, shares=(share,)))

@@ -85,7 +85,7 @@ def test_a_row_without_scores_has_no_answer(database, filled):
     for model, n_empty in (
         (sf.QDA(priors=[0.5, 0.5, 0.0]), 1),  # holes are integrated out, infinity is refused
         (sf.LDA(), 1),
-        (sf.QDA(reject_cost=0.2), 1),
+        (sf.QDA(costs=sf.Costs(reject=0.2)), 1),
         (LogisticRegression(), 3),
         (sf.GaussianClassifier(estimate="debiased"), 3),
     ):
@@ -149,7 +149,7 @@ def test_names_that_are_one_to_the_engine_are_refused():
 @pytest.mark.parametrize("kind", [np.int64, np.float64, bool])
 def test_numbers_beside_a_reject_label_of_text_are_written_as_text(database, filled, kind):
     X, y = rows(14, 2, 2)
-    model = sf.LDA(reject_cost=0.3, reject_label="unsure").fit(X, y.astype(kind))
+    model = sf.LDA(costs=sf.Costs(reject=0.3, reject_label="unsure")).fit(X, y.astype(kind))
     filled(as_frame(X, ["a", "b"]))
     query = to_sql(model, "rows", database.name, columns=["a", "b"], keep=["id"])
     expected = [str(label) for label in model.predict(X).tolist()]
@@ -208,7 +208,7 @@ def test_a_linear_query_of_a_thousand_features_is_not_too_deep(database, filled)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(50, 1000)), np.arange(50) % 2
     columns = [f"x{j}" for j in range(1000)]
-    model = sf.LDA(covariance="diagonal").fit(X, y)
+    model = sf.GaussianClassifier(covariance="diagonal", tied=True).fit(X, y)
     filled(as_frame(X, columns))
     query = to_sql(model, "rows", database.name, columns=columns, keep=["id"])
     assert run(database, query)["label"].to_list() == model.predict(X).tolist()

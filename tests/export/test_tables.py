@@ -39,7 +39,7 @@ def test_a_real_table_is_scored_whole(name, model):
     connection.register("frame", X.with_row_index("id").to_arrow())
     found = connection.execute(model.to_sql("frame", keep=["id"])).pl().sort("id")
     numbers = found.select(f"p_{k}" for k in model.classes_).to_numpy().astype(float)
-    size = sql.Stages.of(model.classifier_, dialect_of("duckdb"), None).n_terms
+    size = sql.Stages.of(model.model_, dialect_of("duckdb"), None).n_terms
     if size <= sql.MOST_TERMS[None]:
         assert not np.isnan(numbers).any()
     answered = ~np.isnan(numbers).any(1)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.checks import is_number
 from suffice.core.decision.classifier import Classifier, check_temperature
 from suffice.core.decision.conformal import Conformity, PredictionSets
 from suffice.core.decision.costs import CostsLike
@@ -174,8 +175,7 @@ class GaussianEstimator(
             How much a row without a label counts. "auto" takes the weight of least held-out
             log-loss, kept as ``unlabelled_weight_``.
         """
-        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-        if not (is_open(weight) or (is_number and 0 <= float(weight) <= 1)):
+        if not is_open(weight) and not (is_number(weight) and 0 <= weight <= 1):
             raise InvalidParameterError(
                 f"weight must be a number in [0, 1] or 'auto', got {weight!r}"
             )
@@ -564,7 +564,7 @@ class GaussianEstimator(
 
     @property
     def _n_features_out(self) -> int:
-        n_coordinates = self.discriminants_.scalings.shape[1]
+        n_coordinates = int(self.discriminants_.scalings.shape[1])
         limit = self.settings_.n_components
         return n_coordinates if limit is None else min(n_coordinates, limit)
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from suffice import LDA, QDA, Moments, load
+from suffice import LDA, QDA, Costs, Moments, load
 from suffice.core.decision.conformal import Conformity
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 
@@ -101,7 +101,7 @@ def test_other_priors_undo_the_calibration(iris):
     fitted = LDA(prediction_sets=True).fit(*iris)
     with pytest.raises(MissingStatisticsError, match="calibrate"):
         fitted.with_priors("uniform").predict_set(iris[0])
-    assert len(fitted.with_costs(reject_cost=0.1).predict_set(iris[0])) == 150
+    assert len(fitted.with_costs(Costs(reject=0.1)).predict_set(iris[0])) == 150
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])

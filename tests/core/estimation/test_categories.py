@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.naive_bayes import GaussianNB as ScikitNB
+from suffice.core.estimation.recipe import Recipe
 
 from suffice.core.estimation.categories import (
     _forest,
@@ -20,7 +21,6 @@ from suffice.core.estimation.categories import (
     mutual_information,
     spanning_tree,
 )
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.level_forest import LevelBlocks, LevelForest
 from suffice.core.model.mixed import MixedModel

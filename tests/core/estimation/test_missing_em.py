@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
+from suffice.core.estimation.recipe import Recipe
 
 from suffice import Moments
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.missing import em as missing_em
 from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.missing.em import em

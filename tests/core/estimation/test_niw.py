@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
+from suffice.core.estimation.recipe import Recipe
 
 from suffice import LDA, QDA, Moments, NormalInverseWishart
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.estimation.settings import parse_priors
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 

@@ -124,4 +124,4 @@ def test_a_mixture_gives_a_class_without_rows_nothing():
     mixture = MixtureClassifier(n_components=1, priors=[0.1, 0.3, 0.6])
     mixture.fit(X, y, np.repeat([1.0, 1.0, 0.0], 10))
     assert mixture.predict_proba(X)[:, 2].max() == 0
-    np.testing.assert_allclose(mixture.model_.priors, [0.25, 0.75, 0])
+    np.testing.assert_allclose(mixture.model_.model.priors, [0.25, 0.75, 0])

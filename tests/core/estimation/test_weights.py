@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import LDA, QDA, GaussianNB, MixtureClassifier
+from suffice import LDA, QDA, GaussianClassifier, GaussianNB, MixtureClassifier
 from suffice.errors import SufficeWarning
 
 COUNTING = [
@@ -63,7 +63,9 @@ def test_a_mixture_says_that_it_reads_weights_as_numbers_of_rows():
 
 
 @pytest.mark.parametrize(
-    "estimator", [GaussianNB(), LDA(categories="tree"), LDA(dirichlet=2.0)], ids=str
+    "estimator",
+    [GaussianNB(), GaussianClassifier(covariance="tree", tied=True), LDA(dirichlet=2.0)],
+    ids=str,
 )
 def test_imagined_rows_of_levels_and_classes_are_rows_too(estimator):
     X = pd.DataFrame({"x": np.arange(20.0), "c": ["u", "v", "v", "u", "u"] * 4})

@@ -282,7 +282,7 @@ def test_mixtures_on_the_device(library, settings, weighted):
     expected = clone(model).fit(x, y, w)
     found = model.fit(library(x), library(y), given)
     assert found.n_iter_ == expected.n_iter_ > 3
-    here, there = expected.model_.components, found.model_.components
+    here, there = expected.model_.model.components, found.model_.model.components
     np.testing.assert_allclose(
         there.offsets + there.centre, here.offsets + here.centre, rtol=1e-9
     )
@@ -311,5 +311,5 @@ def test_a_mixture_of_rows_with_holes_on_the_device_is_that_of_the_host(library)
         sf.MixtureClassifier(2, n_init=1, tol=1e-3).fit(a(x), y) for a in (np.asarray, library)
     )
     np.testing.assert_allclose(
-        found.model_.components.offsets, known.model_.components.offsets
+        found.model_.model.components.offsets, known.model_.model.components.offsets
     )

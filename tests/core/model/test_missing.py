@@ -42,7 +42,7 @@ def fitted(name, seed=0, offset=0.0):
     x, y = data(seed)
     if name == "power":
         x = np.exp(x / 4)
-    return sf.GaussianClassifier(**MODELS[name]).fit(x + offset, y).model_
+    return sf.GaussianClassifier(**MODELS[name]).fit(x + offset, y).model_.model
 
 
 def with_holes(x, share, seed=1):
@@ -144,7 +144,7 @@ def test_classes_that_share_a_covariance_share_that_of_the_marginal():
 
 def test_a_marginal_student_t_is_the_integral_of_the_joint_one():
     x, y = data(n=12, d=2)
-    model = sf.GaussianClassifier(estimate="predictive").fit(x, y).model_
+    model = sf.GaussianClassifier(estimate="predictive").fit(x, y).model_.model
     for k in range(K):
 
         def joint(v, k=k):
@@ -250,7 +250,7 @@ def test_far_from_the_origin_no_digits_are_lost(name, small, monkeypatch):
 def test_patterns_of_more_columns_than_a_word_has_bits():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(400, 70)), np.arange(400) % 2
-    model = sf.LDA(shrinkage=0.3).fit(x, y).model_
+    model = sf.LDA(shrinkage=0.3).fit(x, y).model_.model
     x[::2, 66] = x[::3, 1] = np.nan
     assert len(IncompleteRows.of(x).patterns) == 4
     expected = [model.allowing_missing().log_density(row[None])[0] for row in x[:12]]
@@ -269,7 +269,7 @@ def test_a_nearly_singular_marginal_is_factored_with_care():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(200, 3)), np.arange(200) % 2
     x[:, 1] = x[:, 0] + 3e-7 * x[:, 1]
-    model = sf.QDA().fit(x, y).model_
+    model = sf.QDA().fit(x, y).model_.model
     rows = with_holes(x, 0.2)
     compiled = model.allowing_missing().class_log_density(rows)
     assert np.isfinite(compiled).all()
@@ -302,7 +302,7 @@ def test_infinities_and_rows_out_of_reach_are_refused_by_name():
 
 def test_debiased_scores_have_no_marginal():
     x, y = data()
-    model = sf.GaussianClassifier(estimate="debiased").fit(x, y).model_
+    model = sf.GaussianClassifier(estimate="debiased").fit(x, y).model_.model
     np.testing.assert_array_equal(model.allowing_missing().posterior(x), model.posterior(x))
     for ask in (model.allowing_missing().posterior, model.impute):
         with pytest.raises(InvalidParameterError, match="estimate='predictive'"):
@@ -314,7 +314,7 @@ def test_debiased_scores_have_no_marginal():
 def test_an_average_integrates_where_it_can_and_fills_the_rest():
     x, y = data(n=200)
     fit = sf.AutoGaussian().fit(x, y)
-    model, rows = fit.classifier_.model, with_holes(x, 0.2)
+    model, rows = fit.model_.model, with_holes(x, 0.2)
     rows[0] = np.nan
     found = model.allowing_missing().posterior(rows)
     expected = np.tile(model.doubt * model.frequencies, (len(rows), 1))
@@ -341,7 +341,7 @@ def test_an_average_integrates_where_it_can_and_fills_the_rest():
 
 def test_a_classifier_allows_missing_values_when_told_to():
     x, y = data()
-    fitted, rows = sf.QDA().fit(x, y).classifier_, with_holes(x, 0.3)
+    fitted, rows = sf.QDA().fit(x, y).model_, with_holes(x, 0.3)
     classifier = replace(fitted, allow_missing=False)
     with pytest.raises(InvalidInputError, match="contains NaN"):
         classifier.predict(rows)
@@ -351,7 +351,7 @@ def test_a_classifier_allows_missing_values_when_told_to():
         allowing.predict(rows), classifier.classes[posterior.argmax(1)]
     )
     np.testing.assert_array_equal(classifier.impute(rows), classifier.model.impute(rows))
-    linear = sf.LogisticRegression().fit(x, y).classifier_.allowing_missing()
+    linear = sf.LogisticRegression().fit(x, y).model_.allowing_missing()
     with pytest.raises(InvalidInputError, match=r"NaN: row .*, column .*; drop or impute"):
         linear.posterior(rows)
 
@@ -360,7 +360,7 @@ def test_few_rows_do_not_import_numba():
     code = (
         "import sys, numpy as np, suffice as sf\n"
         "x = np.random.default_rng(0).normal(size=(50, 3))\n"
-        "model = sf.QDA().fit(x, np.arange(50) % 2).model_\n"
+        "model = sf.QDA().fit(x, np.arange(50) % 2).model_.model\n"
         "numba = 'numba' in sys.modules\n"
         "x[::2, 1] = np.nan\n"
         "model.allowing_missing().posterior(x); model.impute(x)\n"

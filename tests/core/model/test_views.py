@@ -53,7 +53,7 @@ def test_inner_products_of_mixed_features_are_the_kernel_where_every_row_is_a_la
 def test_a_tied_gaussian_of_mixed_kernels_is_linear_in_the_kernels(kernel):
     y = rng.integers(0, 3, 200)
     view = KernelFeatures.of(Plain(), X, 0.7, 50, 0, kernel)
-    model = sf.LDA(shrinkage=0.1, temperature=1.7).fit(view.apply(X), y).model_
+    model = sf.LDA(shrinkage=0.1, temperature=1.7).fit(view.apply(X), y).model_.model
     folded = over_kernels(view, model).posterior(view.unmixed().apply(X))
     np.testing.assert_allclose(folded, model.posterior(view.apply(X)), atol=1e-9)
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
 from suffice import Moments
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.moments import collect, patterns
 from suffice.errors import FileFormatError, ForgetError, InvalidInputError
 

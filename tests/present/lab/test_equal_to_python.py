@@ -152,7 +152,7 @@ def test_costs_and_the_reject_action(page):
     x, y = blobs(3, seed=2)
     dear = [1.0, 4.0, 0.5]
     costs = (1 - np.eye(3)) * dear
-    fit = sf.QDA(costs=costs, reject_cost=0.3, reject_label=3).fit(x, y)
+    fit = sf.QDA(costs=sf.Costs(costs, reject=0.3, reject_label=3)).fit(x, y)
     _, actions = shown(page, x, y, model="qda", costs=[*dear, 1, 1], reject=0.3)
     assert set(actions) == {0, 1, 2, 3}
     np.testing.assert_array_equal(actions, fit.predict(grid()))

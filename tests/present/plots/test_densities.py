@@ -102,7 +102,7 @@ def test_the_marginal_model_is_that_of_a_fit_to_those_features(flowers):
     X, y = flowers
     whole = sf.GaussianClassifier(tied=[["setosa", "virginica"], ["versicolor"]]).fit(X, y)
     part = sf.GaussianClassifier(tied=whole.tied).fit(X[:, [3, 1]], y)
-    ours = whole.model_.marginal(np.array([3, 1])).class_log_density(X[:, [3, 1]])
+    ours = whole.model_.model.marginal(np.array([3, 1])).class_log_density(X[:, [3, 1]])
     np.testing.assert_allclose(ours, part.class_log_density(X[:, [3, 1]]), rtol=1e-9)
 
 
@@ -128,7 +128,7 @@ def test_a_marginal_density_is_the_integral_of_the_density_of_all_features(flowe
     x, z = np.linspace(4, 8, 9), np.linspace(-30, 60, 6001)
     inside = np.array([(u, v) for u in x for v in z])
     joint = np.exp(est.class_log_density(inside)).reshape(len(x), len(z), -1)
-    ours = np.exp(est.model_.marginal(np.array([0])).class_log_density(x[:, None]))
+    ours = np.exp(est.model_.model.marginal(np.array([0])).class_log_density(x[:, None]))
     np.testing.assert_allclose(ours, np.trapezoid(joint, z, axis=1), rtol=2e-3)
 
 
@@ -170,7 +170,7 @@ def test_the_surface_is_the_highest_of_the_weighted_densities(flowers, qda):
     top = ax.get_zlim()[1] / 1.02
     xs, ys = (np.linspace(*limits, 25) for limits in (ax.get_xlim(), ax.get_ylim()))
     grid = np.array([(u, v) for v in ys for u in xs])
-    over_two = qda.model_.marginal(np.array([2, 3]))
+    over_two = qda.model_.model.marginal(np.array([2, 3]))
     joint = over_two.priors * np.exp(over_two.class_log_density(grid))
     assert top == pytest.approx(joint.max())
 

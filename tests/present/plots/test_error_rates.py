@@ -59,7 +59,7 @@ def test_predictions_draw_as_their_classifier_does(flowers, lda):
 
 def test_refused_rows_have_a_column_and_many_classes_no_numbers(nb, crowd):
     _, X, y = nb
-    est = sf.GaussianNB(reject_cost=0.2).fit(X, y)
+    est = sf.GaussianNB(costs=sf.Costs(reject=0.2)).fit(X, y)
     ticks = [t.get_text() for t in confusion_matrix(est, X, y).get_xticklabels()]
     assert ticks == [*est.classes_, "no decision"]
     X, y = crowd

@@ -193,7 +193,7 @@ def test_contours_of_a_smooth_classifier_lie_near_the_exact_boundary(petals):
 
 def test_rows_without_a_decision_have_a_hatched_region(petals):
     X, y = petals
-    est = sf.QDA(reject_cost=0.1).fit(X, y)
+    est = sf.QDA(costs=sf.Costs(reject=0.1)).fit(X, y)
     texts = [t.get_text() for t in decision_regions(est, X, y).get_legend().get_texts()]
     assert "no decision" in texts
 

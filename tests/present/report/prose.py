@@ -240,7 +240,7 @@ def _model(report):
     error, between, *_ = _figures(report)
     j, name = report.judgement, report.judgement.name
     averaged = hasattr(j.estimator, "choices_")
-    size = j.explained.model_.n_parameters if averaged else j.outcome.n_parameters
+    size = j.explained.model_.model.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
     for i in j.importance[:1]:
         unit, said = (" points", difference_in_points) if i.loss == "error" else ("", loss)

@@ -36,12 +36,12 @@ def test_with_all_pooled_the_covariance_is_common_and_boundaries_are_linear(rows
     np.testing.assert_allclose(
         fitted.predict_proba(rows[0]), sf.LDA().fit(*rows).predict_proba(rows[0])
     )
-    assert fitted.model_.n_parameters == sf.LDA().fit(*rows).model_.n_parameters
+    assert fitted.model_.model.n_parameters == sf.LDA().fit(*rows).model_.model.n_parameters
     assert type(fitted.boundary("setosa", "virginica")).__name__ == "Hyperplane"
 
 
 def test_a_row_without_a_decision_is_said_to_have_none(rows):
-    found = judged(*rows, estimator=sf.QDA(reject_cost=0.02), models=["NB"])
+    found = judged(*rows, estimator=sf.QDA(costs=sf.Costs(reject=0.02)), models=["NB"])
     refused = {found.id(i) for i in np.flatnonzero(found.held_out.predicted < 0)}
     tables = {getattr(b, "caption", ""): b for b in misclassified(found, None).blocks}
     told = {row[0]: row[2] for row in tables["Worst predictions"].rows}
@@ -56,7 +56,7 @@ def test_shrunk_to_the_diagonal_features_are_called_independent(rows):
     assert "features independent within a class" in said
     # what is free are priors, means and variances, as of naive Bayes: 2 + 12 + 12
     assert "26 free parameters" in said
-    assert sf.GaussianNB().fit(*rows).model_.n_parameters == 26
+    assert sf.GaussianNB().fit(*rows).model_.model.n_parameters == 26
 
 
 def test_a_covariance_that_oas_shrinks_to_its_diagonal_has_as_many_parameters_as_that():
@@ -65,11 +65,16 @@ def test_a_covariance_that_oas_shrinks_to_its_diagonal_has_as_many_parameters_as
         sigma = np.atleast_3d(model.fit(X, y).covariance_.T).T
         diagonal = [not np.any(s * (1 - np.eye(30))) for s in sigma]  # γ = 1
         assert diagonal == [n == 30 for n in free]
-        assert model.model_.n_parameters == 1 + 60 + sum(free)
+        assert model.model_.model.n_parameters == 1 + 60 + sum(free)
     X[:, 1] += 3 * X[:, 0]
     mixed = sf.LDA(shrinkage=0.5).fit(X, y)
-    assert mixed.model_.n_parameters == 1 + 60 + 30 * 31 / 2
-    assert sf.LDA(shrinkage=1.0, target="identity").fit(X, y).model_.n_parameters == 1 + 60 + 1
+    assert mixed.model_.model.n_parameters == 1 + 60 + 30 * 31 / 2
+    assert (
+        sf.LDA(shrinkage=sf.Shrinkage(1.0, target="identity"))
+        .fit(X, y)
+        .model_.model.n_parameters
+        == 1 + 60 + 1
+    )
 
 
 def test_coefficients_are_per_standard_deviation(rows):

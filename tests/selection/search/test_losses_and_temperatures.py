@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.model.views import (
     KernelFeatures,
     PiecewiseLinear,

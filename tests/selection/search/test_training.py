@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.model.views import Plain, Softened
 from suffice.core.moments import Moments
 from suffice.core.table import Table

@@ -36,7 +36,6 @@ def estimators(draw):
         covariance=draw(st.sampled_from(["full", "full", "diagonal", "spherical"])),
         tied=draw(st.sampled_from([True, False, [[0, 1]], [[2, 0]]])),
         divisor=draw(st.sampled_from(["mle", "unbiased"])),
-        target=draw(st.sampled_from(["diagonal", "sphere"])),
         priors=draw(st.sampled_from([None, "uniform", [0.2, 0.3, 0.5]])),
         temperature=draw(st.sampled_from([1.0, 0.6])),
     )
@@ -167,7 +166,7 @@ def test_accuracies_equal_grid_search_over_scikit_learn(iris):
     search = GridSearchCV(
         LinearDiscriminantAnalysis(solver="lsqr"), {"shrinkage": path}, cv=10
     ).fit((X - X.mean(0)) / X.std(0), y)
-    ours = sf.cross_validate(LDA(target="sphere"), X, y, {"shrinkage": [0.0]}, cv=10)
+    ours = sf.cross_validate(LDA(), X, y, {"shrinkage": [0.0]}, cv=10)
     assert 1 - ours.means[0, 0] == pytest.approx(
         search.cv_results_["mean_test_score"][0], abs=1e-12
     )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suffice.core.estimation.recipe import Recipe
 
 from suffice.core.decision.predictions import losses_of_rows
-from suffice.core.estimation.recipe import Recipe
 from suffice.core.table import Table
 from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses

@@ -84,6 +84,6 @@ def test_folds_are_judged_by_the_model_of_the_others(words):
 
 def test_rows_without_their_levels_are_refused_by_a_model_of_both():
     df, y = table(np.random.default_rng(2), holes=False)
-    fitted = sf.GaussianClassifier(categories="tree").fit(df, y)
+    fitted = sf.GaussianClassifier(covariance="tree").fit(df, y)
     with pytest.raises(FeatureMismatchError, match="rows have 2 columns, the model reads 6"):
-        fitted.model_.posterior(df[["x", "z"]].to_numpy())
+        fitted.model_.model.posterior(df[["x", "z"]].to_numpy())

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from suffice.core.checks import is_number
 from suffice.core.table.labels import values_by_class
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats, Labels
@@ -36,9 +37,8 @@ class Dirichlet:
     alpha: float
 
     def __post_init__(self) -> None:
-        alpha = self.alpha
-        is_number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
-        if not is_number or not 0 < float(alpha) < np.inf:
+        alpha: object = self.alpha
+        if not is_number(alpha) or not 0 < float(alpha) < np.inf:
             raise InvalidParameterError(
                 f"the alpha of a Dirichlet prior must be a positive number, got {alpha!r}"
             )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from suffice.core.checks import is_number, is_whole_number
 from suffice.core.decision.classifier import check_temperature
 from suffice.core.decision.costs import Costs, CostsLike
 from suffice.core.estimation.covariance_estimates import (
@@ -99,9 +100,8 @@ class Categorical:
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
-        alpha = self.smoothing
-        is_number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
-        if not is_number or not 0 < float(alpha) < np.inf:
+        alpha: object = self.smoothing
+        if not is_number(alpha) or not 0 < float(alpha) < np.inf:
             raise InvalidParameterError(
                 f"the smoothing of levels must be a positive number, got {alpha!r}"
             )
@@ -222,7 +222,8 @@ class Settings:
         """What ``covariance="auto"`` chooses from, by moments."""
         if self.covariance != AUTO:
             return []
-        return [replace(self, covariance=code) for code in FAMILIES]
+        codes = cast("tuple[CovarianceWord, ...]", FAMILIES)
+        return [replace(self, covariance=code) for code in codes]
 
     @property
     def intensity(self) -> float | IntensityWord:
@@ -242,10 +243,9 @@ class Settings:
         else:
             rule = Intensity(float(intensity))
         target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else "diagonal"
-        is_number = self.pooling is not None and not isinstance(self.pooling, str)
         return Regularisation(
             unbiased=self.divisor == "unbiased",
-            pooling=float(self.pooling) if is_number else 0.0,  # type: ignore[arg-type]
+            pooling=float(self.pooling) if is_number(self.pooling) else 0.0,
             shrinkage=rule,
             target=TARGETS[target],
         )
@@ -413,13 +413,10 @@ def _check_tied(tied: object) -> None:
 
 
 def _check_n_components(settings: Settings) -> None:
-    n_components = settings.n_components
+    n_components: object = settings.n_components
     if n_components is None:
         return
-    is_whole = isinstance(n_components, (int, np.integer)) and not isinstance(
-        n_components, bool
-    )
-    if not is_whole or n_components < 1:
+    if not is_whole_number(n_components) or n_components < 1:
         raise InvalidParameterError(
             f"n_components must be None or a whole number of at least 1, got {n_components!r}"
         )

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from suffice.core.checks import is_number
 from suffice.core.estimation.groups import GroupScatter
 from suffice.core.linalg import unit_scale
 from suffice.errors import InvalidParameterError, require_word
@@ -84,8 +85,7 @@ class Shrinkage:
 
 def check_share(value: object, name: str) -> None:
     """Refuse what is no number in [0, 1]."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+    if not is_number(value) or not 0 <= float(value) <= 1:
         raise InvalidParameterError(
             f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
         )

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.core.decision.predictions import log_posteriors_of
+from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.estimators.predictor import DecisionRule
 from suffice.evaluate.comparison.models import parse_models
 from suffice.typing import Floats
 
@@ -81,7 +81,7 @@ def bias_variance(
         raise InvalidParameterError(f"a variance needs at least 2 repeats, got {repeats}")
     seeds = np.random.default_rng(random_state).integers(0, 2**31, repeats + 1).tolist()
     x, _ = model.sample(n_points, random_state=seeds.pop())
-    truth = model.model_.with_temperature(1.0).posterior(model.classifier_.rows(x))
+    truth = model.model_.model.with_temperature(1.0).posterior(model.model_.rows(x))
     sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
     least = {"bayes_error": float(model.bayes_error())}
     known, judged_by = parse_models(models, random_state), (sets, x, truth, model.classes_)

@@ -376,7 +376,7 @@ def _of_scores(model: Any) -> float:
 
 # fitted attribute → what it says of the number of parameters, the first that is there
 _COUNTS: dict[str, Callable[[Any], Any]] = {
-    "model_": lambda model: getattr(model.model_, "n_parameters", np.nan),
+    "model_": lambda model: getattr(model.model_.model, "n_parameters", np.nan),
     "members_": _of_average,
     "tree_": _of_tree,
     "coefs_": lambda model: sum(map(np.size, (*model.coefs_, *model.intercepts_))),

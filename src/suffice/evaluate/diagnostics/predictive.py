@@ -197,11 +197,13 @@ def predictive_check(
     rows = np.asarray(seen.x, np.float64)
     if len(rows) != estimator.moments_.counts.sum():
         estimator = refitted(estimator, rows, seen.codes)
-    found = [discrepancy(estimator.model_, rows, seen.codes, present)]
+    found = [discrepancy(estimator.model_.model, rows, seen.codes, present)]
     for _ in range(simulations):
-        z = estimator.model_.sample_of(seen.codes, rng)
+        z = estimator.model_.model.sample_of(seen.codes, rng)
         found.append(
-            discrepancy(refitted(estimator, z, seen.codes).model_, z, seen.codes, present)
+            discrepancy(
+                refitted(estimator, z, seen.codes).model_.model, z, seen.codes, present
+            )
         )
     classes, k = table.classes[present], table.n_classes
     n_used, n_rows = (np.bincount(each.codes, minlength=k)[present] for each in (seen, table))
@@ -250,8 +252,8 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
         raise errors.UnknownLabelError(msg)
-    if table.n_features != estimator.model_.n_features:
-        msg = f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
+    if table.n_features != estimator.model_.model.n_features:
+        msg = f"X has {table.n_features} features, the fit had {estimator.model_.model.n_features}"
         raise errors.FeatureMismatchError(msg)
     present = np.searchsorted(estimator.classes_, table.classes)
     return replace(table, classes=estimator.classes_, codes=present[table.codes]), present

@@ -85,9 +85,7 @@ class Fitted:
             raise FeatureMismatchError(f"{said} {quoted(known)}: give those, in that order")
         names = tuple(map(str, columns or (default_names(d) if known is None else known)))
         foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
-        classifier = (
-            estimator.classifier_ if hasattr(type(estimator), "classifier_") else foreign
-        )
+        classifier = estimator.model_ if hasattr(type(estimator), "model_") else foreign
         return cls(estimator, classifier, names, np.asarray(rows, np.float64))
 
     @property

@@ -211,7 +211,7 @@ def _bars(classes: list[Floats]) -> tuple[Floats, str]:
 def distances(model: Any, x: Floats, sample: DocumentedTable) -> page.Plot:
     """Return distances of rows, as Gaussians see them, from their class mean against theirs."""
     codes, series, ends = sample.table.codes, [], [np.inf, 0.0]
-    gaussian = getattr(model.model_, "inner", model.model_)  # of transformed rows
+    gaussian = getattr(model.model_.model, "inner", model.model_.model)  # of transformed rows
     for k, name in enumerate(sample.class_names):
         z = gaussian.covariance_of(k).whiten(
             x[codes == k] - gaussian.means[k]

@@ -37,8 +37,8 @@ class Outliers:
         if model is None or levels or not f.checks.has_many_values:
             return None
         blocks = (x[lo : lo + _BLOCK] for lo in range(0, len(x), _BLOCK))
-        found = np.concatenate([model.model_.log_density(block) for block in blocks])
-        return cls(found, outlier_threshold(model.classifier_, OUTLIER_RATE))
+        found = np.concatenate([model.model_.model.log_density(block) for block in blocks])
+        return cls(found, outlier_threshold(model.model_, OUTLIER_RATE))
 
     @property
     def n_flagged(self) -> int:

@@ -114,7 +114,7 @@ def _checks(f: Findings, seen: Seen | None) -> tuple[page.Check, ...]:
         return tuple(found)
     model, rows, x = seen
     if not _is_average(f):
-        if model.model_.shared_covariance is not None:
+        if model.model_.model.shared_covariance is not None:
             question = f"Do all classes share one covariance, as {f.name} assumes?"
             sums = Moments.of(x, labels, f.sample.table.weight, names=rows.columns)
             found.append(_asked(question, lambda: box_m(sums)))

@@ -181,7 +181,7 @@ def _chosen(f: Findings) -> tuple[page.Block, ...]:
         stated = hasattr(f.estimator, "boundary") and f.held_out.logs is not None
         edges = _boundaries(f.estimator, f.estimator.coef_.shape[1]) if stated else ()
         return (page.Paragraph(_without_densities(f)), *edges, *_linear(f))
-    linear, d = model.model_.shared_covariance is not None, model.model_.n_features
+    linear, d = model.model_.model.shared_covariance is not None, model.model_.model.n_features
     return (
         page.Paragraph(model_in_words(f)),
         page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
@@ -229,7 +229,7 @@ def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
 
 def model_in_words(f: Findings) -> str:
     """Return what kind of model was chosen, by its fitted covariances."""
-    model, gaussian = f.explained, f.explained.model_
+    model, gaussian = f.explained, f.explained.model_.model
     tied = gaussian.shared_covariance is not None
     sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
     diagonal = sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
@@ -277,7 +277,7 @@ def _regularisation(model: Any) -> str:
 
 
 def _score(model: Any) -> tuple[str, ...]:
-    gaussian, z = model.model_, "x" if model.moments_.power is None else "z"
+    gaussian, z = model.model_.model, "x" if model.moments_.power is None else "z"
     t = gaussian.temperature
     posterior = f"p(k | x) = softmaxₖ(a(x){'' if t == 1 else f' / {number(t, 3)}'})"
     score = f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ"
@@ -337,7 +337,7 @@ def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
 def _weights(model: Any) -> tuple[Floats | None, Floats]:
     """Return standardised coefficients, if scores are linear, and the weight of each feature."""
     moments = model.moments_
-    if model.model_.shared_covariance is None:
+    if model.model_.model.shared_covariance is None:
         return None, separation(moments)
     weights = standardised_coefficients(model.coef_, np.sqrt(moments.total_variances))
     return weights, np.abs(weights).max(0)
