@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
 from benchmarks.shapes import rows
 from benchmarks.timing import best_of, machine, table
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.core.table import Table
 
 
@@ -81,7 +82,7 @@ def learning_with_holes() -> list[dict]:
     moments = sf.Moments.of(holes, y, fourth=False)
     recipes = {"LDA": {"tied": True}, "QDA": {}, "VEV": {"covariance": "VEV"}}
     cases = {
-        name: lambda words=words: Recipe.parse(**words).estimate(moments)
+        name: lambda words=words: estimate(moments, Settings(**words))
         for name, words in recipes.items()
     }
     return [best_of(cases, rounds=3)]

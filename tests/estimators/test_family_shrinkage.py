@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from suffice.core.estimation.recipe import Recipe
 
 from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments, Shrinkage
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.persistence.load import load_classifier
 
@@ -157,11 +158,11 @@ def test_variances_of_naive_bayes_shrink_towards_the_sphere_only(iris):
 
 
 def test_settings_left_to_the_estimator_are_open_until_it_chooses(iris):
-    recipe = Recipe.parse(pooling="auto", shrinkage="auto")
+    recipe = Settings(pooling="auto", shrinkage="auto")
     assert recipe.open_settings == ("pooling", "shrinkage")
     assert not recipe.needs_fourth
     with pytest.raises(InvalidParameterError, match="chosen by the estimator"):
-        recipe.estimate(Moments.of(*iris))
+        estimate(Moments.of(*iris), recipe)
     half = recipe.with_settings(pooling=0.25)
     assert half.open_settings == ("shrinkage",)
     assert half.regularisation.pooling == 0.25
@@ -178,7 +179,7 @@ def test_settings_left_to_the_estimator_are_open_until_it_chooses(iris):
 def test_the_preset_leaves_pooling_and_shrinkage_to_the_estimator():
     assert RDA().get_params()["pooling"] == "auto"
     assert RDA().get_params()["shrinkage"] == "auto"
-    assert RDA().recipe().open_settings == ("pooling", "shrinkage")
+    assert RDA().settings().open_settings == ("pooling", "shrinkage")
 
 
 @pytest.mark.parametrize(

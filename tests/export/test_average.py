@@ -10,7 +10,7 @@ from tests.export.test_sql import as_frame, run
 
 import suffice as sf
 from suffice.core.decision import Classifier
-from suffice.core.decision.costs import parse_costs
+from suffice.core.decision.costs import Costs, decision_by
 from suffice.core.model.averaged import (
     AveragedModel,
     ForeignModel,
@@ -78,7 +78,10 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(
     rows = np.vstack([rows, np.repeat(TREES.threshold[at].astype(float), 3).reshape(-1, 3)])
     filled(as_frame(rows, "uvw"))
     known = averaged(shares())
-    for classifier in (known, replace(known, decision=parse_costs(None, known.classes, 0.3))):
+    for classifier in (
+        known,
+        replace(known, decision=decision_by(Costs(reject=0.3), known.classes)),
+    ):
         query = to_sql(classifier, "rows", database.name, columns=list("uvw"), keep=["id"])
         answer = run(database, query)
         posterior = answer.select("p_a", "p_b", "p_it's").to_numpy()

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suffice.core.decision import Decision, parse_costs
-from suffice.core.decision.classifier import softmax_temperature
+from suffice.core.decision import Costs, Decision, decision_by
+from suffice.core.decision.classifier import check_temperature
 from suffice.errors import InvalidParameterError, UnknownLabelError
 
 K = 3
@@ -27,7 +27,7 @@ def brute_force(costs, posterior):
 
 @given(matrices, posteriors)
 def test_the_action_chosen_has_the_least_expected_cost(C, p):
-    costs = parse_costs(C, CLASSES)
+    costs = decision_by(C, CLASSES)
     risk = np.array(brute_force(C, p))
     np.testing.assert_allclose(costs.expected(p), risk, atol=1e-12)
     chosen = risk[np.arange(len(p)), costs.decide(p)]
@@ -37,7 +37,7 @@ def test_the_action_chosen_has_the_least_expected_cost(C, p):
 @given(posteriors, st.floats(0, 1))
 def test_chow_rejects_when_the_greatest_posterior_is_too_small(p, reject_cost):
     assume(np.abs(p.max(axis=1) - (1 - reject_cost)).min() > 1e-12)
-    costs = parse_costs(None, CLASSES, reject_cost)
+    costs = decision_by(Costs(reject=reject_cost), CLASSES)
     decided = costs.decide(p)
     rejected = p.max(axis=1) < 1 - reject_cost
     np.testing.assert_array_equal(decided == K, rejected)
@@ -46,7 +46,9 @@ def test_chow_rejects_when_the_greatest_posterior_is_too_small(p, reject_cost):
 
 @given(posteriors, st.none() | st.floats(-0.5, 1.5))
 def test_zero_one_costs_decide_like_their_matrix(p, reject_cost):
-    free, matrix = (parse_costs(costs, CLASSES, reject_cost) for costs in (None, {}))
+    free, matrix = (
+        decision_by(Costs(costs, reject=reject_cost), CLASSES) for costs in (None, {})
+    )
     assert free.costs is None
     assert (free.is_map, free.can_reject) == (matrix.is_map, matrix.can_reject)
     np.testing.assert_allclose(free.expected(p), matrix.expected(p), atol=1e-12)
@@ -57,14 +59,14 @@ def test_zero_one_costs_decide_like_their_matrix(p, reject_cost):
 
 @given(matrices, posteriors)
 def test_a_matrix_called_map_decides_for_the_most_probable(C, p):
-    costs = parse_costs(C, CLASSES)
+    costs = decision_by(C, CLASSES)
     if costs.is_map:
         np.testing.assert_array_equal(costs.decide(p), p.argmax(axis=1))
 
 
 @given(arrays(np.float64, K, elements=st.integers(-9, 9)), st.integers(1, 5), posteriors)
 def test_costs_of_the_truth_alone_do_not_matter(f, s, p):
-    costs = parse_costs(f - s * np.eye(K), CLASSES)
+    costs = decision_by(f - s * np.eye(K), CLASSES)
     assert costs.is_map
     np.testing.assert_array_equal(costs.decide(p), p.argmax(axis=1))
     risk = costs.expected(p)
@@ -84,29 +86,32 @@ def test_costs_of_the_truth_alone_do_not_matter(f, s, p):
     ],
 )
 def test_only_costs_like_zero_one_loss_are_map(C, is_map):
-    assert parse_costs(C, np.arange(len(C))).is_map == is_map
+    assert decision_by(C, np.arange(len(C))).is_map == is_map
 
 
 def test_ties_go_to_the_first_action():
     for order in itertools.permutations([0.1, 0.2, 0.35, 0.35]):
         p = np.array([order])
         first = int(p.argmax())
-        assert parse_costs(None, np.arange(4)).decide(p)[0] == first
-        assert parse_costs(None, np.arange(4), reject_cost=0.9).decide(p)[0] == first
+        assert decision_by(None, np.arange(4)).decide(p)[0] == first
+        assert decision_by(Costs(reject=0.9), np.arange(4)).decide(p)[0] == first
     tie = np.array([[0.5, 0.5]])
-    assert parse_costs(None, np.arange(2), reject_cost=0.5).decide(tie)[0] == 0
+    assert decision_by(Costs(reject=0.5), np.arange(2)).decide(tie)[0] == 0
 
 
 def test_a_mapping_names_what_differs_from_zero_one_loss():
-    costs = parse_costs({("a", "b"): 5.0, ("c", "c"): -1.0}, CLASSES)
+    costs = decision_by({("a", "b"): 5.0, ("c", "c"): -1.0}, CLASSES)
     assert costs.costs.tolist() == [[0, 5, 1], [1, 0, 1], [1, 1, -1]]
-    assert parse_costs({}, CLASSES).is_map
+    assert decision_by({}, CLASSES).is_map
 
 
 def test_rejecting_may_cost_more_for_some_truths():
     per_truth = {"a": 0.1, "b": 0.2, "c": 0.3}
     for cost in (per_truth, [0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])):
-        for costs in (parse_costs(None, CLASSES, cost), parse_costs({}, CLASSES, cost)):
+        for costs in (
+            decision_by(Costs(reject=cost), CLASSES),
+            decision_by(Costs({}, reject=cost), CLASSES),
+        ):
             assert costs.expected(np.eye(3))[:, -1].tolist() == [0.1, 0.2, 0.3]
 
 
@@ -127,7 +132,7 @@ def test_rejecting_may_cost_more_for_some_truths():
 def test_a_rejected_row_is_told_in_the_type_of_the_classes_where_that_can_be(
     classes, reject_label, expected
 ):
-    costs = parse_costs(None, classes, 0.4, reject_label)
+    costs = decision_by(Costs(reject=0.4, reject_label=reject_label), classes)
     assert costs.can_reject
     decoded = costs.decode(np.array([0, 1, 2]))
     if isinstance(expected, list):
@@ -142,7 +147,7 @@ def test_a_rejected_row_is_told_in_the_type_of_the_classes_where_that_can_be(
     "classes", [np.array([3, 5]), np.array(["x", "y"]), np.array([0.5, 2])]
 )
 def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
-    costs = parse_costs([[0, 1], [7, 0]], classes, reject_label="ignored")
+    costs = decision_by(Costs([[0, 1], [7, 0]], reject_label="ignored"), classes)
     decoded = costs.decode(np.array([1, 0, 1]))
     assert decoded.dtype == classes.dtype
     np.testing.assert_array_equal(decoded, classes[[1, 0, 1]])
@@ -151,24 +156,40 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: parse_costs(np.ones((2, 2)), CLASSES), InvalidParameterError, r"\(3, 3\)"),
+        (lambda: decision_by(np.ones((2, 2)), CLASSES), InvalidParameterError, r"\(3, 3\)"),
         (
-            lambda: parse_costs([[0, np.inf], [1, 0]], np.arange(2)),
+            lambda: decision_by([[0, np.inf], [1, 0]], np.arange(2)),
             InvalidParameterError,
             "inf",
         ),
-        (lambda: parse_costs("zero-one", CLASSES), InvalidParameterError, "not numbers"),
-        (lambda: parse_costs({("a", "d"): 1}, CLASSES), UnknownLabelError, "'d'"),
-        (lambda: parse_costs({"a": 1}, CLASSES), InvalidParameterError, "pair"),
+        (lambda: decision_by("zero-one", CLASSES), InvalidParameterError, "not numbers"),
+        (lambda: decision_by({("a", "d"): 1}, CLASSES), UnknownLabelError, "'d'"),
+        (lambda: decision_by({"a": 1}, CLASSES), InvalidParameterError, "pair"),
         (
-            lambda: parse_costs({("a", "b"): np.nan}, CLASSES),
+            lambda: decision_by({("a", "b"): np.nan}, CLASSES),
             InvalidParameterError,
             "'b'.*nan",
         ),
-        (lambda: parse_costs(None, CLASSES, [0.1, 0.2]), InvalidParameterError, "one number"),
-        (lambda: parse_costs(None, CLASSES, np.nan), InvalidParameterError, "reject_cost"),
-        (lambda: parse_costs(None, CLASSES, {"a": 0.1}), InvalidParameterError, "'b', 'c'"),
-        (lambda: parse_costs(None, CLASSES, 0.1, "b"), InvalidParameterError, "also a class"),
+        (
+            lambda: decision_by(Costs(reject=[0.1, 0.2]), CLASSES),
+            InvalidParameterError,
+            "one number",
+        ),
+        (
+            lambda: decision_by(Costs(reject=np.nan), CLASSES),
+            InvalidParameterError,
+            "reject_cost",
+        ),
+        (
+            lambda: decision_by(Costs(reject={"a": 0.1}), CLASSES),
+            InvalidParameterError,
+            "'b', 'c'",
+        ),
+        (
+            lambda: decision_by(Costs(reject=0.1, reject_label="b"), CLASSES),
+            InvalidParameterError,
+            "also a class",
+        ),
         (lambda: Decision(CLASSES, np.ones((2, 3))), InvalidParameterError, "3 classes"),
         (lambda: Decision(CLASSES, np.ones(3)), InvalidParameterError, "3 classes"),
     ],
@@ -179,11 +200,11 @@ def test_what_is_no_cost_is_refused_with_a_reason(build, error, message):
 
 
 def test_a_cost_matrix_cannot_be_changed():
-    costs = parse_costs({}, CLASSES)
+    costs = decision_by({}, CLASSES)
     with pytest.raises(ValueError, match="read-only"):
         costs.costs[0, 0] = 1
     labels = np.array(["a", "b", "c"])
-    costs = parse_costs(None, labels)
+    costs = decision_by(None, labels)
     labels[0] = "z"
     assert costs.actions.tolist() == ["a", "b", "c"]
 
@@ -191,6 +212,6 @@ def test_a_cost_matrix_cannot_be_changed():
 @pytest.mark.parametrize("temperature", [None, [1.0], "warm", 0, -1.0, np.nan, np.inf, 1e-310])
 def test_a_temperature_is_a_positive_number_and_so_is_its_reciprocal(temperature):
     with pytest.raises(InvalidParameterError, match="temperature must be a positive number"):
-        softmax_temperature(temperature)
+        check_temperature(temperature)
     with pytest.raises(InvalidParameterError, match="base must be a number above 1"):
         softmax_temperature(1.0, temperature if temperature is not None else [])

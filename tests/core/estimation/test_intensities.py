@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.datasets import load_iris, load_wine
 
-from suffice.core.estimation.covariance_estimates import ledoit_wolf_intensity, oas_intensity
+from suffice.core.estimation.shrinkage import ledoit_wolf_intensity, oas_intensity
 
 UNITS = st.lists(st.integers(-9, 9), min_size=4, max_size=4)
 

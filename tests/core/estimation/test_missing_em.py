@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
-from suffice.core.estimation.recipe import Recipe
 
 from suffice import Moments
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.core.missing import em as missing_em
 from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.missing.em import em
@@ -43,10 +44,10 @@ def rows_with_holes(seed, n=80, d=4, classes=2, share=0.25, offset=0.0):
 
 def m_step(**words):
     """Return the recipe's own estimate of sums, and the groups of its classes."""
-    recipe = Recipe.parse(**words)
+    recipe = Settings(**words)
 
     def estimate(moments):
-        return recipe.estimate(moments, quiet=True)
+        return estimate(moments, recipe, quiet=True)
 
     return recipe, estimate
 
@@ -108,7 +109,7 @@ def test_a_converged_fit_is_a_fixed_point_of_em_on_rows(tied, seed):
         moments, estimate, recipe.group_of(moments.classes), prior_rows=0, tolerance=1e-13
     )
     assert found.changes.max() <= 1e-13
-    model = recipe.estimate(found.moments)
+    model = estimate(found.moments, recipe)
     sigmas = np.broadcast_to(model.covariance_matrices, (2, 4, 4))
     means, again = textbook(x, y, tied=tied, start=(model.means, sigmas), steps=200)
     np.testing.assert_allclose(model.means, means, atol=1e-10)
@@ -123,10 +124,10 @@ def test_single_steps_are_those_of_em_on_rows(tied):
     groups = recipe.group_of(moments.classes)
     options = {"prior_rows": 0, "accelerated": False, "tolerance": 0}
     two, four = (em(moments, estimate, groups, most_steps=n, **options) for n in (2, 4))
-    model = recipe.estimate(two.moments)
+    model = estimate(two.moments, recipe)
     start = model.means, np.broadcast_to(model.covariance_matrices, (2, 4, 4))
     means, sigmas = textbook(x, y, tied=tied, start=start, steps=2)
-    after = recipe.estimate(four.moments)
+    after = estimate(four.moments, recipe)
     np.testing.assert_allclose(after.means, means, atol=1e-12)
     np.testing.assert_allclose(
         after.covariance_matrices, sigmas[0] if tied else sigmas, atol=1e-12
@@ -181,7 +182,7 @@ def test_tied_classes_share_one_prior_in_any_storage():
 
 def test_the_likelihood_is_that_of_the_observed_numbers():
     x, y = rows_with_holes(3)
-    model = Recipe.parse().estimate(Moments.of(x, y))
+    model = estimate(Moments.of(x, y), Settings())
     sigmas = model.covariance_matrices
     expected = observed_likelihood(x, y, model.means, sigmas)
     for parts in (slice(None), slice(0, 40)):
@@ -192,7 +193,7 @@ def test_the_likelihood_is_that_of_the_observed_numbers():
 
 def test_a_general_optimiser_finds_no_larger_likelihood():
     x, y = rows_with_holes(5, n=60, d=3, share=0.3)
-    model = Recipe.parse(tied=True).estimate(Moments.of(x, y))
+    model = estimate(Moments.of(x, y), Settings(tied=True))
     ours = observed_likelihood(x, y, model.means, [model.covariance_matrices] * 2)
     low = np.tril_indices(3)
 
@@ -223,11 +224,11 @@ def test_monotone_holes_have_the_closed_form_of_the_factored_likelihood():
     other = np.random.default_rng(0).normal(900, 10, (20, 3))
     x, y = np.vstack([full, other]), np.repeat([0, 1], [28, 20])
     moments, (recipe, estimate) = Moments.of(x, y), m_step()
-    model = recipe.estimate(moments)
+    model = estimate(moments, recipe)
     np.testing.assert_allclose(model.means[0].round(2), [253.93, 230.64, 222.24])
     np.testing.assert_allclose(model.covariance_matrices[0], expected, rtol=1e-5)
     exact = em(moments, estimate, np.arange(2), prior_rows=0, tolerance=1e-13)
-    model = recipe.estimate(exact.moments)
+    model = estimate(exact.moments, recipe)
     np.testing.assert_allclose(model.means[0], [*mean, last], rtol=1e-11)
     np.testing.assert_allclose(model.covariance_matrices[0], expected, rtol=1e-10)
 
@@ -235,9 +236,9 @@ def test_monotone_holes_have_the_closed_form_of_the_factored_likelihood():
 def test_features_that_are_independent_need_only_their_own_values():
     x, y = rows_with_holes(11, n=120, share=0.3)
     for divisor, ddof in (("mle", 0), ("unbiased", 1)):
-        recipe = Recipe.parse(covariance="diagonal", divisor=divisor)
+        recipe = Settings(covariance="diagonal", divisor=divisor)
         for storage in ("diagonal", "per-class"):
-            model = recipe.estimate(Moments.of(x, y, storage=storage, fourth=False))
+            model = estimate(Moments.of(x, y, storage=storage, fourth=False), recipe)
             for k in range(2):
                 np.testing.assert_allclose(model.means[k], np.nanmean(x[y == k], 0))
                 variances = np.nanvar(x[y == k], 0, ddof=ddof)
@@ -262,19 +263,17 @@ def test_features_that_are_independent_need_only_their_own_values():
 def test_every_recipe_learns_from_holes(words):
     x, y = rows_with_holes(2, n=400, classes=3, share=0.1)
     full = np.random.default_rng(0).permutation(len(x))
-    recipe = Recipe.parse(**words)
-    model = recipe.model(Moments.of(x, y, storage="per-class", fourth=False))
+    recipe = Settings(**words)
+    model = estimate(Moments.of(x, y, storage="per-class", fourth=False), recipe)
     parts = [Moments.of(x[i], y[i], fourth=False) for i in np.array_split(full, 5)]
-    again = recipe.model(sum(parts))
+    again = estimate(sum(parts), recipe)
     np.testing.assert_allclose(model.means, again.means, atol=1e-9)
     np.testing.assert_allclose(model.covariance_matrices, again.covariance_matrices, atol=1e-8)
 
 
 def test_far_from_the_origin_nothing_is_lost():
     x, y = rows_with_holes(4, share=0.2)
-    near, far = (
-        Recipe.parse().estimate(Moments.of(x + offset, y)) for offset in (0.0, 2.0**27)
-    )
+    near, far = (estimate(Moments.of(x + offset, y), Settings()) for offset in (0.0, 2.0**27))
     np.testing.assert_allclose(far.covariance_matrices, near.covariance_matrices, atol=1e-5)
     np.testing.assert_allclose(far.means - 2.0**27, near.means, atol=1e-6)
 
@@ -289,10 +288,10 @@ def test_many_patterns_are_exact_as_rows_and_as_sums():
     two, four = (
         em(moments, estimate, np.zeros(2, int), most_steps=n, **options) for n in (2, 4)
     )
-    start = recipe.estimate(two.moments)
+    start = estimate(two.moments, recipe)
     sigmas = np.broadcast_to(start.covariance_matrices, (2, 20, 20))
     means, sigmas = textbook(x, y, tied=True, start=(start.means, sigmas), steps=2)
-    after = recipe.estimate(four.moments)
+    after = estimate(four.moments, recipe)
     np.testing.assert_allclose(after.means, means, atol=1e-9)
     np.testing.assert_allclose(after.covariance_matrices, sigmas[0], atol=1e-9)
 
@@ -304,25 +303,25 @@ def test_what_cannot_be_learnt_is_refused_or_told(monkeypatch):
     with pytest.raises(
         InvalidInputError, match="column 1 has no value in any row: leave it out"
     ):
-        Recipe.parse().estimate(Moments.of(nowhere, y))
+        estimate(Moments.of(nowhere, y), Settings())
     one_class[y == 1, 1] = np.nan
     with pytest.warns(DegenerateDataWarning, match="class 1 has no value of column 1"):
-        model = Recipe.parse(tied=True).estimate(Moments.of(one_class, y))
+        model = estimate(Moments.of(one_class, y), Settings(tied=True))
     assert model.means[1, 1] == pytest.approx(np.nanmean(x[y == 0, 1]))
     apart[::2, 0], apart[1::2, 1] = np.nan, np.nan
     with pytest.warns(DegenerateDataWarning, match="never observed together .*0 and 1"):
-        model = Recipe.parse(tied=True).estimate(Moments.of(apart, y))
+        model = estimate(Moments.of(apart, y), Settings(tied=True))
     assert np.linalg.eigvalsh(model.covariance_matrices).min() > 0
     with pytest.raises(MissingStatisticsError, match="ledoit-wolf"):
-        Recipe.parse(shrinkage="ledoit-wolf").estimate(Moments.of(x, y))
+        estimate(Moments.of(x, y), Settings(shrinkage="ledoit-wolf"))
     monkeypatch.setattr(missing_em, "UNFINISHED", 0.0)
     with pytest.warns(NotConvergedWarning, match="EM .* column .* missing='indicator'"):
-        Recipe.parse().estimate(Moments.of(x, y))
+        estimate(Moments.of(x, y), Settings())
 
 
 def test_a_column_that_is_constant_stays_so():
     x, y = rows_with_holes(8, n=100)
     x[:, 2] = np.where(np.isnan(x[:, 2]), np.nan, 7.0)
     with pytest.warns(DegenerateDataWarning, match="constant: 2"):
-        model = Recipe.parse(tied=True).estimate(Moments.of(x, y))
+        model = estimate(Moments.of(x, y), Settings(tied=True))
     np.testing.assert_allclose(model.means[:, 2], 7.0)

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
-from suffice.core.estimation.recipe import Recipe
 
 from suffice import LDA, QDA, Moments, NormalInverseWishart
-from suffice.core.estimation.settings import parse_priors
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.priors import Dirichlet, class_priors
+from suffice.core.estimation.settings import Settings
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "niw.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
 RULES = {
-    "lda_predictive": {"tied": True, "estimate": "predictive", "prior": "flat"},
-    "qda_predictive": {"tied": False, "estimate": "predictive", "prior": "flat"},
+    "lda_predictive": {"tied": True, "estimate": FLAT},
+    "qda_predictive": {"tied": False, "estimate": FLAT},
     "lda_debiased": {"tied": True, "estimate": "debiased"},
     "qda_debiased": {"tied": False, "estimate": "debiased"},
 }
@@ -71,7 +72,7 @@ def predictive(posterior):
 @pytest.mark.parametrize("name", DATASETS)
 @pytest.mark.parametrize("rule", RULES)
 def test_log_posteriors_are_those_of_the_textbook(name, rule):
-    model = Recipe.parse(**RULES[rule]).estimate(moments_of(*sums(name)))
+    model = estimate(moments_of(*sums(name)), Settings(**RULES[rule]))
     found = model.log_posterior(np.array(DATASETS[name]["rows"]))
     np.testing.assert_allclose(found, DATASETS[name][rule], rtol=1e-9, atol=1e-10)
 
@@ -232,11 +233,11 @@ def test_debiased_scores_are_unbiased():
     mu, sigma = np.array([1.0, -1.0]), np.array([[2.0, 0.6], [0.6, 1.0]])
     x = np.array([[0.5, 0.5]])
     samples = rng.multivariate_normal(mu, sigma, size=(4000, 9))
-    recipe = Recipe.parse(estimate="debiased")
+    recipe = Settings(estimate="debiased")
     y = np.repeat([0, 1], 9)
     scores = []
     for first, second in samples.reshape(2000, 2, 9, 2):
-        model = recipe.estimate(Moments.of(np.concatenate([first, second]), y))
+        model = estimate(Moments.of(np.concatenate([first, second]), y), recipe)
         scores += model.class_log_density(x)[0].tolist()
     error = np.std(scores) / np.sqrt(len(scores))
     assert abs(np.mean(scores) - multivariate_normal(mu, sigma).logpdf(x[0])) < 4 * error
@@ -256,7 +257,7 @@ def test_too_few_rows_are_said_with_a_cure():
 def test_a_duplicated_column_is_refused():
     X = np.repeat(np.random.default_rng(0).normal(size=(18, 1)), 2, axis=1)
     y = np.repeat([0, 1], 9)
-    for settings_ in ({"estimate": "predictive", "prior": "flat"}, {"estimate": "debiased"}):
+    for settings_ in ({"estimate": FLAT}, {"estimate": "debiased"}):
         for kind in (LDA, QDA):
             with pytest.raises(InvalidInputError, match=r"class.* 0.*: .*duplicated columns"):
                 kind(**settings_).fit(X, y)
@@ -273,25 +274,25 @@ def test_settings_of_a_prior_are_checked():
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=6), st.floats(1e-3, 1e3))
 def test_expected_priors_are_smoothed_frequencies(weights, concentration):
     w, classes = np.array(weights), np.arange(len(weights))
-    mean = parse_priors(None, concentration).of(classes, w)
+    mean = class_priors(Dirichlet(concentration), classes, w)
     np.testing.assert_allclose(mean, (w + concentration) / (w.sum() + len(w) * concentration))
     assert mean.sum() == pytest.approx(1)
 
 
 def test_most_probable_priors_of_a_uniform_prior_are_frequencies():
-    mode = parse_priors(None, 1, at_mode=True).of(np.arange(3), np.array([5.0, 3.0, 0.0]))
+    mode = class_priors(Dirichlet(1), np.arange(3), np.array([5.0, 3.0, 0.0]), at_mode=True)
     np.testing.assert_allclose(mode, [0.625, 0.375, 0.0])
 
 
 def test_priors_without_a_mode_are_refused():
     with pytest.raises(
-        InvalidParameterError, match=r"dirichlet=0\.5 has no most probable priors"
+        InvalidParameterError, match=r"Dirichlet\(alpha=0\.5\) has no most probable priors"
     ):
-        parse_priors(None, 0.5, at_mode=True)
+        class_priors(Dirichlet(0.5), np.arange(2), np.ones(2), at_mode=True)
     with pytest.raises(InvalidInputError, match="no class has any weight"):
-        parse_priors(None, 1, at_mode=True).of(np.arange(2), np.zeros(2))
+        class_priors(Dirichlet(1), np.arange(2), np.zeros(2), at_mode=True)
     with pytest.raises(InvalidParameterError, match="positive"):
-        parse_priors(None, 0.0)
+        Dirichlet(0.0)
 
 
 @pytest.mark.parametrize("prior", [None, "flat"])

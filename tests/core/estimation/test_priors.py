@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from suffice import LDA, QDA, GaussianNB, MixtureClassifier, Moments
-from suffice.core.estimation.settings import parse_priors
+from suffice.core.estimation.priors import class_priors
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 
 CLASSES = np.array(["bass", "salmon", "trout"])
@@ -19,7 +19,7 @@ def test_priors_sum_to_one_in_every_form(w):
     shares = w / w.sum()
     forms = [None, "uniform", shares, list(shares), dict(zip(CLASSES, shares, strict=True))]
     for priors in forms:
-        pi = parse_priors(priors).of(CLASSES, w)
+        pi = class_priors(priors, CLASSES, w)
         assert pi.sum() == pytest.approx(1, abs=1e-15)
         assert np.all(pi >= 0)
 
@@ -29,32 +29,32 @@ def test_a_mapping_does_not_depend_on_its_order(w, order):
     shares = w / w.sum()
     mapping = {str(CLASSES[k]): shares[k] for k in order}
     np.testing.assert_array_equal(
-        parse_priors(mapping).of(CLASSES, w), parse_priors(shares).of(CLASSES, w)
+        class_priors(mapping, CLASSES, w), class_priors(shares, CLASSES, w)
     )
 
 
 def test_the_default_is_the_share_of_each_class():
-    assert parse_priors(None).of(CLASSES, WEIGHTS).tolist() == [0.75, 0.25, 0.0]
+    assert class_priors(None, CLASSES, WEIGHTS).tolist() == [0.75, 0.25, 0.0]
 
 
 def test_uniform_leaves_out_classes_never_seen():
-    assert parse_priors("uniform").of(CLASSES, WEIGHTS).tolist() == [0.5, 0.5, 0.0]
+    assert class_priors("uniform", CLASSES, WEIGHTS).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_labels_may_be_numbers_of_any_type():
     classes = np.array([3, 7])
     for mapping in ({3: 0.2, 7: 0.8}, {np.int64(7): 0.8, 3.0: 0.2}):
-        assert parse_priors(mapping).of(classes, np.ones(2)).tolist() == [0.2, 0.8]
+        assert class_priors(mapping, classes, np.ones(2)).tolist() == [0.2, 0.8]
 
 
 def test_a_sum_that_is_one_but_for_rounding_is_made_one():
-    pi = parse_priors(np.full(3, 1 / 3) + 1e-10).of(CLASSES, WEIGHTS)
+    pi = class_priors(np.full(3, 1 / 3) + 1e-10, CLASSES, WEIGHTS)
     assert pi.sum() == pytest.approx(1, abs=1e-15)
 
 
 def test_the_given_array_is_not_changed():
     given_priors = np.array([0.5, 0.25, 0.25])
-    parse_priors(given_priors).of(CLASSES, WEIGHTS)[0] = 9
+    class_priors(given_priors, CLASSES, WEIGHTS)[0] = 9
     assert given_priors[0] == 0.5
 
 
@@ -76,20 +76,20 @@ def test_the_given_array_is_not_changed():
 )
 def test_wrong_priors_are_refused_with_the_class_at_fault(priors, error, message):
     with pytest.raises(error, match=message):
-        parse_priors(priors).of(CLASSES, WEIGHTS)
+        class_priors(priors, CLASSES, WEIGHTS)
 
 
 def test_without_any_weight_priors_must_be_given():
     with pytest.raises(InvalidInputError, match="give priors"):
-        parse_priors(None).of(CLASSES, np.zeros(3))
+        class_priors(None, CLASSES, np.zeros(3))
     with pytest.raises(InvalidInputError, match="give priors"):
-        parse_priors("uniform").of(CLASSES, np.zeros(3))
-    assert parse_priors([0.2, 0.3, 0.5]).of(CLASSES, np.zeros(3)).tolist() == [0.2, 0.3, 0.5]
+        class_priors("uniform", CLASSES, np.zeros(3))
+    assert class_priors([0.2, 0.3, 0.5], CLASSES, np.zeros(3)).tolist() == [0.2, 0.3, 0.5]
 
 
 def test_of_many_classes_a_message_names_a_few():
     with pytest.raises(UnknownLabelError, match=r"11 and 488 more"):
-        parse_priors({-1: 1.0}).of(np.arange(500), np.ones(500))
+        class_priors({-1: 1.0}, np.arange(500), np.ones(500))
 
 
 ABSENT = [LDA(), QDA(), GaussianNB(), LDA(estimate="map"), QDA(estimate="debiased")]

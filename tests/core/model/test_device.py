@@ -163,7 +163,7 @@ def test_continuous_targets_are_refused_on_the_device(library):
 def test_every_verb_takes_rows_of_the_library(library):
     x, y = data()
     there, labels = library(x), library(y)
-    fitted = sf.LDA(prediction_sets=True).fit(x, y)
+    fitted = sf.LDA().fit(x, y).calibrate(x, y)
     for verb in ("transform", "impute", "sample_missing"):
         found = getattr(fitted, verb)(there)
         assert type(found) is type(there), verb

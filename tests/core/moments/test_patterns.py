@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
 from suffice import Moments
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.core.moments import collect, patterns
 from suffice.errors import FileFormatError, ForgetError, InvalidInputError
 
@@ -120,7 +121,7 @@ def test_complete_rows_join_as_the_pattern_without_holes(storage):
     whole = Moments.of(both, y, w, storage=storage, fourth=False)
     if storage == "pooled":  # which class holds the scatter is of no account
         np.testing.assert_allclose((b + a).means, whole.means)
-        models = [Recipe.parse(tied=True).estimate(each) for each in (a + b, whole)]
+        models = [estimate(each, Settings(tied=True)) for each in (a + b, whole)]
         first, second = (model.covariance_matrices for model in models)
         np.testing.assert_allclose(first, second, atol=1e-6)
     else:

@@ -89,7 +89,7 @@ def test_a_boundary_shows_its_equation_and_its_sides():
 
 def test_sets_of_classes_show_how_large_they_are(iris):
     X, y = iris
-    sets = sf.QDA(prediction_sets=True).fit(X, y).predict_set(X, 0.9)
+    sets = sf.QDA().fit(X, y).calibrate(X, y).predict_set(X, 0.9)
     html = sets._repr_html_()
     assert "<th>classes in the set</th>" in html
     assert f"<td>{int((sets.sizes == 1).sum())}</td>" in html

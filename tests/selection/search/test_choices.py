@@ -106,7 +106,7 @@ def test_the_members_of_an_average_are_the_best_of_each_view(rows, monkeypatch):
 def one_choice(log_losses, n):
     losses = np.zeros((2, 1, len(TEMPERATURES), 3))
     losses[..., 1] = log_losses
-    (choice,) = at_best_temperature(Plain(), [sf.QDA().recipe()], losses, TEMPERATURES, n)
+    (choice,) = at_best_temperature(Plain(), [sf.QDA().settings()], losses, TEMPERATURES, n)
     return choice.temperature
 
 

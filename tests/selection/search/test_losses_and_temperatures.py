@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
+from suffice.core.estimation.settings import Settings
 from suffice.core.model.views import (
     KernelFeatures,
     PiecewiseLinear,
@@ -51,7 +51,7 @@ def test_every_point_has_the_losses_of_a_model_estimated_again(rows):
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     found = judged_grid(training, log_priors, points)
     recipes = [
-        Recipe.parse(pooling=p, shrinkage=g)
+        Settings(pooling=p, shrinkage=g)
         for p, g in zip(found.pooling, found.shrinkage, strict=True)
     ]
     assert len(recipes) == 9
@@ -96,7 +96,7 @@ def test_random_labels_show_no_gain_over_the_prior(view, seed):
     x[:, 3] = x[:, 3] > 1  # an indicator
     table = Table.of(x, rng.permutation(np.arange(300) % 3))
     seen = views(x)[view]
-    recipe = Recipe.parse(tied=seen.lifted)
+    recipe = Settings(tied=seen.lifted)
     points = tuple(
         (p, np.array([0.01, 0.3, 1.0])) for p in ((1.0,) if seen.lifted else (0.0, 1.0))
     )

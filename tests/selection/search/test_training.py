@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from suffice.core.estimation.recipe import Recipe
 
 import suffice as sf
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.core.model.views import Plain, Softened
 from suffice.core.moments import Moments
 from suffice.core.table import Table
@@ -35,7 +36,7 @@ def test_noise_on_indicators_is_judged_as_it_is_learnt():
     table, cells = rows(0, 0.5)
     view = Softened.of(Plain(), table.x, 0.5)
     np.testing.assert_allclose(view.noise, [0, 0, *[0.125] * (L - 1)])
-    found = judged_views(cells, [Grid(view, Recipe.parse(), POINTS)], 9, {})
+    found = judged_views(cells, [Grid(view, Settings(), POINTS)], 9, {})
     plain = Moments.of_table(table)
     expected = plain.scatters + plain.weights[:, None, None] * np.diag(view.noise)
     np.testing.assert_allclose(found.moments[id(view)].scatters, expected, atol=1e-9)
@@ -46,7 +47,7 @@ def test_noise_on_indicators_is_judged_as_it_is_learnt():
     for f in range(5):
         lo, hi = cells.fold_edges[f : f + 2]
         train = cells.table.take(np.r_[0:lo, hi:N])
-        model = recipe.estimate(softened(Moments.of_table(train), view.noise), quiet=True)
+        model = estimate(softened(Moments.of_table(train), view.noise), recipe, quiet=True)
         model = model.with_temperature(found.candidates[0].temperature)
         p = model.posterior(cells.table.x[lo:hi])
         again.append(np.log(p[np.arange(hi - lo), cells.table.codes[lo:hi]]))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suffice.core.estimation.recipe import Recipe
 
 from suffice.core.decision.predictions import losses_of_rows
+from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.settings import Settings
 from suffice.core.table import Table
 from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
@@ -28,7 +29,7 @@ def singular(seed):
 @given(seed=st.integers(0, 10_000))
 def test_losses_of_singular_classes_are_those_of_each_model(tied, seed):
     recipes = [
-        Recipe.parse(pooling=p, shrinkage=g, tied=tied)
+        Settings(pooling=p, shrinkage=g, tied=tied)
         for p in ([0.0] if tied else [0.0, 0.4, 1.0])
         for g in (0.0, 0.3, 1.0)
     ]
@@ -36,7 +37,7 @@ def test_losses_of_singular_classes_are_those_of_each_model(tied, seed):
         found = held_out_losses(recipes, fold, np.array([1.0, 2.0]))
         held = fold.held_out
         for recipe, losses in zip(recipes, found, strict=True):
-            model = recipe.estimate(fold.train, quiet=True)
+            model = estimate(fold.train, recipe, quiet=True)
             logs = model.log_posterior(held.x)
             again = losses_of_rows(logs, held.codes).mean(1)
             np.testing.assert_allclose(losses[0], again, rtol=1e-5, atol=1e-7)

@@ -39,7 +39,7 @@ def test_weights_follow_the_rows_that_stay(rows):
 
 def test_sharing_out_is_the_textbook_em(rows):
     x, y, hidden = rows
-    found = sf.LDA(unlabelled=0.3).fit(x, hidden)
+    found = sf.LDA().fit_semisupervised(x, hidden, weight=0.3)
     # plain EM on rows
     p = np.zeros((400, 2))
     p[np.arange(12), y[:12]] = 1
@@ -63,25 +63,25 @@ def test_many_rows_without_labels_help_where_the_model_is_right(rows):
     x, y, hidden = rows
     with pytest.warns(UnusedDataWarning):
         alone = sf.QDA().fit(x, hidden).score(x, y)
-    helped = sf.QDA(unlabelled="auto").fit(x, hidden)
-    assert helped.unlabelled_ > 0
+    helped = sf.QDA().fit_semisupervised(x, hidden)
+    assert helped.unlabelled_weight_ > 0
     assert helped.score(x, y) > alone
 
 
 def test_auto_takes_the_weight_of_least_held_out_loss(rows, monkeypatch):
-    from suffice.core.estimation.unlabelled import WEIGHTS, SharedOut
+    from suffice.core.estimation.semi_supervised import WEIGHTS
 
     x, _, hidden = rows
     losses = dict(zip(WEIGHTS, [3.0, 2.0, 0.5, 1.0, 4.0], strict=True))
-    monkeypatch.setattr(SharedOut, "_loss", lambda self, a, b, u, weight: losses[weight])
-    assert sf.LDA(unlabelled="auto").fit(x, hidden).unlabelled_ == WEIGHTS[2]
+    monkeypatch.setattr(SemiSupervised, "_loss", lambda self, a, b, u, weight: losses[weight])
+    assert sf.LDA().fit_semisupervised(x, hidden).unlabelled_weight_ == WEIGHTS[2]
 
 
 def test_categories_and_empty_cells_are_shared_out_too(rows):
     x, y, hidden = rows
     frame = pd.DataFrame(x, columns=["a", "b"]).assign(c=np.where(x[:, 0] > 1, "hi", "lo"))
     frame.loc[::9, "b"] = np.nan
-    found = sf.LDA(unlabelled=0.5).fit(frame, hidden)
+    found = sf.LDA().fit_semisupervised(frame, hidden, weight=0.5)
     assert found.score(frame, y) > 0.85
     assert found.moments_.total_weight == pytest.approx(12 + 0.5 * 388)
 
@@ -91,5 +91,5 @@ def test_no_label_at_all_and_words_without_meaning_are_refused(rows):
     with pytest.raises(InvalidInputError, match="no row has a label"):
         sf.LDA().fit(x, [None] * 400)
     for word in (-0.1, 2, "some"):
-        with pytest.raises(InvalidParameterError, match="unlabelled must be"):
-            sf.LDA(unlabelled=word).fit(x, hidden)
+        with pytest.raises(InvalidParameterError, match="weight must be"):
+            sf.LDA().fit_semisupervised(x, hidden, weight=word)
