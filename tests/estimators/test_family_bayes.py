@@ -1,4 +1,4 @@
-"""Most probable, predictive and debiased models as settings of the classifiers."""
+"""Most probable and predictive models as settings of the classifiers."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,6 @@ REFERENCE = json.loads(
 RULES = {
     "lda_predictive": LDA(estimate="predictive", prior="flat"),
     "qda_predictive": QDA(estimate="predictive", prior="flat"),
-    "lda_debiased": LDA(estimate="debiased"),
-    "qda_debiased": QDA(estimate="debiased"),
 }
 LEARNT = [
     LDA(estimate="map"),
@@ -34,8 +32,6 @@ LEARNT = [
     QDA(estimate="predictive"),
     GaussianClassifier(tied=[["setosa", "virginica"]], estimate="predictive"),
     GaussianClassifier(tied=[["setosa", "virginica"]], estimate="map", dirichlet=3),
-    LDA(estimate="debiased"),
-    GaussianClassifier(tied=[["setosa", "virginica"]], estimate="debiased"),
 ]
 
 
@@ -103,8 +99,6 @@ def test_a_flat_prior_needs_rows_and_says_so(iris):
     rows = np.r_[0:3, 50:150]
     with pytest.raises(InvalidInputError, match=r"class 'setosa': .*use a proper prior"):
         QDA(estimate="predictive", prior="flat").fit(X[rows], y[rows])
-    with pytest.raises(InvalidInputError, match=r"class 'setosa': .*predictive"):
-        QDA(estimate="debiased").fit(X[rows], y[rows])
     with pytest.raises(
         InvalidInputError, match=r"classes 'setosa', 'versicolor', 'virginica'"
     ):
@@ -131,8 +125,6 @@ def test_the_likelihood_of_most_probable_parameters_is_read_from_moments(iris):
     assert est.log_likelihood() < LDA().fit(X, y).log_likelihood()
     with pytest.raises(MissingStatisticsError, match="log_joint"):
         LDA(estimate="predictive").fit(X, y).log_likelihood()
-    with pytest.raises(InvalidParameterError, match="not densities"):
-        LDA(estimate="debiased").fit(X, y).log_likelihood()
 
 
 def test_samples_of_the_predictive_model_follow_its_density(iris):
@@ -165,13 +157,11 @@ def test_bayes_error_of_predictive_models_is_simulated(iris):
     assert not found.is_exact
     assert abs(found - exact) < 0.02
     assert found <= found.upper_bound
-    with pytest.raises(InvalidParameterError, match="no samples"):
-        QDA(estimate="debiased").fit(*iris).bayes_error()
 
 
 def test_boundaries_exist_where_scores_are_quadratic(iris):
     X, y = iris
-    for est in (LDA(estimate="map"), LDA(estimate="debiased"), QDA(estimate="debiased")):
+    for est in (LDA(estimate="map"), QDA(estimate="map")):
         fitted = est.fit(X, y)
         boundary = fitted.boundary("setosa", "virginica")
         scores = fitted.predict_log_proba(X)
@@ -189,7 +179,7 @@ def test_priors_are_smoothed_by_imagined_rows(iris):
     X, y = iris
     rows = np.r_[0:10, 50:80, 100:140]
     counts = np.array([10, 30, 40])
-    for estimate in ("plug-in", "predictive", "debiased"):
+    for estimate in ("plug-in", "predictive"):
         est = LDA(estimate=estimate, dirichlet=2.0).fit(X[rows], y[rows])
         np.testing.assert_allclose(est.priors_, (counts + 2) / 86)
     est = LDA(estimate="map", dirichlet=2.0).fit(X[rows], y[rows])
@@ -207,7 +197,6 @@ def test_a_class_without_rows_is_known_by_a_proper_prior_alone():
         (QDA(estimate="predictive"), False),
         (QDA(estimate="predictive", prior="flat", dirichlet=1.0), False),
         (QDA(estimate="map", dirichlet=2.0), False),
-        (QDA(estimate="debiased", dirichlet=2.0), False),
     ]:
         est.partial_fit(X, y, classes=[0, 1, 2])
         assert (est.predict_proba(X)[:, 2] > 0).all() == known
@@ -228,7 +217,6 @@ def test_constant_and_duplicated_columns_are_survived_with_a_warning(iris):
         QDA(estimate="predictive", dirichlet=0.5),
         LDA(estimate="map", prior="flat"),
         QDA(estimate="map", prior=NormalInverseWishart(np.ones(4), 1.0, np.eye(4), 8.0)),
-        LDA(estimate="debiased"),
         LDA(shrinkage="ledoit-wolf", target="identity"),
     ],
     ids=lambda est: est.estimate,

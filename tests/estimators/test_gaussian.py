@@ -585,7 +585,7 @@ def test_the_public_names_are_exactly_all():
         LDA(power="yeo-johnson"),
         LDA(temperature=2.0),
         LDA(priors=[0.2, 0.8, 0.0]),
-        LDA(estimate="debiased"),
+        LDA(estimate="map"),
         GaussianNB(tied=True),
     ],
     ids=str,

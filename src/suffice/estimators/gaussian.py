@@ -77,10 +77,9 @@ class GaussianClassifier(
     target : {"diagonal", "sphere", "identity"}, default="diagonal"
         What shrinkage pulls towards: the covariance's own diagonal, or a sphere in units of
         pooled standard deviations; "identity" is (tr Σ / d) I in the units of the data.
-    estimate : {"plug-in", "map", "predictive", "debiased"}, default="plug-in"
-        Estimates in the place of parameters; most probable parameters; parameters integrated
-        out (a Student t per class); or plug-in scores without their bias. The last three learn
-        full covariances and ignore ``divisor``.
+    estimate : {"plug-in", "map", "predictive"}, default="plug-in"
+        Estimates in the place of parameters; most probable parameters; or parameters integrated
+        out (a Student t per class). The last two learn full covariances and ignore ``divisor``.
     prior : None, "flat" or NormalInverseWishart, default=None
         Prior of means and covariances for "map" and "predictive"; None is weak and proper.
     dirichlet : float, optional
@@ -133,7 +132,7 @@ class GaussianClassifier(
         What was learnt from the data; add two to merge two fits.
     classifier_ : Classifier
         What predicts, free of scikit-learn; estimated from ``moments_`` when first needed.
-    model_ : GaussianModel, StudentModel, DebiasedModel or TransformedModel
+    model_ : GaussianModel, StudentModel or TransformedModel
         Densities, posterior and samples of the classifier.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
@@ -186,9 +185,8 @@ class GaussianClassifier(
 
     @property
     def _takes(self) -> tuple[str, ...]:
-        # debiased scores need full rank, and have no marginals
-        complete = self.estimate == "debiased" or self.shrinkage == "ledoit-wolf"
-        return () if complete else ("categorical", "allow_nan")
+        # Ledoit and Wolf's intensity needs sums of fourth powers, which indicators and gaps lack
+        return () if self.shrinkage == "ledoit-wolf" else ("categorical", "allow_nan")
 
     @classmethod
     def from_parameters(

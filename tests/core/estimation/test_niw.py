@@ -19,8 +19,6 @@ DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
 RULES = {
     "lda_predictive": {"tied": True, "estimate": "predictive", "prior": "flat"},
     "qda_predictive": {"tied": False, "estimate": "predictive", "prior": "flat"},
-    "lda_debiased": {"tied": True, "estimate": "debiased"},
-    "qda_debiased": {"tied": False, "estimate": "debiased"},
 }
 
 
@@ -227,39 +225,19 @@ def test_the_default_prior_takes_total_spread_where_classes_have_none():
     np.testing.assert_allclose(prior.scale, [[1.0]])
 
 
-def test_debiased_scores_are_unbiased():
-    rng = np.random.default_rng(0)
-    mu, sigma = np.array([1.0, -1.0]), np.array([[2.0, 0.6], [0.6, 1.0]])
-    x = np.array([[0.5, 0.5]])
-    samples = rng.multivariate_normal(mu, sigma, size=(4000, 9))
-    recipe = Recipe.parse(estimate="debiased")
-    y = np.repeat([0, 1], 9)
-    scores = []
-    for first, second in samples.reshape(2000, 2, 9, 2):
-        model = recipe.estimate(Moments.of(np.concatenate([first, second]), y))
-        scores += model.class_log_density(x)[0].tolist()
-    error = np.std(scores) / np.sqrt(len(scores))
-    assert abs(np.mean(scores) - multivariate_normal(mu, sigma).logpdf(x[0])) < 4 * error
-
-
 def test_too_few_rows_are_said_with_a_cure():
     X = np.concatenate([draws(k, n, 3) for k, n in enumerate((9, 3))])
     y = np.repeat([0, 1], (9, 3))
     with pytest.raises(InvalidInputError, match=r"class 1: .*use a proper prior"):
         QDA(estimate="predictive", prior="flat").fit(X, y)
-    with pytest.raises(
-        InvalidInputError, match=r"class 1: .*2 degrees of freedom.*more than 4"
-    ):
-        QDA(estimate="debiased").fit(X, y)
 
 
 def test_a_duplicated_column_is_refused():
     X = np.repeat(np.random.default_rng(0).normal(size=(18, 1)), 2, axis=1)
     y = np.repeat([0, 1], 9)
-    for settings_ in ({"estimate": "predictive", "prior": "flat"}, {"estimate": "debiased"}):
-        for kind in (LDA, QDA):
-            with pytest.raises(InvalidInputError, match=r"class.* 0.*: .*duplicated columns"):
-                kind(**settings_).fit(X, y)
+    for kind in (LDA, QDA):
+        with pytest.raises(InvalidInputError, match=r"class.* 0.*: .*duplicated columns"):
+            kind(estimate="predictive", prior="flat").fit(X, y)
 
 
 def test_settings_of_a_prior_are_checked():

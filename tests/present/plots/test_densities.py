@@ -132,19 +132,13 @@ def test_a_marginal_density_is_the_integral_of_the_density_of_all_features(flowe
     np.testing.assert_allclose(ours, np.trapezoid(joint, z, axis=1), rtol=2e-3)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS, {"estimate": "debiased"}])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_every_kind_of_model_has_regions_and_posteriors(flowers, settings):
     X, y = flowers
     est = sf.QDA(**settings).fit(X, y)
     decision_regions(est, X, y, resolution=40)
     decision_regions(est, X, y, features=(2, 3), resolution=40)
     posterior_line(est, X, y)
-
-
-def test_a_model_without_marginals_says_so(flowers):
-    est = sf.QDA(estimate="debiased").fit(*flowers)
-    with pytest.raises(InvalidParameterError, match="no marginal densities"):
-        class_densities(est, *flowers)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.95])

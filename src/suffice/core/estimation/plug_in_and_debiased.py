@@ -1,4 +1,4 @@
-"""Gaussian models with estimates in the place of parameters, or debiased log densities."""
+"""Gaussian models with estimates in the place of parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,18 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.core.estimation import covariance_estimates
 from suffice.core.estimation.covariance_estimates import Estimates, Regularisation, Structure
 from suffice.core.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.core.estimation.priors import priors_among
-from suffice.core.linalg import scaled_cholesky
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, FullCovariance
-from suffice.core.model.gaussian import DebiasedModel, GaussianModel
+from suffice.core.model.gaussian import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
 from suffice.core.text.lists import noun, plural, quoted
-from suffice.errors import InvalidInputError, TooFewClassesError
+from suffice.errors import TooFewClassesError
 from suffice.typing import Codes, Flags, Floats, Labels
 
 
@@ -68,7 +66,6 @@ class Learning(NamedTuple):
         False  # whether a structure's covariances stand in the place of the true ones
     )
     at_mode: bool = False  # whether class priors too are the most probable ones
-    has_marginals: bool = True  # whether rows with missing numbers have a density
 
 
 def plug_in_model(evidence: Evidence) -> GaussianModel:
@@ -118,46 +115,3 @@ def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:
 
 
 PLUG_IN = Learning(plug_in_model, plugs_in=True)
-
-
-def debiased_model(evidence: Evidence) -> DebiasedModel:
-    """Return plug-in log densities less their bias: Moran & Murphy (1979), Appl. Statistics 28."""
-    moments = evidence.moments
-    covariances: list[Covariance] = []
-    corrections = np.zeros(moments.n_classes)
-    groups = covariance_estimates.full_groups(moments, evidence.group_of)
-    for g, scatter in enumerate(groups.scatters):
-        members = evidence.members(g)
-        seen = members[evidence.present[members]]
-        covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
-        covariances.append(covariance)
-    plain = gaussian_model(evidence, moments.centred_means, (covariances, []))
-    return DebiasedModel(plain, corrections)
-
-
-def _debiased_group(
-    evidence: Evidence,
-    seen: Codes,
-    scatter: Floats,
-) -> tuple[Covariance, Floats]:
-    """Return V of a group of tied classes, and what each adds to log N(x; x̄, V)."""
-    from scipy.special import digamma  # slow to import, and seldom needed
-
-    d = evidence.moments.n_features
-    if not len(seen):
-        return FullCovariance.of(np.eye(d)), np.zeros(0)
-    w = evidence.moments.weights[seen]
-    # ν = Σ_k w_k − K degrees of freedom
-    degrees, factor = float(w.sum()) - len(seen), scaled_cholesky(scatter)
-    if not degrees > d + 1 or factor is None:
-        raise InvalidInputError(
-            f"{evidence.named(seen)}: no debiased density of {d} features from {degrees:g} degrees "
-            f"of freedom (more than {d + 1} are needed, and a scatter of full rank): collect more "
-            "rows, drop constant or duplicated columns, or use the predictive one"
-        )
-    # E log|S| = log|Σ| + d log 2 + Σ_{j=1…d} ψ((ν + 1 − j) / 2)
-    psi = digamma((degrees - np.arange(d)) / 2).sum()
-    log_det = 2 * np.log(np.diagonal(factor)).sum() - d * np.log(2) - psi
-    # E[(ν − d − 1) (x − x̄)ᵀ S⁻¹ (x − x̄)] = (x − μ)ᵀ Σ⁻¹ (x − μ) + d / w_k
-    covariance = FullCovariance.of(scatter / (degrees - d - 1))
-    return covariance, 0.5 * (covariance.log_det - log_det + d / w)

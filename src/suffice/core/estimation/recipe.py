@@ -215,7 +215,7 @@ class Recipe:
                 "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
                 "not have: use shrinkage='oas' or a number, or missing='indicator'"
             )
-        # parameters that are integrated out, or debiased, are completed at their plug-in estimates
+        # parameters that are integrated out are completed at their plug-in estimates
         iterated = self.learning.plugs_in or self.learning.at_mode
         recipe = self if iterated else replace(self, learning=models.PLUG_IN)
 
@@ -255,8 +255,7 @@ class Recipe:
         model = model if temperature == 1 else model.with_temperature(temperature)
         names = encoding.feature_names if encoding else moments.feature_names
         found = Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
-        refuses = self.needs_fourth or not self.learning.has_marginals
-        return found if refuses else found.allowing_missing()
+        return found if self.needs_fourth else found.allowing_missing()
 
     def bic(self, moments: Moments) -> float:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""

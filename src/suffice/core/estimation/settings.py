@@ -11,7 +11,7 @@ from suffice.core.estimation import normal_inverse_wishart as bayes
 from suffice.core.estimation.categories import as_indicators, as_tree
 from suffice.core.estimation.covariance_estimates import Structure
 from suffice.core.estimation.edda import FAMILIES, EddaStructure
-from suffice.core.estimation.plug_in_and_debiased import PLUG_IN, Learning, debiased_model
+from suffice.core.estimation.plug_in_and_debiased import PLUG_IN, Learning
 from suffice.core.estimation.priors import PriorRule
 from suffice.errors import InvalidParameterError, require_word
 
@@ -122,7 +122,6 @@ ESTIMATES: Mapping[str, Learning] = {
     "plug-in": PLUG_IN,
     "map": Learning(bayes.most_probable, at_mode=True),
     "predictive": Learning(bayes.predictive),
-    "debiased": Learning(debiased_model, has_marginals=False),
 }
 
 
@@ -227,7 +226,7 @@ def check_compatible(
         f"shrinkage={shrinkage!r} knows divisor='mle' and 'unbiased': use one of these, or a "
         "number": divisor == "averaged" and shrinkage in CLOSED_FORMS,
         f"categories='tree' has no {learning}: use 'plug-in' or 'map'": tree
-        and estimate in ("predictive", "debiased"),
+        and estimate == "predictive",
         "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number": tree
         and shrinkage == "ledoit-wolf",
     }
