@@ -17,7 +17,6 @@ MODELS = [
     "costs",
     "transform",
     "predictive",
-    "debiased",
     "edda-auto",
 ]
 MODELS += ["least-squares", "logistic", "perceptron", "auto"]

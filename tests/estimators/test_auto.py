@@ -41,7 +41,7 @@ def test_skewed_features_are_straightened():
     drawn, _ = auto.sample(500, random_state=0)
     straight, _ = sf.QDA().fit(X, y).sample(500, random_state=0)
     assert (drawn < 0).mean() < 0.4 * (straight < 0).mean()
-    assert np.isfinite(auto.log_density(X)).all()
+    assert np.isfinite(auto.model_.log_density(X)).all()
 
 
 def test_posteriors_are_an_average_that_sums_to_one(iris):
@@ -142,7 +142,9 @@ def test_a_file_keeps_every_answer(kernel_features, tmp_path):
     np.testing.assert_allclose(
         again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12
     )
-    np.testing.assert_array_equal(again.log_density(frame), auto.log_density(frame))
+    np.testing.assert_array_equal(
+        again.model_.log_density(frame), auto.model_.log_density(frame)
+    )
     assert again.explain() == auto.explain()
     with pytest.raises(ValueError, match="same order as they were in fit"):
         again.predict(frame[["up", "across"]])
@@ -226,6 +228,6 @@ def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
     )  # the first column tells nothing, and is left out
     fitted = AutoGaussian(kernel_features=False).fit(wide, y)
     wide[7, 3] = np.inf
-    for answer in (fitted.predict, fitted.predict_proba, fitted.log_density):
+    for answer in (fitted.predict, fitted.predict_proba, fitted.model_.log_density):
         with pytest.raises(InvalidInputError, match="contains infinity: row 7, column 3;"):
             answer(wide)

@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("estimator", [Perceptron(), LDA(estimate="debiased")], ids=str)
+@pytest.mark.parametrize("estimator", [Perceptron(), LDA(shrinkage="ledoit-wolf")], ids=str)
 def test_the_column_is_named(iris, estimator, name):
     X, y = iris
     frame = pd.DataFrame(X, columns=list("abcd")).assign(**{name: COLUMNS[name]})

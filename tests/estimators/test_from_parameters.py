@@ -46,7 +46,9 @@ def test_densities_are_those_of_scipy(three):
     x = np.random.default_rng(0).normal(size=(20, 2))
     expected = [multivariate_normal([0, 0], [[1.0, 0.5], [0.5, 2.0]]).logpdf(x)]
     expected += [multivariate_normal([2, 1], np.eye(2)).logpdf(x)]
-    np.testing.assert_allclose(three.class_log_density(x)[:, [2, 0]].T, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        three.model_.class_log_density(x)[:, [2, 0]].T, expected, rtol=1e-12
+    )
 
 
 def test_the_bayes_error_with_unequal_priors_has_its_closed_form(lecture):
@@ -54,8 +56,8 @@ def test_the_bayes_error_with_unequal_priors_has_its_closed_form(lecture):
     # −(1 − log 7/3) / √2 from the other
     tau = np.log(0.7 / 0.3)
     expected = 0.7 * norm.cdf(-(1 + tau) / 2**0.5) + 0.3 * norm.cdf(-(1 - tau) / 2**0.5)
-    assert lecture.bayes_error() == pytest.approx(expected, rel=1e-12)
-    assert round(float(lecture.bayes_error()), 4) == 0.2041
+    assert lecture.model_.bayes_error() == pytest.approx(expected, rel=1e-12)
+    assert round(float(lecture.model_.bayes_error()), 4) == 0.2041
     line = lecture.boundary(0, 1)
     np.testing.assert_allclose([*line.normal, line.intercept], [1, -1, tau], atol=1e-12)
 
@@ -69,10 +71,10 @@ def test_a_linear_rule_has_an_exact_true_error(lecture):
         sf.LDA().fit(X, y),
         sf.Perceptron("batch", variant="pocket").fit(X, y),
     ):
-        error = lecture.true_error(rule)
+        error = lecture.model_.true_error(rule)
         assert error.is_exact
         assert error == pytest.approx(np.mean(rule.predict(big) != truth), abs=0.0017)
-        assert error > lecture.bayes_error()
+        assert error > lecture.model_.bayes_error()
 
 
 def test_a_linear_rule_is_exact_between_unequal_covariances_too():
@@ -80,16 +82,16 @@ def test_a_linear_rule_is_exact_between_unequal_covariances_too():
     rule = TheirLogistic().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     cut = -rule.intercept_[0] / rule.coef_[0, 0]
     expected = 0.4 * norm.sf(cut) + 0.6 * norm(3, 2).cdf(cut)
-    assert model.true_error(rule).is_exact
-    assert model.true_error(rule) == pytest.approx(expected, rel=1e-12)
+    assert model.model_.true_error(rule).is_exact
+    assert model.model_.true_error(rule) == pytest.approx(expected, rel=1e-12)
 
 
 def test_labels_the_other_way_round_are_seen(lecture):
     model = sf.GaussianClassifier.from_parameters(*LECTURE, classes=["b", "a"])
     X, y = lecture.sample(200, random_state=1)
     swapped = TheirLogistic().fit(X, np.where(y == 0, "b", "a"))
-    assert model.true_error(swapped) == pytest.approx(
-        lecture.true_error(TheirLogistic().fit(X, y)), rel=1e-4
+    assert model.model_.true_error(swapped) == pytest.approx(
+        lecture.model_.true_error(TheirLogistic().fit(X, y)), rel=1e-4
     )
 
 
@@ -106,7 +108,7 @@ def test_labels_the_other_way_round_are_seen(lecture):
 def test_other_rules_are_simulated_and_never_beat_the_best(lecture, rule):
     X, y = lecture.sample(300, random_state=1)
     big, truth = lecture.sample(400_000, random_state=2)
-    error = lecture.true_error(rule.fit(X, y), n_samples=50_000)
+    error = lecture.model_.true_error(rule.fit(X, y), n_samples=50_000)
     assert not error.is_exact
     simulated = np.mean(rule.predict(big) != truth)
     assert abs(error - simulated) < 4 * np.hypot(error.standard_error, 0.0007)
@@ -114,12 +116,12 @@ def test_other_rules_are_simulated_and_never_beat_the_best(lecture, rule):
 
 def test_no_rule_beats_the_best_one_on_the_same_draws(three):
     X, y = three.sample(100, random_state=0)
-    best = three.bayes_error(20_000, random_state=3)
+    best = three.model_.bayes_error(20_000, random_state=3)
     for rule in (sf.LDA().fit(X, y), sf.GaussianNB().fit(X, y)):
-        assert three.true_error(rule, 20_000, random_state=3) >= best
-    assert three.true_error(three, 20_000, random_state=3) == best
+        assert three.model_.true_error(rule, 20_000, random_state=3) >= best
+    assert three.model_.true_error(three, 20_000, random_state=3) == best
     warm = sf.GaussianClassifier(temperature=3.0).fit(X, y)
-    assert warm.true_error(warm, 5000) == warm.bayes_error(5000)
+    assert warm.model_.true_error(warm, 5000) == warm.model_.bayes_error(5000)
 
 
 @pytest.mark.parametrize("label", [None, -1])
@@ -128,27 +130,27 @@ def test_rows_refused_are_left_out(lecture, label):
     big, truth = lecture.sample(400_000, random_state=2)
     kept = careful.predict_proba(big).max(1) >= 0.8
     expected = np.mean(lecture.predict(big[kept]) != truth[kept])
-    assert lecture.true_error(careful) == pytest.approx(expected, abs=0.003)
+    assert lecture.model_.true_error(careful) == pytest.approx(expected, abs=0.003)
 
 
 def test_features_are_matched_by_name(lecture):
     named = sf.GaussianClassifier.from_parameters(*LECTURE, feature_names=["u", "v"])
     X, y = named.sample(200, random_state=1)
     frame = pd.DataFrame(X, columns=["u", "v"])[["v", "u"]]
-    plain = lecture.true_error(TheirLogistic(tol=1e-10).fit(X, y))
-    assert named.true_error(TheirLogistic(tol=1e-10).fit(frame, y)) == pytest.approx(
+    plain = lecture.model_.true_error(TheirLogistic(tol=1e-10).fit(X, y))
+    assert named.model_.true_error(TheirLogistic(tol=1e-10).fit(frame, y)) == pytest.approx(
         plain, rel=1e-5
     )
     tree = DecisionTreeClassifier(max_depth=2).fit(frame, y)
-    assert named.true_error(tree, 20_000) < 0.3
+    assert named.model_.true_error(tree, 20_000) < 0.3
     with pytest.raises(FeatureMismatchError, match="'w'"):
-        named.true_error(tree.fit(frame.rename(columns={"v": "w"}), y))
+        named.model_.true_error(tree.fit(frame.rename(columns={"v": "w"}), y))
 
 
 def test_labels_that_the_model_does_not_know_are_refused(lecture):
     X, y = lecture.sample(100, random_state=0)
     with pytest.raises(UnknownLabelError):
-        lecture.true_error(sf.QDA().fit(X, np.array(["no", "yes"])[y]))
+        lecture.model_.true_error(sf.QDA().fit(X, np.array(["no", "yes"])[y]))
 
 
 def test_it_is_drawn_and_exported_like_a_fitted_model(three, tmp_path):
@@ -168,7 +170,7 @@ def test_it_survives_a_file_and_other_priors(three, tmp_path):
     again = sf.load(tmp_path / "m.suffice")
     x = np.random.default_rng(0).normal(size=(5, 2))
     np.testing.assert_array_equal(again.predict_proba(x), three.predict_proba(x))
-    assert again.bayes_error(2000) == three.bayes_error(2000)
+    assert again.model_.bayes_error(2000) == three.model_.bayes_error(2000)
     np.testing.assert_allclose(again.with_priors("uniform").priors_, 1 / 3)
 
 
@@ -176,7 +178,11 @@ def test_training_test_true_and_bayes_error_can_be_compared(lecture):
     X, y = lecture.sample(60, random_state=4)
     rule = DecisionTreeClassifier(random_state=0).fit(X, y)
     test = lecture.sample(20_000, random_state=5)
-    errors = [1 - rule.score(X, y), lecture.bayes_error(), lecture.true_error(rule)]
+    errors = [
+        1 - rule.score(X, y),
+        lecture.model_.bayes_error(),
+        lecture.model_.true_error(rule),
+    ]
     assert errors == sorted(errors)
     assert 1 - rule.score(*test) == pytest.approx(errors[-1], abs=0.02)
 

@@ -39,9 +39,11 @@ def test_densities_are_sums_over_components_and_posteriors_follow_from_them(moon
         ]
     )
     density = np.stack([logsumexp(each[:3], axis=0), logsumexp(each[3:], axis=0)], 1)
-    np.testing.assert_allclose(moons.class_log_density(new), density, rtol=1e-10)
+    np.testing.assert_allclose(moons.model_.class_log_density(new), density, rtol=1e-10)
     joint = density + np.log(0.5)
-    np.testing.assert_allclose(moons.log_density(new), logsumexp(joint, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(
+        moons.model_.log_density(new), logsumexp(joint, axis=1), rtol=1e-10
+    )
     posterior = np.exp(joint - logsumexp(joint, axis=1)[:, None])
     np.testing.assert_allclose(moons.predict_proba(new), posterior, atol=1e-12)
     of_parts = moons.component_posterior(new)
@@ -62,14 +64,16 @@ def test_many_rows_read_like_few(moons):
 
 def test_an_empty_cell_is_integrated_out_and_filled_by_its_mean(moons):
     row, grid = np.array([[0.3, np.nan]]), np.linspace(-6, 6, 4001)
-    dense = np.exp(moons.class_log_density(np.stack([np.full(4001, 0.3), grid], 1)))
+    dense = np.exp(moons.model_.class_log_density(np.stack([np.full(4001, 0.3), grid], 1)))
     step = grid[1] - grid[0]
     np.testing.assert_allclose(
-        np.exp(moons.class_log_density(row))[0], dense.sum(0) * step, 1e-6
+        np.exp(moons.model_.class_log_density(row))[0], dense.sum(0) * step, 1e-6
     )
     p = dense @ moons.model_.model.priors
-    assert moons.impute(row)[0, 1] == pytest.approx((p * grid).sum() / p.sum(), rel=1e-6)
-    drawn = moons.sample_missing(np.tile(row, (4000, 1)), random_state=0)[:, 1]
+    assert moons.model_.impute(row)[0, 1] == pytest.approx(
+        (p * grid).sum() / p.sum(), rel=1e-6
+    )
+    drawn = moons.model_.sample_missing(np.tile(row, (4000, 1)), random_state=0)[:, 1]
     assert drawn.mean() == pytest.approx((p * grid).sum() / p.sum(), abs=0.04)
 
 

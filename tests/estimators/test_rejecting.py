@@ -18,19 +18,23 @@ def test_the_score_is_the_accuracy_of_the_rows_answered(iris, as_text):
     assert 0 < answered.sum() < len(y)
     right = fitted.classes_[best.argmax(1)] == y
     assert fitted.score(X, y) == pytest.approx(right[answered].mean())
-    assert fitted.rejection_rate(X) == pytest.approx(1 - answered.mean())
+    assert (fitted.model_.decide(X) == len(fitted.classes_)).mean() == pytest.approx(
+        1 - answered.mean()
+    )
     w = np.arange(150.0)
     assert fitted.score(X, y, w) == pytest.approx(
         np.average(right[answered], weights=w[answered])
     )
-    assert fitted.rejection_rate(X, w) == pytest.approx(w[~answered].sum() / w.sum())
+    assert np.average(
+        fitted.model_.decide(X) == len(fitted.classes_), weights=w
+    ) == pytest.approx(w[~answered].sum() / w.sum())
 
 
 def test_without_reject_the_score_is_scikit_learns(iris):
     X, y = iris
     fitted = QDA().fit(X, y)
     assert fitted.score(X, y) == np.mean(fitted.predict(X) == y)
-    assert fitted.rejection_rate(X) == 0.0
+    assert (fitted.model_.decide(X) == len(fitted.classes_)).mean() == 0.0
 
 
 def test_a_classifier_that_answers_nothing_has_no_score(iris):
@@ -39,7 +43,7 @@ def test_a_classifier_that_answers_nothing_has_no_score(iris):
     unsure = fitted.predict_proba(X).max(1) < 1
     with pytest.warns(UserWarning, match="rejects every row"):
         assert np.isnan(fitted.score(X[unsure], y[unsure]))
-    assert fitted.rejection_rate(X[unsure]) == 1.0
+    assert (fitted.model_.decide(X[unsure]) == len(fitted.classes_)).mean() == 1.0
 
 
 def test_scikit_learns_tools_score_it(iris):

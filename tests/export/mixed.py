@@ -70,7 +70,6 @@ def with_holes(X, seed=0):
 _WITHOUT = (
     "qda of thirty features",
     "lda of many features",
-    "debiased",
     "logistic",
     "softmax",
 )

@@ -54,7 +54,6 @@ MODELS = {
     "costs and reject": (sf.QDA(costs=sf.Costs(COSTS, reject=0.3)), 3, 3),
     "temperature": (sf.QDA(temperature=3.0), 4, 3),
     "student": (sf.GaussianClassifier(estimate="predictive"), 3, 5),
-    "debiased": (sf.GaussianClassifier(estimate="debiased"), 3, 3),
     "mixture and reject": (
         sf.MixtureClassifier(2, prior_rows=2.0, costs=sf.Costs(reject=0.4)),
         3,

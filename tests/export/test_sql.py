@@ -87,7 +87,6 @@ def test_a_row_without_scores_has_no_answer(database, filled):
         (sf.LDA(), 1),
         (sf.QDA(costs=sf.Costs(reject=0.2)), 1),
         (LogisticRegression(), 3),
-        (sf.GaussianClassifier(estimate="debiased"), 3),
     ):
         query = to_sql(model.fit(X, y), "rows", database.name, columns=columns, keep=["id"])
         answer = run(database, query)

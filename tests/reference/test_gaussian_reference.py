@@ -48,7 +48,7 @@ def test_discriminant_coordinates_equal_those_of_mass(table, reference, name, di
     signs = np.sign((coordinates * expected).sum(0))
     np.testing.assert_allclose(coordinates, signs * expected, atol=1e-8)
     svd = np.array(mass[f"lda_{divisor}"]["svd"]) ** 2
-    np.testing.assert_allclose(lda.explained_variance_ratio_, svd / svd.sum(), atol=1e-8)
+    np.testing.assert_allclose(lda.discriminants_.explained_ratio, svd / svd.sum(), atol=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)

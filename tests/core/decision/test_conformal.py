@@ -10,7 +10,7 @@ from suffice import LDA, QDA, Costs, Moments, load
 from suffice.core.decision.conformal import Conformity
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 
-ESTIMATORS = [LDA(prediction_sets=True), QDA(shrinkage=0.2, pooling=0.1, prediction_sets=True)]
+ESTIMATORS = [LDA(), QDA(shrinkage=0.2, pooling=0.1)]
 
 
 def rows(n, seed):
@@ -26,7 +26,7 @@ def test_coverage_is_kept_though_the_model_is_wrong(estimator):
     for seed in range(40):
         X, y = rows(80, seed)
         new, truth = rows(200, 1000 + seed)
-        fitted = estimator.fit(X, y)
+        fitted = estimator.fit(X, y).calibrate(X, y)
         hits.append([fitted.predict_set(new, c).covers(truth).mean() for c in coverages])
     # 40 calibrations of 80 rows: the mean coverage has a standard error of about 0.007
     assert np.mean(hits, axis=0) == pytest.approx(coverages, abs=0.025)
@@ -34,7 +34,7 @@ def test_coverage_is_kept_though_the_model_is_wrong(estimator):
 
 def test_sets_grow_with_coverage_and_shrink_with_certainty(iris):
     X, y = iris
-    fitted = LDA(prediction_sets=True).fit(X, y)
+    fitted = LDA().fit(X, y).calibrate(X, y)
     small, large = fitted.predict_set(X, 0.8), fitted.predict_set(X, 0.999)
     assert (small.members <= large.members).all()
     assert large.sizes[:50].max() >= 1
@@ -46,9 +46,9 @@ def test_calibration_is_asked_for_where_there_is_none(iris):
     X, y = iris
     from_sums = QDA().fit_moments(Moments.of(X, y))
     for fitted in (from_sums, QDA().fit(X, y)):
-        with pytest.raises(MissingStatisticsError, match=r"sets=True.*calibrate\(X, y\)"):
+        with pytest.raises(MissingStatisticsError, match=r"calibrate\(X, y\)"):
             fitted.predict_set(X)
-    whole = QDA(prediction_sets=True).fit(X, y)
+    whole = QDA().fit(X, y).calibrate(X, y)
     expected = whole.predict_set(X).members
     np.testing.assert_array_equal(from_sums.calibrate(X, y).predict_set(X).members, expected)
     for changed in (whole.partial_fit(X[:5], y[:5]), from_sums.forget(X[:5], y[:5])):
@@ -58,7 +58,7 @@ def test_calibration_is_asked_for_where_there_is_none(iris):
 
 def test_calibration_is_pickled_and_saved(iris, tmp_path):
     X, y = iris
-    fitted = LDA(prediction_sets=True).fit(X, y)
+    fitted = LDA().fit(X, y).calibrate(X, y)
     fitted.save(tmp_path / "m.suffice")
     for again in (pickle.loads(pickle.dumps(fitted)), load(tmp_path / "m.suffice")):
         found = again.predict_set(X, 0.9).members
@@ -67,7 +67,7 @@ def test_calibration_is_pickled_and_saved(iris, tmp_path):
 
 def test_coverage_must_be_a_share(iris):
     with pytest.raises(InvalidParameterError, match="between 0 and 1"):
-        LDA(prediction_sets=True).fit(*iris).predict_set(iris[0], coverage=95)
+        LDA().fit(*iris).calibrate(*iris).predict_set(iris[0], coverage=95)
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.3, 0.5, 0.55, 0.79, 0.8, 0.81, 0.9, 0.91, 0.95])
@@ -90,7 +90,7 @@ def test_only_the_ratios_of_weights_count_in_the_threshold():
 
 def test_the_callers_buffer_may_change_after_fit(iris):
     X, y = iris[0].copy(), iris[1].copy()
-    fitted = QDA(prediction_sets=True).fit(X, y)
+    fitted = QDA().fit(X, y).calibrate(X, y)
     before = fitted.predict_set(iris[0], 0.9).members
     X[:], y[:] = 0.0, y[0]
     np.testing.assert_array_equal(fitted.predict_set(iris[0], 0.9).members, before)
@@ -98,7 +98,7 @@ def test_the_callers_buffer_may_change_after_fit(iris):
 
 
 def test_other_priors_undo_the_calibration(iris):
-    fitted = LDA(prediction_sets=True).fit(*iris)
+    fitted = LDA().fit(*iris).calibrate(*iris)
     with pytest.raises(MissingStatisticsError, match="calibrate"):
         fitted.with_priors("uniform").predict_set(iris[0])
     assert len(fitted.with_costs(Costs(reject=0.1)).predict_set(iris[0])) == 150

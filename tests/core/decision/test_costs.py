@@ -213,5 +213,3 @@ def test_a_cost_matrix_cannot_be_changed():
 def test_a_temperature_is_a_positive_number_and_so_is_its_reciprocal(temperature):
     with pytest.raises(InvalidParameterError, match="temperature must be a positive number"):
         check_temperature(temperature)
-    with pytest.raises(InvalidParameterError, match="base must be a number above 1"):
-        softmax_temperature(1.0, temperature if temperature is not None else [])

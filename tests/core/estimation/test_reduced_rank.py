@@ -76,9 +76,11 @@ def test_without_one_covariance_only_the_coordinates_are_fewer(settings):
 def test_loadings_are_correlations_within_classes():
     fitted = sf.LDA().fit(X, Y)
     within = X - np.stack([X[k == Y].mean(0) for k in range(3)])[Y]
-    z = within @ fitted.scalings_
+    z = within @ fitted.discriminants_.scalings
     expected = np.corrcoef(within.T, z.T)[: X.shape[1], X.shape[1] :]
-    np.testing.assert_allclose(fitted.loadings_, expected, atol=1e-10)
+    np.testing.assert_allclose(
+        fitted.discriminants_.loadings(fitted._within_covariance()), expected, atol=1e-10
+    )
 
 
 def test_the_likelihood_of_given_rows_is_that_of_the_moments_and_labels_are_checked():
@@ -99,7 +101,7 @@ def test_adapted_priors_are_tested_by_their_likelihood():
     rows = X[Y > 0]
     adapted = fitted.adapt_priors(rows)
     assert adapted.priors_ == pytest.approx([0, 71 / 119, 48 / 119], abs=0.01)
-    gain = adapted.log_density(rows).sum() - fitted.log_density(rows).sum()
+    gain = adapted.model_.log_density(rows).sum() - fitted.model_.log_density(rows).sum()
     assert adapted.prior_shift_.statistic == pytest.approx(2 * gain, rel=1e-6)
     assert adapted.prior_shift_.p_value < 1e-6
     assert fitted.adapt_priors(X).prior_shift_.p_value > 0.5

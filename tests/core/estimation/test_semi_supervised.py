@@ -69,7 +69,7 @@ def test_many_rows_without_labels_help_where_the_model_is_right(rows):
 
 
 def test_auto_takes_the_weight_of_least_held_out_loss(rows, monkeypatch):
-    from suffice.core.estimation.semi_supervised import WEIGHTS
+    from suffice.core.estimation.semi_supervised import WEIGHTS, SemiSupervised
 
     x, _, hidden = rows
     losses = dict(zip(WEIGHTS, [3.0, 2.0, 0.5, 1.0, 4.0], strict=True))

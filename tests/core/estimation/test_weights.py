@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import LDA, QDA, GaussianClassifier, GaussianNB, MixtureClassifier
+from suffice import LDA, QDA, Dirichlet, GaussianClassifier, GaussianNB, MixtureClassifier
 from suffice.errors import SufficeWarning
 
 COUNTING = [
@@ -64,7 +64,11 @@ def test_a_mixture_says_that_it_reads_weights_as_numbers_of_rows():
 
 @pytest.mark.parametrize(
     "estimator",
-    [GaussianNB(), GaussianClassifier(covariance="tree", tied=True), LDA(priors=Dirichlet(2.0))],
+    [
+        GaussianNB(),
+        GaussianClassifier(covariance="tree", tied=True),
+        LDA(priors=Dirichlet(2.0)),
+    ],
     ids=str,
 )
 def test_imagined_rows_of_levels_and_classes_are_rows_too(estimator):

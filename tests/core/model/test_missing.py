@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -300,13 +301,10 @@ def test_infinities_and_rows_out_of_reach_are_refused_by_name():
         model.posterior(with_holes(data()[0], 0.3))
 
 
-def test_debiased_scores_have_no_marginal():
+def test_a_model_of_levels_has_no_marginal():
     x, y = data()
-    model = sf.GaussianClassifier(estimate="debiased").fit(x, y).model_.model
-    np.testing.assert_array_equal(model.allowing_missing().posterior(x), model.posterior(x))
-    for ask in (model.allowing_missing().posterior, model.impute):
-        with pytest.raises(InvalidParameterError, match="estimate='predictive'"):
-            ask(with_holes(x, 0.3))
+    rows = pd.DataFrame({"number": x[:, 0], "level": np.where(x[:, 1] > 0, "a", "b")})
+    model = sf.GaussianClassifier(covariance="tree").fit(rows, y).model_.model
     with pytest.raises(InvalidParameterError, match="no marginal"):
         model.marginal(np.array([0]))
 

@@ -36,7 +36,6 @@ def models():
     yield "transform", sf.QDA(power="yeo-johnson", temperature="auto")
     yield "predictive", sf.QDA(estimate="predictive")
     yield "map", sf.QDA(estimate=_prior(), priors=sf.Dirichlet(1.0))
-    yield "debiased", sf.QDA(estimate="debiased")
     yield "edda", sf.GaussianClassifier("VEI")
     yield "edda-auto", sf.GaussianClassifier("auto")
     yield "least-squares", sf.LeastSquaresClassifier()

@@ -71,7 +71,7 @@ def test_the_classifier_alone_says_the_same(path):
     classifier, known = load_classifier(path), expected(path, "models")
     assert classifier.predict(MAKE.NEW).tolist() == known["predict"]
     assert classifier.has_posterior == ("predict_proba" in known)
-    assert classifier.has_density == ("log_density" in known and path.stem != "debiased")
+    assert classifier.has_density == ("log_density" in known)
     for name, verb in {"predict_proba": "posterior", "log_density": "log_density"}.items():
         if name in known:
             found = getattr(classifier, verb)(MAKE.NEW)

@@ -158,7 +158,7 @@ def test_bias_and_variance_are_those_of_their_definition():
     assert variance == pytest.approx(np.var(fitted, axis=0, ddof=1).sum(1).mean())
     assert table.loc["LDA", "variance"] < variance / 3
     assert table.loc["tree", "training_error"] == 0
-    assert (table["true_error"] > truth.bayes_error() - 0.01).all()
+    assert (table["true_error"] > truth.model_.bayes_error() - 0.01).all()
     assert found.plot().get_title() == "12 training sets of 50 rows"
     with pytest.raises(InvalidParameterError, match="at least 2 repeats"):
         sf.bias_variance(truth, models, repeats=1)

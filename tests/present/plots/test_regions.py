@@ -108,7 +108,7 @@ def test_ellipses_are_contours_of_the_class_density(petals):
     assert len(drawn) == 6
     for line in drawn:
         k = est.classes_.tolist().index(line.get_label().removeprefix("_ellipse "))
-        density = est.class_log_density(np.column_stack(line.get_data()))[:, k]
+        density = est.model_.class_log_density(np.column_stack(line.get_data()))[:, k]
         np.testing.assert_allclose(density, density[0])
     assert not lines(decision_regions(est, X, y, coverage=()), "ellipse")
 

@@ -55,7 +55,7 @@ def the_rest_of_the_family(draw):
                 st.fixed_dictionaries({"covariance": st.sampled_from(sorted(FAMILIES))}),
                 st.fixed_dictionaries(
                     {
-                        "estimate": st.sampled_from(["map", "predictive", "debiased"]),
+                        "estimate": st.sampled_from(["map", "predictive"]),
                         "tied": st.sampled_from([True, False, [[0, 1]]]),
                     }
                 ),

@@ -2,14 +2,13 @@
 
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
-from suffice.core.model.gaussian import DebiasedModel, GaussianModel
+from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.student import StudentModel
 from suffice.core.model.transformed import TransformedModel
 
 __all__ = [
     "ClassModel",
     "Covariance",
-    "DebiasedModel",
     "DiagonalCovariance",
     "FullCovariance",
     "GaussianModel",

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.linalg import LOG_2PI
 from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
-from suffice.core.model.class_model import WrappedModel
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.elliptical_and_missing import EllipticalModel
@@ -21,7 +20,6 @@ from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.moments import Moments
-from suffice.errors import InvalidParameterError
 from suffice.typing import Array, Codes, Floats
 
 
@@ -158,41 +156,3 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
 def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
     """Return Schwarz's (1978) criterion p log n − 2 log L: smaller is better."""
     return float(n_parameters * np.log(weight)) - 2 * log_likelihood
-
-
-@dataclass(frozen=True, eq=False)
-class DebiasedModel(WrappedModel):
-    """Unbiased estimates of log N(x; μ_k, Σ_k) for every x: the logarithm of no density.
-
-    They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with priors
-    π_k exp b_k. Moran & Murphy (1979), *Applied Statistics* 28; Ripley (1996), section 2.4.
-    """
-
-    inner: GaussianModel  # N(x̄_k, V_k), with priors π
-    corrections: Floats  # b  (K,)
-
-    has_density = False  # these are logarithms of none
-
-    @cached_property
-    def tilted(self) -> GaussianModel:
-        return replace(self.inner, log_priors=self.inner.log_priors + self.corrections)
-
-    def as_gaussian(self) -> GaussianModel:
-        return self.tilted
-
-    def sample(self, *_: Any, **__: Any) -> NoReturn:
-        raise InvalidParameterError(
-            "debiased scores estimate log densities, and are not densities: they give posteriors, "
-            "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
-        )
-
-    sample_of = _log_likelihood = bayes_error = sample
-
-    @property
-    def formula(self) -> Formula:
-        return self.tilted.formula
-
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        if log_weights is None:
-            return self.tilted._read(x, readout)
-        return self.inner._read(x, readout, log_weights + self.corrections)
