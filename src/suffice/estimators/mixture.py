@@ -9,15 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.decision import Classifier
 from suffice.core.estimation.mixture_em import MixtureRecipe
-from suffice.core.estimation.priors import priors_among
-from suffice.core.estimation.settings import is_open, parse_priors, parse_word
+from suffice.core.estimation.priors import class_priors, priors_among
+from suffice.core.estimation.settings import is_open, parse_word
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_on_device
 from suffice.core.table.labels import values_by_class
 from suffice.core.threads import at_most
 from suffice.estimators import predictor
 from suffice.estimators.linear import positive, whole_number
-from suffice.persistence.gaussians import COSTS, mixture_from, mixture_state
+from suffice.persistence.gaussians import mixture_from, mixture_state
 from suffice.typing import Floats, Labels
 
 
@@ -46,7 +46,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         Most steps of EM.
     tol : float, default=1e-6
         EM ends where a step gains less log-likelihood than this, per row.
-    priors, costs, reject_cost, reject_label, n_jobs
+    priors, costs, n_jobs
         As in ``GaussianClassifier``.
     random_state : int, default=0
         Seed of starts, samples and folds.
@@ -83,8 +83,6 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         tol: float = 1e-6,
         priors: Any = None,
         costs: Any = None,
-        reject_cost: Any = None,
-        reject_label: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -96,37 +94,38 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         there = is_on_device(x) and all_finite(x)
         table = (Table.of_device if there else Table.of)(x, y, sample_weight)
         settings = self.get_params()
-        how, priors = _recipe(settings, x.shape[1]), parse_priors(settings["priors"])
+        how = _recipe(settings, x.shape[1])
         with at_most(self.n_jobs):
             model, runs = how.fit(
                 table, _counts(settings, how, table), settings["random_state"]
             )
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         weights = table.class_weights
-        pi = priors_among(weights > 0, priors.of(table.classes, weights))
+        pi = priors_among(
+            weights > 0, class_priors(settings["priors"], table.classes, weights)
+        )
         return self._set(table.classes, model.with_priors(pi))
 
     def _set(self, classes: Labels, model: Any) -> Self:
-        self.classes_, self.model_ = classes, model
+        self.classes_, self._mixture = classes, model
         self.n_components_ = np.bincount(model.class_of, minlength=len(classes))
         return self
 
     @property
     def model_(self) -> Classifier:
         check_is_fitted(self)
-        costs = {name: getattr(self, name) for name in COSTS}
         found = Classifier.of(
-            self.classes_, predictor.feature_names(self), self.model_, **costs
+            self.classes_, predictor.feature_names(self), self._mixture, costs=self.costs
         )
         return found.allowing_missing()
 
     def component_posterior(self, X: Any) -> Floats:
         """Return p(component | x) of all components, class by class, shape (n, R)."""
-        return self._answer(X, lambda _, x: self.model_.component_posterior(x))
+        return self._answer(X, lambda _, x: self._mixture.component_posterior(x))
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         names = {"feature_names": predictor.feature_names(self), "n_iter": self.n_iter_}
-        return names, {"classes": self.classes_, **mixture_state(self.model_)}
+        return names, {"classes": self.classes_, **mixture_state(self._mixture)}
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         found = mixture_from(header, arrays)

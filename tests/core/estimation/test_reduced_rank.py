@@ -78,9 +78,7 @@ def test_loadings_are_correlations_within_classes():
     within = X - np.stack([X[k == Y].mean(0) for k in range(3)])[Y]
     z = within @ fitted.discriminants_.scalings
     expected = np.corrcoef(within.T, z.T)[: X.shape[1], X.shape[1] :]
-    np.testing.assert_allclose(
-        fitted.discriminants_.loadings(fitted._within_covariance()), expected, atol=1e-10
-    )
+    np.testing.assert_allclose(fitted.discriminants_.loadings, expected, atol=1e-10)
 
 
 def test_the_likelihood_of_given_rows_is_that_of_the_moments_and_labels_are_checked():

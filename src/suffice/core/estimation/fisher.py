@@ -21,6 +21,7 @@ class DiscriminantSpace:
     centre: Floats  # Σ_k π_k μ_k  (d,)
     scalings: Floats  # (d, r): columns by falling separation
     singular_values: Floats  # √ of between-class variance along each column  (r,)
+    within: Covariance  # Σ within classes
 
     @classmethod
     def of(cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance) -> Self:
@@ -33,11 +34,12 @@ class DiscriminantSpace:
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
         # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
         pushed = within.whiten(np.eye(len(centre)))
-        scalings, scale = pushed @ vt[:rank].T, 1 / np.sqrt(np.square(pushed).sum(1))
+        scalings = pushed @ vt[:rank].T
+        scale = 1 / np.sqrt(np.square(pushed).sum(1))
         # the largest entry, in units of the within-class standard deviation, is positive
         largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
         signs = np.sign(scalings[largest, np.arange(rank)])
-        return cls(centre + middle, scalings * signs, s[:rank])
+        return cls(centre + middle, scalings * signs, s[:rank], within)
 
     @property
     def explained_ratio(self) -> Floats:
@@ -49,9 +51,10 @@ class DiscriminantSpace:
         """Return the coordinates of each row, shape (n, r), where the rows lie."""
         return (x - beside(self.centre, x)) @ beside(self.scalings, x)  # type: ignore[no-any-return]
 
-    def loadings(self, within: Covariance) -> Floats:
-        """Return the correlation of each feature with each coordinate within classes, (d, r)."""
-        sigma = within.dense()
+    @property
+    def loadings(self) -> Floats:
+        """Correlation of each feature with each coordinate within classes, (d, r)."""
+        sigma = self.within.dense()
         # coordinates have variance 1 within classes: cov(x, z) = Σ w
         return ratio(sigma @ self.scalings, np.sqrt(np.diagonal(sigma))[:, None])
 
