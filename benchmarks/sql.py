@@ -14,6 +14,8 @@ from tests.data.sql.server import running_postgres
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
 from suffice.data.summarize import summarize
+from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_sql
 
 WIDTHS = (10, 30, 56, 100)
 
@@ -61,7 +63,7 @@ def scored(connection, load, rows, models, rounds):
     if connection.name == "postgres":
         run("SET jit = off")
     for name, model in models.items():
-        query = model.to_sql("rows", connection.name)
+        query = to_sql(model, "rows", connection.name)
 
         def score(query=query):
             run("DROP TABLE IF EXISTS answers")
@@ -78,7 +80,7 @@ def scoring(options):
     ours = {name: lambda m=model: m.predict_proba(x) for name, model in models.items()}
     yield {"by": "suffice", **best_of(ours, options.rounds)}
     sessions = {
-        name: onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+        name: onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
         for name, model in models.items()
     }
     numbers = x.to_numpy()

@@ -181,7 +181,7 @@ def test_files_keep_the_family(tmp_path, iris, code):
         (GaussianClassifier(3), "covariance must be one of"),
         (GaussianClassifier("VEV", tied=True), "leave tied=False, got tied=True"),
         (GaussianClassifier("auto", tied=[["setosa"]]), "leave tied=False"),
-        (GaussianClassifier("VVV", "divisor"), "leave tied=False"),
+        (GaussianClassifier("VVV", "divisor"), "tied must be True, False"),
         (GaussianClassifier("VVV", divisor="unbiased"), "leave divisor='mle'"),
         (GaussianClassifier("EEE", shrinkage=0.1), "takes no pooling or shrinkage"),
         (GaussianClassifier("VEV", pooling="auto"), "takes no pooling or shrinkage"),

@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidParameterError, UnknownLabelError
+from suffice.export.sql import to_sql
 
 LECTURE = ([0.7, 0.3], [[2.0, 1.0], [1.0, 2.0]], np.eye(2))
 
@@ -157,7 +158,7 @@ def test_it_is_drawn_and_exported_like_a_fitted_model(three, tmp_path):
     X, y = three.sample(50, random_state=0)
     assert sf.plots.decision_regions(three, X, y, resolution=20).lines
     assert sf.plots.class_densities(three, legend=False).get_xlim()[0] < -1
-    query = three.to_sql("points", columns=["u", "v"])
+    query = to_sql(three, "points", columns=["u", "v"])
     con = pytest.importorskip("duckdb").connect()
     points = pd.DataFrame(X, columns=["u", "v"])
     con.register("points", points)

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 import suffice as sf
 from suffice.errors import InvalidInputError
+from suffice.export.sql import to_sql
 from suffice.persistence.load import load_classifier
 
 
@@ -67,7 +68,7 @@ def test_a_query_answers_as_the_model_does(fitted):
     model, X, _ = fitted
     duckdb = pytest.importorskip("duckdb")
     rows = pl.from_pandas(X)  # noqa: F841
-    found = duckdb.sql(model.to_sql("rows", keep=["size"])).pl()
+    found = duckdb.sql(to_sql(model, "rows", keep=["size"])).pl()
     expected = model.predict_proba(X)[:, 1]
     assert sorted(found["p_yes"].to_list()) == pytest.approx(sorted(expected.tolist()))
 

@@ -50,5 +50,7 @@ def test_scikit_learns_tools_score_it(iris):
     X, y = iris
     rejecting = LDA(costs=Costs(reject=0.1))
     assert cross_val_score(clone(rejecting), X, y, cv=3).min() > 0.95
-    grid = GridSearchCV(rejecting, {"reject_cost": [0.01, 0.3]}, cv=3).fit(X, y)
+    grid = GridSearchCV(
+        rejecting, {"costs": [Costs(reject=0.01), Costs(reject=0.3)]}, cv=3
+    ).fit(X, y)
     assert np.isfinite(grid.best_score_)

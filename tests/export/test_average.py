@@ -112,7 +112,7 @@ def test_automatic_classifiers_of_a_mixed_table_with_gaps(duckdb, kind):
     rows, y = table(n=150)
     model = kind().fit(rows, y)
     duckdb.create_table("rows", pl.from_pandas(rows.assign(id=range(150))).to_arrow())
-    answer = run(duckdb, model.to_sql("rows", keep=["id"]))
+    answer = run(duckdb, to_sql(model, "rows", keep=["id"]))
     got = answer.select("p_a", "p_b", "p_c").to_numpy()
     np.testing.assert_allclose(got, model.predict_proba(rows), rtol=0, atol=1e-9)
     assert answer["label"].to_list() == model.predict(rows).tolist()

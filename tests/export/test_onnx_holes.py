@@ -13,12 +13,13 @@ import suffice as sf
 from suffice.core.model.averaged import ForeignModel, TemperedModel
 from suffice.errors import InvalidParameterError
 from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_sql
 
 
 def answers(model, frame):
     """Return labels and numbers of a graph for a frame, or an array."""
     session = onnxruntime.InferenceSession(
-        model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
+        to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
     )
     if isinstance(frame, np.ndarray):
         return session.run(None, {"X": frame})
@@ -90,15 +91,15 @@ def test_a_column_that_has_the_name_of_an_output_is_named():
     frame, y = table()
     model = sf.LDA().fit(frame.rename(columns={NUMBERS[0]: "label"}), y)
     with pytest.raises(InvalidParameterError, match="'label' has the name of an output"):
-        model.to_onnx()
+        to_onnx(model)
     nameless = sf.LDA().fit(frame.rename(columns={NUMBERS[0]: ""}), y)
     with pytest.raises(InvalidParameterError, match="column '' has the name"):
-        nameless.to_onnx()
+        to_onnx(nameless)
 
 
 def test_a_tree_of_categories_is_refused_by_name():
     model = sf.GaussianClassifier(covariance="tree").fit(*table(gaps=False))
-    for export in (model.to_onnx, lambda: model.to_sql("rows")):
+    for export in (model.to_onnx, lambda: to_sql(model, "rows")):
         with pytest.raises(InvalidParameterError, match="a tree of categories"):
             export()
 

@@ -103,9 +103,11 @@ def test_truth_values_count_as_one_and_zero(database, filled):
     X = frame.select("flag", "x").cast(float).to_pandas()
     model = sf.LDA().fit(X, np.where(rng.random(60) > 0.3, flag, ~flag))
     table = filled(frame)
-    answer = run(database, model.to_sql("rows", database.name, keep=["id"], booleans=["flag"]))
+    answer = run(
+        database, to_sql(model, "rows", database.name, keep=["id"], booleans=["flag"])
+    )
     assert same_labels(map(bool, answer["label"]), model.predict(X))
-    by_ibis = pl.DataFrame(model.to_ibis(table).to_pyarrow()).sort("id")
+    by_ibis = pl.DataFrame(to_ibis(model, table).to_pyarrow()).sort("id")
     np.testing.assert_allclose(by_ibis["p_True"], model.predict_proba(X)[:, 1], atol=1e-10)
 
 
@@ -114,7 +116,7 @@ def test_a_column_that_the_table_lacks_is_never_read_as_another_or_as_text(datab
     model = sf.LDA().fit(as_frame(X, ["x1", "x0"]).select("x1", "x0").to_pandas(), y)
     filled(as_frame(X[:, :1], ["x1"]))
     with pytest.raises(Exception, match="x0"):
-        run(database, model.to_sql("rows", database.name, keep=["id"]))
+        run(database, to_sql(model, "rows", database.name, keep=["id"]))
 
 
 @pytest.mark.parametrize("text", ["", "?", "nan", "1,5", "2024-01-01"])
@@ -124,7 +126,7 @@ def test_text_that_is_no_number_is_not_observed_in_sqlite(sqlite, text):
     sqlite.con.execute("CREATE TABLE texts (id INTEGER, a TEXT, b TEXT)")
     row = [0, text, " 1e0 "], [1, None, "1"], [2, str(2**53 + 1), "1"]
     sqlite.con.executemany("INSERT INTO texts VALUES (?, ?, ?)", row)
-    answer = run(sqlite, model.to_sql("texts", "sqlite", columns=["a", "b"], keep=["id"]))
+    answer = run(sqlite, to_sql(model, "texts", "sqlite", columns=["a", "b"], keep=["id"]))
     expected = model.predict_proba([[np.nan, 1.0], [np.nan, 1.0], [2.0**53, 1.0]])
     np.testing.assert_allclose(answer.select("p_0", "p_1").to_numpy(), expected, atol=1e-9)
 
@@ -137,11 +139,11 @@ def test_names_that_are_one_to_the_engine_are_refused():
         with pytest.raises(
             InvalidParameterError, match="'a' and 'A' of the table are one name"
         ):
-            twins.to_sql("rows", dialect)
+            to_sql(twins, "rows", dialect)
         with pytest.raises(InvalidParameterError, match="'p_Yes' and 'p_yes' of the answer"):
-            labels.to_sql("rows", dialect, columns=["a", "b"])
-    assert twins.to_sql("rows", "postgres")
-    assert labels.to_sql("rows", "postgres", columns=["a", "b"])
+            to_sql(labels, "rows", dialect, columns=["a", "b"])
+    assert to_sql(twins, "rows", "postgres")
+    assert to_sql(labels, "rows", "postgres", columns=["a", "b"])
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -167,7 +169,7 @@ def test_numbers_that_are_categories_are_known_however_the_engine_spells_them(
     X = frame.select("x", "level")
     model = sf.LDA(categorical=["level"]).fit(X, (codes + (x > 0)) % 3)
     filled(frame)
-    answer = run(database, model.to_sql("rows", database.name, keep=["id"]))
+    answer = run(database, to_sql(model, "rows", database.name, keep=["id"]))
     posterior = answer.select("p_0", "p_1", "p_2").to_numpy()
     np.testing.assert_allclose(posterior, model.predict_proba(X), rtol=0, atol=1e-10)
 
@@ -176,7 +178,7 @@ def test_labels_that_sqlite_would_round_are_refused():
     X, y = rows(15, 2, 2)
     model = sf.LDA().fit(X, np.array([1, 2**64 - 1], np.uint64)[y])
     with pytest.raises(InvalidParameterError, match="SQLite has no whole number as large as"):
-        model.to_sql("rows", "sqlite", columns=["a", "b"])
+        to_sql(model, "rows", "sqlite", columns=["a", "b"])
 
 
 def test_a_column_name_that_postgres_cuts_still_works(postgres):
@@ -185,7 +187,7 @@ def test_a_column_name_that_postgres_cuts_still_works(postgres):
     frame = as_frame(X, [long])
     copied_in(postgres, frame, "rows")
     model = sf.LDA().fit(frame.select(long).to_pandas(), y)
-    answer = run(postgres, model.to_sql("rows", "postgres", keep=["id"]))
+    answer = run(postgres, to_sql(model, "rows", "postgres", keep=["id"]))
     assert answer["label"].to_list() == model.predict(frame.select(long).to_pandas()).tolist()
 
 
@@ -219,40 +221,40 @@ def test_a_quadratic_query_of_too_many_features_is_refused_with_the_cure():
     with pytest.raises(
         InvalidParameterError, match=r"31 features is too long for SQL.*to_onnx"
     ):
-        model.to_sql("rows", "duckdb", columns=columns)
+        to_sql(model, "rows", "duckdb", columns=columns)
 
 
 def test_what_cannot_be_written_is_said():
     X, y = rows(5, 2, 2)
     model = sf.LDA().fit(X, y)
     with pytest.raises(FeatureMismatchError, match=r"name its 2 columns.*columns=\[\.\.\.\]"):
-        model.to_sql("rows")
+        to_sql(model, "rows")
     with pytest.raises(FeatureMismatchError, match="3 columns are named"):
-        model.to_sql("rows", columns=["a", "b", "c"])
+        to_sql(model, "rows", columns=["a", "b", "c"])
     with pytest.raises(InvalidParameterError, match="dialect must be one of 'duckdb'"):
-        model.to_sql("rows", "cobol", columns=["a", "b"])
+        to_sql(model, "rows", "cobol", columns=["a", "b"])
     with pytest.raises(InvalidParameterError, match="use a prefix for the answers"):
-        model.to_sql("rows", columns=["a", "b"], keep=["label"])
+        to_sql(model, "rows", columns=["a", "b"], keep=["label"])
     with pytest.raises(InvalidParameterError, match="NUL character"):
-        model.to_sql("ro\0ws", columns=["a", "b"])
+        to_sql(model, "ro\0ws", columns=["a", "b"])
     long = sf.LDA().fit(X, np.where(y, "x" * 70, "y"))
     with pytest.raises(InvalidParameterError, match="more than 63 bytes, which PostgreSQL"):
-        long.to_sql("rows", "postgres", columns=["a", "b"])
+        to_sql(long, "rows", "postgres", columns=["a", "b"])
 
 
 def test_more_classes_than_an_answer_has_columns_are_refused_with_the_cure():
     y = np.arange(3400) % 1700
     model = sf.LDA().fit((y + np.sin(np.arange(3400.0)))[:, None], y)
-    assert model.to_sql("rows", "duckdb", columns=["a"])
+    assert to_sql(model, "rows", "duckdb", columns=["a"])
     for dialect, limit in (("postgres", 1664), ("sqlite", 2000)):
         with pytest.raises(InvalidParameterError, match=f"takes up to {limit}.*to_onnx"):
-            model.to_sql("rows", dialect, columns=["a"], keep=[f"k{j}" for j in range(400)])
+            to_sql(model, "rows", dialect, columns=["a"], keep=[f"k{j}" for j in range(400)])
 
 
 def test_one_name_is_not_read_letter_by_letter():
     model = sf.LDA().fit(*rows(7, 2, 1))
     one, listed = (
-        model.to_sql("rows", columns=each("flag"), keep=each("id"), booleans=each("flagged"))
+        to_sql(model, "rows", columns=each("flag"), keep=each("id"), booleans=each("flagged"))
         for each in (str, lambda name: [name])
     )
     assert one == listed
@@ -262,7 +264,7 @@ def test_one_name_is_not_read_letter_by_letter():
 
 def test_a_schema_and_a_prefix_are_written():
     model = sf.LDA().fit(*rows(7, 2, 1))
-    query = model.to_sql(["main", "rows"], "sqlite", columns=["a"], prefix="lda_")
+    query = to_sql(model, ["main", "rows"], "sqlite", columns=["a"], prefix="lda_")
     assert 'FROM "main"."rows"' in query
     assert '"lda_label"' in query
     assert '"lda_p_0"' in query

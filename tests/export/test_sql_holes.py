@@ -9,12 +9,13 @@ from tests.export.test_sql import as_frame, run, same_labels
 
 import suffice as sf
 from suffice.export import sql
+from suffice.export.sql import to_sql
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
 
 def agrees(database, model, X, **options):
-    answer = run(database, model.to_sql("rows", database.name, keep=["id"], **options))
+    answer = run(database, to_sql(model, "rows", database.name, keep=["id"], **options))
     posterior = answer.select(f"p_{label}" for label in model.classes_).to_numpy()
     np.testing.assert_allclose(posterior, model.predict_proba(X), rtol=0, atol=1e-9)
     assert same_labels(answer["label"].to_list(), model.predict(X))
@@ -66,7 +67,7 @@ def test_far_and_tiny_numbers_abort_nothing_and_have_no_label_without_posteriors
     far = np.array([[a, b] for a in odd for b in odd])
     filled(as_frame(far, ["a", "b"]))
     answer = run(
-        database, model.to_sql("rows", database.name, columns=["a", "b"], keep=["id"])
+        database, to_sql(model, "rows", database.name, columns=["a", "b"], keep=["id"])
     )
     posterior = answer.select("p_0", "p_1", "p_2").to_numpy().astype(float)
     for row, label, p in zip(far, answer["label"].to_list(), posterior, strict=True):
@@ -86,7 +87,7 @@ def test_beyond_the_size_of_a_query_one_empty_column_counts_and_more_give_no_ans
     holed[[1, 2, 3, 5, 5], [0, 39, 7, 3, 4]], holed[6] = np.nan, np.nan
     columns = [f"x{j}" for j in range(40)]
     filled(as_frame(holed, columns))
-    answer = run(database, model.to_sql("rows", database.name, columns=columns, keep=["id"]))
+    answer = run(database, to_sql(model, "rows", database.name, columns=columns, keep=["id"]))
     assert answer.row(5) == (5, None, None, None)
     posterior = np.delete(answer.select("p_0", "p_1").to_numpy().astype(float), 5, 0)
     wanted = model.predict_proba(np.delete(holed, 5, 0))

@@ -11,6 +11,7 @@ from tests.export.test_onnx_holes import answers
 import suffice as sf
 from suffice.export import sql
 from suffice.export.reading import dialect_of
+from suffice.export.sql import to_sql
 
 DATA = Path(__file__).parents[1] / "reference" / "data"
 
@@ -37,7 +38,7 @@ def test_a_real_table_is_scored_whole(name, model):
     assert label.tolist() == model.predict(X).tolist()
     connection = duckdb.connect()
     connection.register("frame", X.with_row_index("id").to_arrow())
-    found = connection.execute(model.to_sql("frame", keep=["id"])).pl().sort("id")
+    found = connection.execute(to_sql(model, "frame", keep=["id"])).pl().sort("id")
     numbers = found.select(f"p_{k}" for k in model.classes_).to_numpy().astype(float)
     size = sql.Stages.of(model.model_, dialect_of("duckdb"), None).n_terms
     if size <= sql.MOST_TERMS[None]:

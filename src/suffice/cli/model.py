@@ -24,6 +24,8 @@ from suffice.cli.command import (
 from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import FileFormatError, InvalidInputError
+from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_sql
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 _AT_ONCE = 100_000
@@ -255,9 +257,9 @@ def export(
             raise click.UsageError(f"--{name} is of SQL: leave it out, or say --to sql")
     fitted = load_model(model)
     if kind == "onnx":
-        data: bytes = fitted.to_onnx().SerializeToString()
+        data: bytes = to_onnx(fitted).SerializeToString()
     elif kind == "sql":
-        data = fitted.to_sql(table.split("."), **said).encode() + b";\n"
+        data = to_sql(fitted, table.split("."), **said).encode() + b";\n"
     else:
         data = document_text(document_of(fitted)).encode() + b"\n"
     if output is not None:

@@ -46,10 +46,10 @@ def m_step(**words):
     """Return the recipe's own estimate of sums, and the groups of its classes."""
     recipe = Settings(**words)
 
-    def estimate(moments):
+    def step(moments):
         return estimate(moments, recipe, quiet=True)
 
-    return recipe, estimate
+    return recipe, step
 
 
 def textbook_step(x, y, means, sigmas):
@@ -104,10 +104,8 @@ def observed_likelihood(x, y, means, sigmas):
 def test_a_converged_fit_is_a_fixed_point_of_em_on_rows(tied, seed):
     x, y = rows_with_holes(seed)
     moments = Moments.of(x, y)
-    recipe, estimate = m_step(tied=tied)
-    found = em(
-        moments, estimate, recipe.group_of(moments.classes), prior_rows=0, tolerance=1e-13
-    )
+    recipe, step = m_step(tied=tied)
+    found = em(moments, step, recipe.group_of(moments.classes), prior_rows=0, tolerance=1e-13)
     assert found.changes.max() <= 1e-13
     model = estimate(found.moments, recipe)
     sigmas = np.broadcast_to(model.covariance_matrices, (2, 4, 4))
@@ -120,10 +118,10 @@ def test_a_converged_fit_is_a_fixed_point_of_em_on_rows(tied, seed):
 def test_single_steps_are_those_of_em_on_rows(tied):
     x, y = rows_with_holes(7, n=200, share=0.15)
     moments = Moments.of(x, y)
-    recipe, estimate = m_step(tied=tied)
+    recipe, step = m_step(tied=tied)
     groups = recipe.group_of(moments.classes)
     options = {"prior_rows": 0, "accelerated": False, "tolerance": 0}
-    two, four = (em(moments, estimate, groups, most_steps=n, **options) for n in (2, 4))
+    two, four = (em(moments, step, groups, most_steps=n, **options) for n in (2, 4))
     model = estimate(two.moments, recipe)
     start = model.means, np.broadcast_to(model.covariance_matrices, (2, 4, 4))
     means, sigmas = textbook(x, y, tied=tied, start=start, steps=2)
@@ -139,8 +137,8 @@ def test_single_steps_are_those_of_em_on_rows(tied):
 def test_the_observed_likelihood_never_falls(seed, share, tied):
     x, y = rows_with_holes(seed, n=150, d=3, share=share)
     moments = Moments.of(x, y)
-    recipe, estimate = m_step(tied=tied)
-    found = em(moments, estimate, recipe.group_of(moments.classes), prior_rows=0)
+    recipe, step = m_step(tied=tied)
+    found = em(moments, step, recipe.group_of(moments.classes), prior_rows=0)
     steps = np.diff(found.objectives)
     assert steps.min(initial=0.0) >= -1e-9 * abs(found.objectives[-1])
 
@@ -162,19 +160,19 @@ def test_with_the_prior_the_objective_never_falls(seed, kind, storage):
     tied = storage != "untied" or kind == "few rows"
     kept = "pooled" if tied and storage == "pooled" else "per-class"
     moments = Moments.of(x, y, storage=kept, fourth=False)
-    recipe, estimate = m_step(tied=tied)
+    recipe, step = m_step(tied=tied)
     groups = recipe.group_of(moments.classes)
-    found = em(moments, estimate, groups, most_steps=60)
+    found = em(moments, step, groups, most_steps=60)
     steps = np.diff(found.objectives)
     assert steps.min(initial=0.0) >= -1e-9 * abs(found.objectives[-1])
 
 
 def test_tied_classes_share_one_prior_in_any_storage():
     x, y = rows_with_holes(1, n=60)
-    _, estimate = m_step(tied=True)
+    _, step = m_step(tied=True)
     sums = [Moments.of(x, y, storage=kept, fourth=False) for kept in ("pooled", "per-class")]
     options = {"prior_rows": 5.0, "tolerance": 1e-12}
-    pooled, each = (em(m, estimate, np.zeros(2, int), **options) for m in sums)
+    pooled, each = (em(m, step, np.zeros(2, int), **options) for m in sums)
     assert pooled.objectives[-1] == pytest.approx(each.objectives[-1], rel=1e-12)
     ours, theirs = (found.moments.pooled_scatter for found in (pooled, each))
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
@@ -223,11 +221,11 @@ def test_monotone_holes_have_the_closed_form_of_the_factored_likelihood():
     # a second class, complete and far away, so that there is something to tell apart
     other = np.random.default_rng(0).normal(900, 10, (20, 3))
     x, y = np.vstack([full, other]), np.repeat([0, 1], [28, 20])
-    moments, (recipe, estimate) = Moments.of(x, y), m_step()
+    moments, (recipe, step) = Moments.of(x, y), m_step()
     model = estimate(moments, recipe)
     np.testing.assert_allclose(model.means[0].round(2), [253.93, 230.64, 222.24])
     np.testing.assert_allclose(model.covariance_matrices[0], expected, rtol=1e-5)
-    exact = em(moments, estimate, np.arange(2), prior_rows=0, tolerance=1e-13)
+    exact = em(moments, step, np.arange(2), prior_rows=0, tolerance=1e-13)
     model = estimate(exact.moments, recipe)
     np.testing.assert_allclose(model.means[0], [*mean, last], rtol=1e-11)
     np.testing.assert_allclose(model.covariance_matrices[0], expected, rtol=1e-10)
@@ -283,11 +281,9 @@ def test_many_patterns_are_exact_as_rows_and_as_sums():
     x, y = rows_with_holes(9, n=400, d=20, share=0.2)
     moments = Moments.of(x, y)
     assert moments.patterns.rows.n_rows > 300
-    recipe, estimate = m_step(tied=True)
+    recipe, step = m_step(tied=True)
     options = {"prior_rows": 0, "accelerated": False, "tolerance": 0}
-    two, four = (
-        em(moments, estimate, np.zeros(2, int), most_steps=n, **options) for n in (2, 4)
-    )
+    two, four = (em(moments, step, np.zeros(2, int), most_steps=n, **options) for n in (2, 4))
     start = estimate(two.moments, recipe)
     sigmas = np.broadcast_to(start.covariance_matrices, (2, 20, 20))
     means, sigmas = textbook(x, y, tied=True, start=(start.means, sigmas), steps=2)
