@@ -56,17 +56,15 @@ SETTINGS = {
 
 def table(name):
     """Return rows and labels that the setting changes the answer of."""
-    frame = sf.datasets.load("iris").frame()
-    y = frame.pop("species").to_numpy(str)
-    X = frame.iloc[:, 1:].set_axis(["sepal", "length", "width"], axis=1)
-    X = X[["sepal", "length", "width"]].astype(float)
-    X["width"] = X["width"].round(0)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = X.iloc[order].reset_index(drop=True), y[order]
-    keep = np.r_[np.flatnonzero(y == "setosa")[:30], np.flatnonzero(y != "setosa")]
-    X, y = X.iloc[np.sort(keep)].reset_index(drop=True), y[np.sort(keep)]
+    rows, y = sf.datasets.load("iris").arrays()
     rng = np.random.default_rng(1)
-    X["width"] += 0.05 * rng.normal(size=len(y)) * (not name.startswith("categorical"))
+    order = rng.permutation(len(y))[:130]  # classes of different sizes
+    rows = rows[order] + rng.normal(size=(130, 4)) * [0.3, 0.3, 1.2, 0.6]
+    y = y[order]
+    X = pd.DataFrame(rows[:, 1:], columns=["sepal", "length", "width"])
+    X["length"] = np.exp(X["length"] / 3)
+    if name.startswith("categorical"):
+        X["width"] = X["width"].round(0)
     if name == "covariance=tree":
         X["colour"] = np.where(X["sepal"] > 3, "red", "blue")
     if name == "missing=indicator":
@@ -197,8 +195,8 @@ def test_cross_validation_equals_fitting_again(case):
     for train, test in folds:
         model = clone(estimator).fit(X.iloc[train], y[train])
         codes = np.searchsorted(model.classes_, y[test])
-        posterior = model.predict_proba(X.iloc[test])[np.arange(len(test)), codes]
-        losses.append(-np.log(np.maximum(posterior, np.finfo(float).eps)).mean())
+        logs = model.predict_log_proba(X.iloc[test])[np.arange(len(test)), codes]
+        losses.append(-logs.mean())
         errors.append((np.asarray(model.predict(X.iloc[test])) != y[test]).mean())
     if name == "power=yeo-johnson":
         return  # fitted once, without labels, on all rows
