@@ -9,8 +9,8 @@ sf.GaussianClassifier(covarience="full")
 sf.RDA(0.5)
 lda = sf.LDA()
 lda.predict_probba([[0.0]])
-print(lda.covarience)
+value = lda.covarience
 lda.model_.log_densty([[0.0]])
-print(lda.moments_.scaters)
+value = lda.moments_.scaters
 sf.LDAA()
 sf.Costs(rejekt=0.1)

@@ -76,7 +76,7 @@ def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterato
     if "storage" in header:
         return
     from suffice.core.text.lists import listed
-    from suffice.persistence.gaussians import views_in
+    from suffice.persistence.averages import views_in
 
     classes = arrays["classes"].tolist()
     yield f"{len(classes):,} classes: {listed([str(label) for label in classes], _CLASSES)}"

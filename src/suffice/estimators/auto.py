@@ -24,7 +24,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.linear import whole_number
-from suffice.persistence import gaussians as saved
+from suffice.persistence import averages as saved
 from suffice.selection.search import candidates as search
 from suffice.selection.search.plan import chosen
 from suffice.typing import Codes

@@ -16,9 +16,9 @@ from typing import IO, Any
 import numpy as np
 
 from suffice.errors import FileFormatError, InvalidParameterError
+from suffice.typing import Array
 
-FORMAT_VERSION = 3
-_READABLE = (1, 2, 3)
+FORMAT_VERSION = 1
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
 _PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
@@ -26,7 +26,8 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what i
 # no size that a file claims is believed before the bytes are there
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
 _DENSEST = 200  # bytes of content to a byte of file
-_LONG_HEADER, _DENSEST_HEADER = 1 << 20, 20  # the same for text, which unpacks into objects
+_LONG_HEADER = 1 << 20  # bytes; the same for text, which unpacks into objects
+_DENSEST_HEADER = 20
 _WIDEST = 1 << 22  # a side of an array without content
 
 
@@ -36,10 +37,9 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     # the mode and, where the system allows it, the owner of the old file are kept, and links, too
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        msg = (
+        raise InvalidParameterError(
             f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
         )
-        raise InvalidParameterError(msg)
     if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe, /dev/null
         with target.open("wb") as file:
             yield file
@@ -49,9 +49,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with part.open("xb") as file:
             if target.exists():
                 old = target.stat()
-                with suppress(
-                    PermissionError, AttributeError
-                ):  # only root may, and not everywhere
+                # only root may change the owner, and not on every system
+                with suppress(PermissionError, AttributeError):
                     os.chown(part, old.st_uid, old.st_gid)
                 part.chmod(stat.S_IMODE(old.st_mode))
             yield file
@@ -82,7 +81,7 @@ def write(
     path: str | Path,
     kind: str,
     header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    arrays: Mapping[str, Array],
 ) -> None:
     """Write an archive, or leave whatever stood at ``path`` untouched."""
     with replacing(path) as file:
@@ -93,7 +92,7 @@ def write_into(
     file: IO[bytes],
     kind: str,
     header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    arrays: Mapping[str, Array],
     packing: int = zipfile.ZIP_DEFLATED,
 ) -> None:
     """Write the bytes of an archive, deflated or as they are."""
@@ -110,56 +109,63 @@ def write_into(
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, packing, 1)
 
 
-def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays, after checking that the file is whole and unaltered."""
     with open(path, "rb") as file:
         return read_from(file, path)
 
 
-def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of bytes that can be read in any order; messages name ``path``."""
     try:
         with zipfile.ZipFile(file) as archive:
             _refuse_bombs(archive, file.seek(0, os.SEEK_END))
             header = _header(archive, path)
-            found = header["sha256"].items()
-            arrays = {n.removesuffix(".npy"): _array(_member(archive, n), d) for n, d in found}
+            arrays = {}
+            for name, digest in header["sha256"].items():
+                data = _member(archive, name)
+                arrays[name.removesuffix(".npy")] = _array(data, digest)
             return header, arrays
     except FileFormatError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        cure = "name a file that suffice saved, or write it again"
-        msg = f"{path} is not a suffice file, or is damaged ({reason}): {cure}"
-        raise FileFormatError(msg) from error
+        raise FileFormatError(
+            f"{path} is not a suffice file, or is damaged ({reason}): name a file that suffice "
+            "saved, or write it again"
+        ) from error
 
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
     info = archive.getinfo(_HEADER)
     if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):
-        msg = f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
+        )
     header = json.loads(_member(archive, _HEADER))
-    fields = header if isinstance(header, dict) else {}
-    if not (isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)):
-        msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
-        raise FileFormatError(msg)
-    if header.get("format") not in _READABLE:
-        ours = f"this version of suffice reads formats {_READABLE[0]} to {FORMAT_VERSION}"
-        msg = f"{path} has format {header.get('format')!r}; {ours}: upgrade suffice"
-        raise FileFormatError(msg)
+    fields: dict[str, Any] = header if isinstance(header, dict) else {}
+    has_kind = isinstance(fields.get("suffice"), str)
+    has_digests = isinstance(fields.get("sha256"), dict)
+    if not has_kind or not has_digests:
+        raise FileFormatError(
+            f"{path} is a zip file but not one of suffice's: its header is missing fields"
+        )
+    if fields.get("format") != FORMAT_VERSION:
+        raise FileFormatError(
+            f"{path} has format {fields.get('format')!r}, but this version of suffice reads "
+            f"format {FORMAT_VERSION}: write the file again with this version"
+        )
     return fields
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
     """Raise if the members unpack to far more than a file of this size has reason to."""
-    members = archive.infolist()
-    if {member.compress_type for member in members} - {
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-    }:
-        raise ValueError("a member is packed in another way than ours")
-    if (total := sum(member.file_size for member in members)) > max(_PLENTY, _DENSEST * size):
+    total = 0
+    for member in archive.infolist():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("a member is packed in another way than ours")
+        total += member.file_size
+    if total > max(_PLENTY, _DENSEST * size):
         raise ValueError(f"{size:,} bytes claim to hold {total:,}")
 
 
@@ -170,7 +176,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         return file.read(info.file_size)
 
 
-def _array(data: bytes, digest: str) -> Any:
+def _array(data: bytes, digest: str) -> Array:
     if hashlib.sha256(data).hexdigest() != digest:
         raise ValueError("an array does not match its checksum")
     file = io.BytesIO(data)
@@ -179,8 +185,9 @@ def _array(data: bytes, digest: str) -> Any:
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.hasobject or dtype.kind not in "iubfU":
         raise ValueError(f"an array holds {dtype}, neither numbers nor text")
-    empty = not dtype.itemsize or 0 in shape
-    if empty and (max(shape, default=0) > _WIDEST or (not dtype.itemsize and 0 not in shape)):
+    has_no_content = not dtype.itemsize or 0 in shape
+    is_too_wide = max(shape, default=0) > _WIDEST
+    if has_no_content and (is_too_wide or 0 not in shape):
         raise ValueError(f"an array without content claims the shape {shape}")
     # a view of the bytes that are there: a shape beyond them is refused, not allocated
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")

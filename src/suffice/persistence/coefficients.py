@@ -14,7 +14,14 @@ from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import FileFormatError
-from suffice.persistence.fields import Fields, State, check_dims, kept, over, under
+from suffice.persistence.fields import (
+    Fields,
+    State,
+    check_dims,
+    kept,
+    with_prefix,
+    without_prefix,
+)
 from suffice.persistence.moments_file import (
     arrays_of,
     check_feature_names,
@@ -95,7 +102,7 @@ def logistic_state(
     sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
     header: dict[str, Any] = {"inference": None, "separation": None}
     header["stream"] = {"n_steps": stream.n_steps, **header_of(stream.moments)}
-    arrays = over("stream_", sums)
+    arrays = with_prefix("stream_", sums)
     if inference is not None:
         header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}
         arrays["inference_beta"] = inference.coefficients
@@ -112,7 +119,7 @@ def logistic_from(
 ) -> tuple[Stream, Inference, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
-    moments = Moments.of_archive(header["stream"], under(arrays, "stream_"))
+    moments = Moments.of_archive(header["stream"], without_prefix(arrays, "stream_"))
     if (moments.n_classes - 1, moments.n_features + 1) != shape:
         msg = "the sums of the stream have other classes or features than the coefficients"
         raise FileFormatError(msg)

@@ -1,4 +1,4 @@
-"""Settings as JSON holds them, checks of fields, and older formats in the words of this one."""
+"""Settings as JSON holds them, and checks of the fields of a file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,25 +39,31 @@ def save(
     arrays: Fields,
 ) -> None:
     """Write a fitted estimator to ``path``, atomically."""
-    known = {name: kept(name, value) for name, value in settings.items()}
-    archive.write(path, KIND, {"estimator": kind, "parameters": known, **header}, arrays)
+    parameters = {name: kept(name, value) for name, value in settings.items()}
+    top = {"estimator": kind, "parameters": parameters, **header}
+    archive.write(path, KIND, top, arrays)
 
 
-def kept(name: str, value: Any) -> Any:
+def kept(name: str, value: object) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, dict):
-        return {"__pairs__": [[kept(name, k), kept(name, v)] for k, v in value.items()]}
-    if type(value) in VALUES.values():
-        parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {"__value__": type(value).__name__, **kept(name, parts)}
+        return {"__pairs__": _kept_pairs(name, value)}
+    if type(value).__name__ in VALUES:
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+        return {"__value__": type(value).__name__, "__pairs__": _kept_pairs(name, parts)}
     if isinstance(value, (np.ndarray, np.generic)):
         return kept(name, value.tolist())
     if isinstance(value, (list, tuple)):
         return [kept(name, item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    msg = f"parameter {name} = {value!r} cannot be saved: use numbers, text, lists or mappings"
-    raise InvalidParameterError(msg)
+    raise InvalidParameterError(
+        f"parameter {name} = {value!r} cannot be saved: use numbers, text, lists or mappings"
+    )
+
+
+def _kept_pairs(name: str, mapping: Mapping[Any, object]) -> list[list[Any]]:
+    return [[kept(name, key), kept(name, value)] for key, value in mapping.items()]
 
 
 def revived(value: Any) -> Any:
@@ -66,15 +72,16 @@ def revived(value: Any) -> Any:
         return [revived(item) for item in value]
     if not isinstance(value, dict):
         return value
-    pairs = value["__pairs__"]
-    if "__value__" in value:
-        parts = {k: revived(v) for k, v in pairs}
-        if value["__value__"] in ("NormalInverseWishart", "PowerTransform"):
-            for name, part in parts.items():
-                if isinstance(part, list):
-                    parts[name] = np.array(part, np.float64)
-        return VALUES[value["__value__"]](**parts)
-    return {tuple(k) if isinstance(k, list) else k: revived(v) for k, v in pairs}
+    parts: dict[Any, Any] = {}
+    for key, part in value["__pairs__"]:
+        parts[tuple(key) if isinstance(key, list) else key] = revived(part)
+    if "__value__" not in value:
+        return parts
+    if value["__value__"] in ("NormalInverseWishart", "PowerTransform"):
+        for name, part in parts.items():
+            if isinstance(part, list):
+                parts[name] = np.array(part, np.float64)
+    return VALUES[value["__value__"]](**parts)
 
 
 def settings_of(header: Fields) -> dict[str, Any]:
@@ -91,19 +98,23 @@ def unpacking() -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        msg = f"the file names an estimator or setting that this version lacks ({reason})"
-        raise FileFormatError(msg) from error
+        raise FileFormatError(
+            f"the file names an estimator or setting that this version lacks ({reason}): write "
+            "it again with this version"
+        ) from error
 
 
-def over(prefix: str, arrays: Fields) -> dict[str, Any]:
+def with_prefix(prefix: str, arrays: Fields) -> dict[str, Any]:
     """Return the arrays with a prefix before their names."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def under(arrays: Fields, prefix: str) -> dict[str, Any]:
+def without_prefix(arrays: Fields, prefix: str) -> dict[str, Any]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {
-        name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
     }
 
 
@@ -111,49 +122,3 @@ def check_dims(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)
-
-
-# of settings in formats 1 and 2
-_NAMES = {"transform": "power"} | dict.fromkeys(
-    ("waves", "fourier_features"), "kernel_features"
-)
-
-
-def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
-    """Return header and arrays of any format as this version writes them."""
-    # in format 1 the temperature was a factor of the scores, and an average a kind of its own; up
-    # to format 2 averages had random Fourier features, which kernels have replaced
-    if header["format"] > 1 or header["suffice"] == "moments":
-        known = header.get("parameters")
-        return header | (
-            {"parameters": _named(known)} if isinstance(known, dict) else {}
-        ), arrays
-    new = {**header, "suffice": KIND if header["suffice"] == "auto" else header["suffice"]}
-    for name in ("parameters", "chosen", "best"):
-        if isinstance(new.get(name), dict):
-            new[name] = _renamed(new[name])
-    for name in ("choices", "views"):
-        if isinstance(new.get(name), list):
-            new[name] = [_renamed(c) if isinstance(c, dict) else c for c in new[name]]
-    return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
-
-
-def _named(settings: Fields) -> dict[str, Any]:
-    return {_NAMES.get(name, name): value for name, value in settings.items()}
-
-
-def _renamed(settings: Fields) -> dict[str, Any]:
-    new = _named(settings)
-    if new.get("kind") == "waves":
-        new["kind"] = "fourier"
-    if isinstance(new.get("__pairs__"), list):
-        pairs = [
-            pair for pair in new["__pairs__"] if isinstance(pair, list) and len(pair) == 2
-        ]
-        new["__pairs__"] = [[k, _inverse(v) if k == "temperature_" else v] for k, v in pairs]
-    return new | {k: _inverse(v) for k, v in new.items() if k == "temperature"}
-
-
-def _inverse(temperature: Any) -> Any:
-    number = isinstance(temperature, (int, float)) and temperature != 0
-    return 1 / temperature if number else temperature

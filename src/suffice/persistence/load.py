@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import suffice
 from suffice.core.moments import Moments
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.fields import KIND as MODEL
-from suffice.persistence.fields import settings_of, unpacking, upgraded
+from suffice.persistence.fields import Fields, settings_of, unpacking
 from suffice.persistence.moments_file import KIND as MOMENTS
 
 if TYPE_CHECKING:
     from suffice.core.decision import Classifier
+    from suffice.estimators.predictor import PredictorMixin
 
 GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
@@ -45,32 +44,65 @@ def load_classifier(path: str | Path) -> Classifier:
     """Return the classifier that was saved, of any kind, without importing scikit-learn."""
     header, arrays = read(path)
     if header["suffice"] == MOMENTS:
-        msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
-        raise FileFormatError(msg)
-    name = header["estimator"]
+        raise FileFormatError(
+            f"{path} holds moments, not a model: fit one with suffice fit {path} "
+            "-o model.suffice"
+        )
     with unpacking():
-        if name in LINEAR:
-            from suffice.persistence.coefficients import linear_from
+        return _classifier_from(header, arrays)
 
-            return linear_from(header, arrays)
-        from suffice.persistence.gaussians import averaged_from, gaussian_from, mixture_from
 
-        readers = dict.fromkeys(GAUSSIAN, gaussian_from) | dict.fromkeys(MIXTURE, mixture_from)
-        return readers.get(name, averaged_from)(header, arrays)
+def _classifier_from(header: Fields, arrays: Fields) -> Classifier:
+    name = header["estimator"]
+    if name in LINEAR:
+        from suffice.persistence.coefficients import linear_from
+
+        return linear_from(header, arrays)
+    if name in AVERAGED:
+        from suffice.persistence.averages import averaged_from
+
+        return averaged_from(header, arrays)
+    from suffice.persistence.gaussians import gaussian_from, mixture_from
+
+    if name in MIXTURE:
+        return mixture_from(header, arrays)
+    return gaussian_from(header, arrays)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return header and arrays of a file, those of an older format in the words of this one."""
-    header, arrays = upgraded(*archive.read(path))
-    kind, name = header["suffice"], header.get("estimator")
-    if kind == MOMENTS or (
-        kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)
-    ):
+    """Return header and arrays of a file that holds moments or one of our estimators."""
+    header, arrays = archive.read(path)
+    kind = header["suffice"]
+    name = header.get("estimator")
+    is_model = kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)
+    if kind == MOMENTS or is_model:
         return header, arrays
-    held = name if kind == MODEL else kind
-    raise FileFormatError(f"{path} holds {held!r}, which this version lacks: upgrade suffice")
+    content = name if kind == MODEL else kind
+    raise FileFormatError(
+        f"{path} holds {content!r}, which this version lacks: upgrade suffice"
+    )
 
 
-def unfitted(header: Mapping[str, Any]) -> Any:
+def unfitted(header: Fields) -> PredictorMixin:
     """Return the estimator that the file names, with its parameters."""
-    return getattr(suffice, header["estimator"])(**settings_of(header))
+    from suffice.estimators.auto import AutoClassifier, AutoGaussian
+    from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
+    from suffice.estimators.linear import LeastSquaresClassifier
+    from suffice.estimators.logistic import LogisticRegression
+    from suffice.estimators.mixture import MixtureClassifier
+    from suffice.estimators.perceptron import Perceptron
+
+    classes: dict[str, type[PredictorMixin]] = {
+        "AutoClassifier": AutoClassifier,
+        "AutoGaussian": AutoGaussian,
+        "GaussianClassifier": GaussianClassifier,
+        "GaussianNB": GaussianNB,
+        "LDA": LDA,
+        "LeastSquaresClassifier": LeastSquaresClassifier,
+        "LogisticRegression": LogisticRegression,
+        "MixtureClassifier": MixtureClassifier,
+        "Perceptron": Perceptron,
+        "QDA": QDA,
+        "RDA": RDA,
+    }
+    return classes[header["estimator"]](**settings_of(header))

@@ -70,9 +70,11 @@ def _prior():
 def answers(model):
     """Return what a model says of the new rows."""
     said = {"predict": model.predict(NEW)}
-    for name in ("predict_proba", "decision_function", "log_density"):
+    for name in ("predict_proba", "decision_function"):
         if hasattr(model, name):
             said[name] = getattr(model, name)(NEW)
+    if model.model_.has_density:
+        said["log_density"] = model.model_.log_density(NEW)
     return {name: np.asarray(values).tolist() for name, values in said.items()}
 
 

@@ -88,19 +88,8 @@ def test_a_model_that_is_loaded_and_saved_is_the_same_file(path, tmp_path):
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_estimator_that_saves_has_a_golden_file(folder):
     saved = {type(sf.load(path)).__name__ for path in folder.glob("*.suffice")}
-    later = {"AutoClassifier", *MIXTURE} if folder.name == "format-1" else set()
-    assert {*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE} - later == saved
+    assert {*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE} == saved
 
 
 def test_the_newest_format_has_golden_files():
     assert FOLDERS[-1].name == f"format-{FORMAT_VERSION}"
-
-
-def test_presets_that_were_changed_in_format_1_load_as_the_general_classifier():
-    from suffice.persistence.load import unfitted
-
-    header = {"estimator": "LDA", "parameters": {"tied": False, "shrinkage": 0.5}}
-    found = unfitted(header)
-    assert type(found) is sf.GaussianClassifier
-    assert (found.tied, found.shrinkage) == (False, 0.5)
-    assert type(unfitted({**header, "parameters": {"tied": True}})) is sf.LDA

@@ -1,0 +1,250 @@
+"""Averages of models in files: the views of the rows, the sums of members, and the choices."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.decision.classifier import Classifier
+from suffice.core.estimation.estimate import estimate, in_row_units, settings_of_view
+from suffice.core.estimation.settings import Settings
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.linear import LinearModel
+from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
+from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table.schema import Encoding
+from suffice.errors import InvalidParameterError
+from suffice.persistence.fields import Fields, State, with_prefix, without_prefix
+from suffice.persistence.gaussians import refuse_misfits
+from suffice.persistence.moments_file import (
+    arrays_of,
+    check_feature_names,
+    checked_classes,
+    header_of,
+)
+
+_JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
+
+
+def averaged_state(auto: Any) -> State:
+    """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
+    views: dict[int, View] = {id(choice.view): choice.view for choice in auto.choices_}
+    number_of_view = {view: number for number, view in enumerate(views)}
+    arrays = {
+        "classes": auto.classes_,
+        "frequencies": auto.frequencies_,
+        "varying": auto.varying_,
+    }
+    view_headers = []
+    for number, view in enumerate(views.values()):
+        plain = view.unmixed() if isinstance(view, KernelFeatures) else view
+        top, parts = _view_state(plain)
+        view_headers.append(top)
+        arrays.update(with_prefix(f"view{number}.", parts))
+    sums_headers = {}
+    outsider_headers: dict[str, dict[str, Any]] = {}
+    for member in auto.members_:
+        if member.moments is not None:
+            number = number_of_view[id(member.candidate.view)]
+            sums_headers[str(number)] = header_of(member.moments)
+            arrays.update(with_prefix(f"sums{number}.", arrays_of(member.moments)))
+        else:
+            name = _name_of(member.candidate)
+            number = len(outsider_headers)
+            outsider_headers[name], parts = _outsider_state(name, member.model)
+            arrays.update(with_prefix(f"outsider{number}.", parts))
+    best = auto.best_estimator_
+    arrays.update(with_prefix("best.", arrays_of(best.moments_)))
+    names = getattr(auto, "feature_names_in_", None)
+    header = {
+        "n_features": auto.n_features_in_,
+        "feature_names": None if names is None else list(names),
+        "encoding": auto.encoding_ and auto.encoding_.to_json(),
+        "doubt": auto.doubt_,
+        "effort": auto.effort_,
+        "views": view_headers,
+        "choices": [_choice_state(choice, number_of_view) for choice in auto.choices_],
+        "outsiders": outsider_headers,
+        "sums": sums_headers,
+        "best": {
+            "pooling": best.pooling,
+            "shrinkage": best.shrinkage,
+            "tied": best.tied,
+            "temperature": best.temperature,
+            "sums": header_of(best.moments_),
+        },
+    }
+    return header, arrays
+
+
+def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, Any]:
+    state: dict[str, Any] = {"view": number_of_view[id(choice.view)]}
+    is_gaussian = hasattr(choice, "recipe")
+    if not is_gaussian:
+        state["outsider"] = _name_of(choice)
+    else:
+        if isinstance(choice.view, KernelFeatures):
+            state["linear"] = _name_of(choice)
+        state["pooling"] = float(choice.pooling)
+        state["shrinkage"] = float(choice.shrinkage)
+    for name in _JUDGED:
+        state[name] = float(getattr(choice, name))
+    return state
+
+
+def _name_of(candidate: Any) -> str:
+    """Return the name of a candidate that is kept as it is, not as moments."""
+    return str(getattr(candidate, "name", None) or candidate.describe())
+
+
+def _outsider_state(name: str, model: Any) -> State:
+    """Return how a member is kept as it is; raise where we do not know its parts."""
+    if isinstance(model, LinearModel):
+        return {"kind": "linear", "doubt": 0.0}, _array_fields(model)
+    if isinstance(model.inner, LinearModel):
+        return {"kind": "linear", "doubt": model.doubt}, _array_fields(model.inner)
+    if isinstance(model.inner, Trees):
+        return {"kind": "trees", "doubt": model.doubt}, _array_fields(model.inner)
+    raise InvalidParameterError(
+        f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
+        "of trees are kept in files; leave it out of members, or save best_estimator_"
+    )
+
+
+def _array_fields(value: LinearModel | Trees) -> dict[str, Any]:
+    """Return the fields of a model that are arrays, by name."""
+    arrays = {}
+    for field in fields(value):
+        part = getattr(value, field.name)
+        if isinstance(part, np.ndarray):
+            arrays[field.name] = part
+    return arrays
+
+
+def views_in(header: Fields, arrays: Fields) -> list[View]:
+    """Return the views of the rows, in the order that choices name them by."""
+    views = []
+    for number, top in enumerate(header["views"]):
+        views.append(_view_from(top, without_prefix(arrays, f"view{number}.")))
+    return views
+
+
+def moments_in(header: Fields, arrays: Fields) -> dict[int, Moments]:
+    """Return the moments of the rows as each view that counts shows them."""
+    sums = {}
+    for number, top in header["sums"].items():
+        sums[int(number)] = Moments.of_archive(top, without_prefix(arrays, f"sums{number}."))
+    return sums
+
+
+def best_moments(header: Fields, arrays: Fields) -> Moments:
+    """Return the moments of the best single model."""
+    return Moments.of_archive(header["best"]["sums"], without_prefix(arrays, "best."))
+
+
+def averaged_from(header: Fields, arrays: Fields) -> Classifier:
+    """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
+    views = views_in(header, arrays)
+    sums = moments_in(header, arrays)
+    outsiders = _outsiders_in(header, arrays)
+    shares = []
+    for choice in header["choices"]:
+        if choice["weight"] > 0:
+            view = views[choice["view"]] if "view" in choice else Plain()
+            model = _member_from(choice, view, sums, outsiders)
+            shares.append(Share(view, model, choice["weight"]))
+    check_feature_names(header["feature_names"], int(header["n_features"]))
+    encoding = Encoding.from_json(header.get("encoding"))
+    model = AveragedModel(
+        tuple(shares),
+        arrays["varying"],
+        float(header["doubt"]),
+        arrays["frequencies"],
+        _best_from(header, arrays),
+    )
+    classifier = Classifier.of(
+        checked_classes(arrays["classes"]),
+        encoding.feature_names if encoding else header["feature_names"],
+        model,
+        encoding=encoding,
+    ).allowing_missing()
+    refuse_misfits(classifier)
+    return classifier
+
+
+def _outsiders_in(
+    header: Fields, arrays: Fields
+) -> dict[str, tuple[Trees | LinearModel, float]]:
+    """Return the members that are kept as they are, each with its doubt, by name."""
+    outsiders: dict[str, tuple[Trees | LinearModel, float]] = {}
+    for number, (name, top) in enumerate(header.get("outsiders", {}).items()):
+        parts = without_prefix(arrays, f"outsider{number}.")
+        inner = Trees(**parts) if top["kind"] == "trees" else LinearModel.of(**parts)
+        outsiders[name] = inner, float(top["doubt"])
+    return outsiders
+
+
+def _member_from(
+    choice: Fields,
+    view: View,
+    sums: Mapping[int, Moments],
+    outsiders: Mapping[str, tuple[Trees | LinearModel, float]],
+) -> Any:
+    temperature = float(choice["temperature"])
+    if "outsider" in choice:
+        inner, doubt = outsiders[choice["outsider"]]
+        return TemperedModel(inner, temperature, doubt)
+    if "linear" in choice:
+        linear, _ = outsiders[choice["linear"]]
+        assert isinstance(linear, LinearModel)
+        return replace(linear, temperature=temperature)
+    settings = settings_of_view(view, choice["pooling"], choice["shrinkage"])
+    model = estimate(sums[choice["view"]], settings, quiet=True)
+    return model.with_temperature(temperature)
+
+
+def _best_from(header: Fields, arrays: Fields) -> ClassModel:
+    top = header["best"]
+    moments = best_moments(header, arrays)
+    settings = Settings(tied=top["tied"], pooling=top["pooling"], shrinkage=top["shrinkage"])
+    best = in_row_units(estimate(moments, settings), moments)
+    return best.with_temperature(top["temperature"])
+
+
+def _view_state(view: View) -> State:
+    """Return the kind and the settings of a view, and the arrays that it is made of."""
+    kind_of = {cls: kind for kind, cls in VIEWS.items()}
+    header: dict[str, Any] = {"kind": kind_of[type(view)]}
+    arrays: dict[str, Any] = {}
+    for field in fields(view):
+        part = getattr(view, field.name)
+        if field.name == "below":
+            header["below"], below = _view_state(part)
+            arrays.update(with_prefix("below.", below))
+        elif isinstance(part, PowerTransform):
+            arrays.update(part.arrays())
+        elif isinstance(part, np.ndarray):
+            arrays[field.name] = part
+        else:
+            header[field.name] = part
+    return header, arrays
+
+
+def _view_from(header: Fields, arrays: Fields) -> View:
+    kind: type[Any] = VIEWS[header["kind"]]
+    if kind is PowerTransformed:
+        return PowerTransformed(PowerTransform(**arrays))
+    parts: dict[str, Any] = {}
+    for field in fields(kind):
+        if field.name == "below":
+            below = without_prefix(arrays, "below.")
+            parts["below"] = _view_from(header["below"], below)
+        elif field.name in arrays:
+            parts[field.name] = arrays[field.name]
+        elif field.name in header:
+            parts[field.name] = header[field.name]
+    view: View = kind(**parts)
+    return view
