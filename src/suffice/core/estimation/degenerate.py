@@ -36,15 +36,18 @@ class ReferenceCovariance:
         """Return the pooled within-class covariance, filled where it has no variance."""
         scale = unit_scale(moments.total_variances)
         units = moments.total_weight * scale[:, None] * scale
-        within, between = moments.pooled_scatter / units, moments.between_scatter / units
+        within = moments.pooled_scatter / units
+        between = moments.between_scatter / units
         tol = rank_tolerance(len(scale))
         e, v = symmetric_eigen(within)
-        inside, empty = v[:, e > tol], v[:, e <= tol]
+        inside = v[:, e > tol]
+        empty = v[:, e <= tol]
         # directions without variance inside classes: do the classes differ there?
         t, q = symmetric_eigen(empty.T @ between @ empty)
         variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
         # R = F Fᵀ,  F = diag(s) V diag(√e)
-        directions, root = np.hstack([inside, empty @ q]), np.sqrt(variances)
+        directions = np.hstack([inside, empty @ q])
+        root = np.sqrt(variances)
         return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
 
     def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
@@ -111,17 +114,20 @@ class RankDeficiency:
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
-        who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
-        found = {"constant": self.constant, "combinations of other columns": self.dependent}
-        d = len(self.variances)
-        rank, names = d - sum(map(len, found.values())), moments.feature_names or range(d)
-        named = {
-            why: quoted([names[j] for j in each], _MOST_NAMED) for why, each in found.items()
-        }
-        reasons = [f"{why}: {columns}" for why, columns in named.items() if len(found[why])]
+        classes = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         weight = float(moments.weights[group_of == self.group].sum())
-        told = f"{who}: covariance rank {rank} < {d} at weight {weight:g}"
-        return f"{told} ({'; '.join(reasons) or 'nearly singular'})"
+        d = len(self.variances)
+        rank = d - len(self.constant) - len(self.dependent)
+        names = moments.feature_names or range(d)
+        reasons = []
+        if len(self.constant):
+            columns = quoted([names[j] for j in self.constant], _MOST_NAMED)
+            reasons.append(f"constant: {columns}")
+        if len(self.dependent):
+            columns = quoted([names[j] for j in self.dependent], _MOST_NAMED)
+            reasons.append(f"combinations of other columns: {columns}")
+        reason = "; ".join(reasons) or "nearly singular"
+        return f"{classes}: covariance rank {rank} < {d} at weight {weight:g} ({reason})"
 
 
 def warn_of_deficient(
@@ -130,11 +136,11 @@ def warn_of_deficient(
     group_of: Codes,
 ) -> None:
     """Warn once for all groups: who lacks variance, where it was taken from, and the cure."""
-    told = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
+    groups = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
     if len(deficient) > _MOST_NAMED:
-        told.append(f"and {len(deficient) - _MOST_NAMED} more")
+        groups.append(f"and {len(deficient) - _MOST_NAMED} more")
     warn(
-        f"{'; '.join(told)}. Missing directions use the variance pooled over all classes, then "
+        f"{'; '.join(groups)}. Missing directions use the variance pooled over all classes, then "
         "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own",
         DegenerateDataWarning,
     )

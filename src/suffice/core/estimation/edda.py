@@ -77,7 +77,8 @@ class EddaProblem:
     def require_like_units(self, w: Floats) -> None:
         """Refuse scales so different that a family which depends on units loses the small ones."""
         scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
-        least, most = scales[scales > 0].min(initial=np.inf), scales.max()
+        least = scales[scales > 0].min(initial=np.inf)
+        most = scales.max()
         if most > WIDEST * least:
             raise InvalidInputError(
                 f"family {self.code!r} depends on the units of the features, and their standard "
@@ -115,7 +116,8 @@ Frame: TypeAlias = Callable[[EddaProblem, Pattern, Floats], Floats]
 
 def common_form(problem: EddaProblem, w: Floats) -> Floats:
     """Return the best Σ_k = λ_k C; where the volumes are equal, Σ = Σ_k W_k / n."""
-    m, u = w.shape[-1], np.zeros(len(w))
+    m = w.shape[-1]
+    u = np.zeros(len(w))
     if problem.own_volumes:
         _require_balance(problem, w)
         u = _relative_volumes(problem, w)
@@ -132,11 +134,14 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
 def _require_balance(problem: EddaProblem, w: Floats) -> None:
     """Refuse classes that span too few directions for their weight."""
     # φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for proper subsets Q
-    n, m, found = problem.weights, w.shape[-1], roots(w)[1]
-    if (found == m).all():
+    n = problem.weights
+    m = w.shape[-1]
+    _, ranks = roots(w)
+    if (ranks == m).all():
         return
-    order = np.argsort(found, kind="stable")
-    spans, loads = roots(np.cumsum(w[order], axis=0))[1], np.cumsum(n[order]) / n.sum()
+    order = np.argsort(ranks, kind="stable")
+    _, spans = roots(np.cumsum(w[order], axis=0))
+    loads = np.cumsum(n[order]) / n.sum()
     if (spans[:-1] <= m * loads[:-1] * (1 + SLACK)).any() or spans[-1] < m:
         problem.refuse()
 
@@ -153,7 +158,8 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
         gain = float(-slope @ step) / 2
         if gain <= TOLERANCE:
             break
-        start, t = _phi(n, a, u), 1.0
+        start = _phi(n, a, u)
+        t = 1.0
         # the first of u + step, u + step/2, … that gains its fair share
         while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
             t /= 2
@@ -209,10 +215,10 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     """Return the best Σ_k with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone."""
     # whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first
     problem.require_like_units(w)
-    f, found = roots(w)
+    f, ranks = roots(w)
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
     _, s, axes = np.linalg.svd(f)
-    s = np.where(np.arange(w.shape[-1]) < found[:, None], s, 0.0)
+    s = np.where(np.arange(w.shape[-1]) < ranks[:, None], s, 0.0)
     return turned(pattern(problem, diagonal(np.square(s))), axes)
 
 
@@ -234,9 +240,8 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
     # what a Newton step by the curvature of each plane alone would gain
-    left = (
-        float(np.vdot(best.gradient, best.gradient / np.maximum(best.curvature, FLATTEST))) / 4
-    )
+    step = best.gradient / np.maximum(best.curvature, FLATTEST)
+    left = float(np.vdot(best.gradient, step)) / 4
     if left > UNFINISHED:
         warn(
             f"family {problem.code!r} stopped before its axes settled: another step would gain "
@@ -249,7 +254,8 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     """Return −2 log-likelihood per unit of weight by the axes (Flury & Gautschi 1986); W = FᵀF."""
-    n, total = problem.weights, problem.weights.sum()
+    n = problem.weights
+    total = n.sum()
     # M_k = Dᵀ W_k D,  its diagonal w_kj
     y = roots @ axes
     m = np.swapaxes(y, 1, 2) @ y
@@ -264,8 +270,13 @@ def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     mp = np.einsum("kij,kj->ij", m, p)
     # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal (Ablin et al. 2018)
     wp = w.T @ p
-    own = np.diag(wp)
-    return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
+    on_diagonal = np.diag(wp)
+    return AxesPoint(
+        axes=axes,
+        value=value,
+        gradient=2 * (mp - mp.T),
+        curvature=2 * (wp + wp.T - on_diagonal - on_diagonal[:, None]),
+    )
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
@@ -294,25 +305,28 @@ class AxesPoint:
 
 def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
     """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
-    here, pairs = start, deque[Pair](maxlen=MEMORY)
+    point = start
+    pairs = deque[Pair](maxlen=MEMORY)
     for _ in range(most):
-        inverse = partial(np.multiply, 1 / np.maximum(here.curvature, FLATTEST))
-        omega = -quasi_newton(here.gradient, pairs, inverse)
+        inverse = partial(np.multiply, 1 / np.maximum(point.curvature, FLATTEST))
+        omega = -quasi_newton(point.gradient, pairs, inverse)
         # each plane is counted twice in a skew matrix
-        slope = float(np.vdot(here.gradient, omega)) / 2
+        slope = float(np.vdot(point.gradient, omega)) / 2
         if -slope / 2 <= TOLERANCE:
             break
         # the first of the steps 1, ½, … that gains its fair share
-        t, slack = 1.0, SLACK * (1 + abs(here.value))
-        there = at(here.axes @ cayley(omega))
-        while there.value > here.value + 1e-4 * t * slope + slack and t > SLACK:
+        t = 1.0
+        slack = SLACK * (1 + abs(point.value))
+        following = at(point.axes @ cayley(omega))
+        while following.value > point.value + 1e-4 * t * slope + slack and t > SLACK:
             t /= 2
-            there = at(here.axes @ cayley(t * omega))
-        s, y = t * omega, there.gradient - here.gradient
+            following = at(point.axes @ cayley(t * omega))
+        s = t * omega
+        y = following.gradient - point.gradient
         if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
             pairs.append((s, y))
-        here = there
-    return here
+        point = following
+    return point
 
 
 def cayley(omega: Floats) -> Floats:
@@ -336,7 +350,7 @@ _FORMS: dict[str, tuple[Pattern, Frame]] = {
 }
 # Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)
 FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
-    volume + form: found for form, found in _FORMS.items() for volume in "EV"
+    volume + form: solver for form, solver in _FORMS.items() for volume in "EV"
 }
 
 
@@ -369,18 +383,20 @@ class EddaStructure:
             filled, deficient = plain.covariances(moments, group_of, how)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
-        found: list[Covariance]
+        covariances: list[Covariance]
         if self.is_diagonal:
-            found = [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
+            covariances = [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
         else:
-            found = [FullCovariance.of(sigma) for sigma in sigmas]
+            covariances = [FullCovariance.of(sigma) for sigma in sigmas]
         place = np.zeros(moments.n_classes, np.intp)
         place[seen] = np.arange(len(seen))
-        return [found[i] for i in place], deficient
+        return [covariances[i] for i in place], deficient
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
-        d, copies = n_features, {"E": 1, "V": n_groups, "I": 0}
-        sizes = (1, d - 1, d * (d - 1) // 2)  # of λ, A and D
-        return sum(
-            copies[letter] * size for letter, size in zip(self.code, sizes, strict=True)
-        )
+        d = n_features
+        copies = {"E": 1, "V": n_groups, "I": 0}
+        volume, shape, orientation = self.code
+        n_volumes = copies[volume]
+        n_shapes = copies[shape] * (d - 1)
+        n_angles = copies[orientation] * (d * (d - 1) // 2)
+        return n_volumes + n_shapes + n_angles
