@@ -42,7 +42,7 @@ from suffice.estimators import predictor
 from suffice.estimators.predictor import DensityMixin, ScoreMixin
 from suffice.evaluate.diagnostics.drift import Drift, RowSums, drift
 from suffice.persistence import gaussians as saved
-from suffice.selection.search.plan import settled
+from suffice.selection.search.open_settings import settled
 from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Floats
 

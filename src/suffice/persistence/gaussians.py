@@ -12,9 +12,10 @@ from suffice.core.estimation.recipe import Recipe, recipe_of
 from suffice.core.estimation.settings import OPEN, is_open
 from suffice.core.linalg import inverse_lower
 from suffice.core.model import DiagonalCovariance, FullCovariance, GaussianModel
-from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.trees import Trees
 from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
