@@ -215,8 +215,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def _best_gaussian(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
         for candidate in self.choices_:
-            is_gaussian = isinstance(candidate, GaussianCandidate)
-            if is_gaussian and isinstance(candidate.view, Plain | PowerTransformed):
+            if not isinstance(candidate, GaussianCandidate):
+                continue
+            if isinstance(candidate.view, Plain | PowerTransformed):
                 return GaussianClassifier(
                     pooling=candidate.pooling,
                     shrinkage=candidate.shrinkage,

@@ -280,4 +280,4 @@ def _view_from(header: Fields, arrays: Fields) -> View:
     parts = {name: part for name, part in {**header, **arrays}.items() if name in known}
     if "below" in known:
         parts["below"] = _view_from(header["below"], under(arrays, "below."))
-    return cast(View, view(**parts))
+    return view(**parts)

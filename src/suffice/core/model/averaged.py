@@ -118,11 +118,11 @@ class AveragedModel:
 
     def impute(self, x: Array) -> Floats:
         """Return the rows, NaN replaced by its conditional mean under the best model, (n, d)."""
-        return self.best.impute(x)
+        return np.asarray(self.best.impute(x))
 
     def sample_missing(self, x: Array, rng: np.random.Generator) -> Floats:
         """Return the rows, NaN replaced by a draw from the best model, shape (n, d)."""
-        return self.best.sample_missing(x, rng)
+        return np.asarray(self.best.sample_missing(x, rng))
 
     def allowing_missing(self) -> Self:
         """Return the model of rows in which NaN means "not observed"."""

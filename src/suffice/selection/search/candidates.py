@@ -159,8 +159,8 @@ def fit_candidates(
     weighted = [candidate for candidate in candidates if candidate.weight > 0]
     gaussians = [each for each in weighted if isinstance(each, GaussianCandidate)]
     moments = dict(known_moments)
-    for candidate in gaussians:
-        view = candidate.view
+    for gaussian in gaussians:
+        view = gaussian.view
         if id(view) not in moments:
             recipes = [other.recipe for other in gaussians if other.view is view]
             moments[id(view)] = _view_moments(view, recipes, table)

@@ -18,7 +18,7 @@ from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
-from suffice.selection.validation.folds import fitted
+from suffice.selection.validation.fitting import fitted
 
 _PLAIN = Plain()
 _MOST_NEWTON_COEFFICIENTS = 200  # beyond this, second derivatives cost more than they save

@@ -55,7 +55,7 @@ class Cells:
         """Whether the other folds have rows of two classes to learn from, (F,)."""
         weights = self.summed(self.table.weights)
         other_weights = (1.0 - np.eye(self.n_folds)) @ weights
-        return np.count_nonzero(other_weights, axis=1) > 1
+        return np.asarray(np.count_nonzero(other_weights, axis=1) > 1)
 
     def summed(self, values: Floats) -> Floats:
         """Return the sums of rows (n, …) over each fold and class, (F, K, …)."""

@@ -53,7 +53,7 @@ def fit_kernel_features(
     # k(x)ᵀ U e^−½ has the inner products k(x)ᵀ K⁻¹ k(x'), with K = U e Uᵀ between landmarks
     e, u = np.linalg.eigh(unmixed.nearness(landmarks))
     kept = e > _NEGLIGIBLE * len(e)
-    n_kept = np.count_nonzero(kept)
+    n_kept = int(np.count_nonzero(kept))
     # evenly mixed, all have about the same variance, as shrinkage to a diagonal expects
     signs = rng.choice([-1.0, 1.0], n_kept)
     rotation = signs[:, None] * _cosines(n_kept)

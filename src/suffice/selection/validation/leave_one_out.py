@@ -1,7 +1,6 @@
 """Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
 
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,21 @@ from suffice.core.estimation.settings import is_open
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.matrix import has_missing
 from suffice.core.table.table import numbering_rows
 from suffice.errors import ForgetError, InvalidParameterError
 from suffice.selection.validation.folds import power_transformed
 from suffice.selection.validation.held_out import log_priors_of
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
 
 def leave_one_out(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike = None,
     *,
     refit_priors: bool = True,
 ) -> Predictions:
@@ -48,38 +48,50 @@ def leave_one_out(
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
     _require_closed_form(estimator)
-    recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **estimator._reading())
+    recipe: Recipe = estimator.recipe()
+    temperature: float = estimator.resolved_temperature()
+    whole = Table.of(X, y, sample_weight, **estimator._reading())
     if whole.schema is not None and (recipe.averaged or not estimator._takes):
         raise InvalidParameterError(
             "these settings are for complete columns of numbers: use others, or leave out the rest"
         )
     rows = np.flatnonzero(whole.weights)
+    needs = collecting([recipe])
     with numbering_rows(whole):
         table = power_transformed(whole.take(rows), _power(estimator))
-        moments = Moments.of_table(table, holes=True, **collecting([recipe]))
-        temperature = estimator.resolved_temperature()
+        moments = Moments.of_table(
+            table, holes=True, storage=needs["storage"], fourth=needs["fourth"]
+        )
         scores = _left_out_scores(
             recipe, moments, table, temperature, refit_priors=refit_priors
         )
-    readout = LogPosterior(temperature)
+    log_posterior = LogPosterior(temperature)
 
-    def run(
-        rows: slice,
-    ) -> None:  # log-posteriors over the scores, in blocks that stay in cache
-        scores[rows] = readout.read(scores[rows])
+    def replace_scores(block: slice) -> None:
+        scores[block] = log_posterior.read(scores[block])
 
-    in_cached_blocks(len(scores), scores.shape[1], run)
+    in_cached_blocks(len(scores), scores.shape[1], replace_scores)
     return Predictions(
-        table.classes, table.codes, scores.argmax(1), scores, rows, table.weight
+        classes=table.classes,
+        truth=table.codes,
+        predicted=scores.argmax(1),
+        logs=scores,
+        rows=rows,
+        weight=table.weight,
     )
 
 
-def _power(estimator: Any) -> Any:
-    fitted = is_open(estimator.power) and hasattr(estimator, "moments_")
-    return estimator.moments_.power if fitted else estimator.power
+def _power(estimator: Any) -> PowerTransform | str | None:
+    """Return the power transform of an estimator, that which ``fit`` chose if it was open."""
+    if is_open(estimator.power) and hasattr(estimator, "moments_"):
+        power: PowerTransform | None = estimator.moments_.power
+        return power
+    setting: PowerTransform | str | None = estimator.power
+    return setting
 
 
 def _require_closed_form(estimator: Any) -> None:
+    """Refuse estimators that are not functions of moments, or have settings left open."""
     name = type(estimator).__name__
     if not hasattr(estimator, "recipe"):
         raise InvalidParameterError(
@@ -87,14 +99,15 @@ def _require_closed_form(estimator: Any) -> None:
             "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
             "scikit-learn's"
         )
-    words = {"temperature": estimator.resolved_temperature(), "power": _power(estimator)}
-    left = [
-        *estimator.recipe().open_settings,
-        *(word for word in words if is_open(words[word])),
-    ]
-    if left:
-        msg = f"{', '.join(left)} of this {name} say 'auto', which fit chooses: fit it first"
-        raise InvalidParameterError(msg)
+    left_open = list(estimator.recipe().open_settings)
+    if is_open(estimator.resolved_temperature()):
+        left_open.append("temperature")
+    if is_open(_power(estimator)):
+        left_open.append("power")
+    if left_open:
+        raise InvalidParameterError(
+            f"{', '.join(left_open)} of this {name} say 'auto', which fit chooses: fit it first"
+        )
 
 
 def _left_out_scores(
@@ -106,22 +119,28 @@ def _left_out_scores(
     refit_priors: bool,
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
-    by_levels = moments.schema is not None and not recipe.reads_numbers
-    again = partial(_refitted, recipe, moments, table, temperature, refit_priors=refit_priors)
-    if by_levels or moments.patterns is not None:
-        return np.stack([again(i) for i in range(table.n_rows)])
-    encoding, truth, w = moments.encoding, table.codes, table.weights
+
+    def refitted(i: int) -> Floats:
+        return _refitted_scores(
+            recipe, moments, table, temperature, i, refit_priors=refit_priors
+        )
+
+    reads_levels = moments.schema is not None and not recipe.reads_numbers
+    if reads_levels or moments.patterns is not None:
+        return np.stack([refitted(i) for i in range(table.n_rows)])
+    encoding = moments.encoding
     numbers = moments if encoding is None else moments.select(encoding.kept)
-    x = np.asarray(table.encoded(encoding)[0].x, np.float64)
-    scores = downdated_scores(recipe, numbers, x, truth, w)
-    unknown = np.flatnonzero(np.isnan(scores.sum(1)))
-    _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
-    for i in unknown.tolist():
-        scores[i] = again(i)
+    encoded, _ = table.encoded(encoding)
+    x = np.asarray(encoded.x, np.float64)
+    scores = downdated_scores(recipe, numbers, x, table.codes, table.weights)
+    has_no_scores = np.isnan(scores.sum(1))
+    _add_log_priors(scores, recipe, moments, table.codes, table.weights, refit=refit_priors)
+    for i in np.flatnonzero(has_no_scores).tolist():
+        scores[i] = refitted(i)
     return scores
 
 
-def _refitted(
+def _refitted_scores(
     recipe: Recipe,
     moments: Moments,
     table: Table,
@@ -132,27 +151,34 @@ def _refitted(
 ) -> Floats:
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
-    if not (refit_priors and rest.weights.all()):  # a class without rows has prior 0
-        recipe = recipe.with_priors_of((rest if refit_priors else moments).weights, rest)
-    # which counts where nothing of a row is known: it is judged by the priors as they are
+    if not refit_priors:
+        recipe = recipe.with_priors_of(moments.weights, rest)
+    elif not rest.weights.all():  # a class without rows has prior 0
+        recipe = recipe.with_priors_of(rest.weights, rest)
+    # the temperature matters where all of a row is missing: its posterior is then the prior
     model = recipe.estimate(rest, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
-    return np.asarray(
-        (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
-    )
+    if has_missing(row.x):
+        model = model.allowing_missing()
+    return np.asarray(model.scores(row.x)[0])
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:
     """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
-    # one without which a column no longer varies is an outlier too: its mean would be rounded
-    fourth = moments.fourth is not None
-    options: Any = {"storage": moments.storage, "fourth": fourth, "holes": True}
+    keeps_fourth = moments.fourth is not None
+
+    def moments_of(rows: Table) -> Moments:
+        return Moments.of_table(rows, storage=moments.storage, fourth=keeps_fourth, holes=True)
+
     with suppress(ForgetError):
-        rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
-        before, after = (m.scatter.pooled_diagonal() > 0 for m in (moments, rest))
-        if np.array_equal(before, after) and (rest.fourth is not None or not fourth):
+        rest = moments - moments_of(table.take(slice(i, i + 1)))
+        varied = moments.scatter.pooled_diagonal() > 0
+        varies = rest.scatter.pooled_diagonal() > 0
+        # a row without which a column is constant is an outlier too: its mean would be rounded
+        is_exact = np.array_equal(varied, varies)
+        if is_exact and (rest.fourth is not None or not keeps_fourth):
             return rest
-    return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
+    return moments_of(table.take(np.arange(table.n_rows) != i))
 
 
 def _add_log_priors(
@@ -165,12 +191,13 @@ def _add_log_priors(
     refit: bool,
 ) -> None:
     """Add log π_k to the scores of every row, up to a term common to all classes."""
+    a = recipe.priors.pseudo_count
+    if not refit or a is None:
+        scores += log_priors_of(recipe, moments)
+        return
     with np.errstate(divide="ignore"):
-        a = recipe.priors.pseudo_count
-        if refit and a is not None:
-            # π_k ∝ w_k + a, less the row's weight for its own class
-            rows, total = np.arange(len(truth)), moments.weights[truth] + a
-            scores += np.log(moments.weights + a)
-            scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
-        else:
-            scores += log_priors_of(recipe, moments)
+        # π_k ∝ w_k + a, less the row's weight for its own class
+        scores += np.log(moments.weights + a)
+        total = moments.weights[truth] + a
+        rows = np.arange(len(truth))
+        scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
