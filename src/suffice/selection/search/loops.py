@@ -1,11 +1,13 @@
 """Compiled growth of trees, of random splits or of the best ones."""
 
 import math
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.compiled import njit
+from suffice.core.model.trees import Singles
+from suffice.typing import Codes, Floats
 
 _FAST = {"nnan", "nsz", "reassoc"}
 _MOST_FEATURES = 16  # that one node of a random forest tries
@@ -13,15 +15,15 @@ _MOST_FEATURES = 16  # that one node of a random forest tries
 
 @njit(nogil=True)
 def grow(
-    columns: Any,
-    edges: Any,
-    codes: Any,
-    weights: Any,
-    drawn_rows: Any,
-    seeds: Any,
+    columns: Singles,
+    edges: Singles,
+    codes: Codes,
+    weights: Floats,
+    drawn_rows: Codes,
+    seeds: Codes,
     n_classes: int,
     min_leaf_rows: int,
-) -> Any:
+) -> tuple[Codes, Codes, Codes, Floats, Floats]:
     """Return roots (T,), children (N, 2), feature (N,), threshold (N,), class weights (N, K).
 
     ``columns`` (d, n) are the features, ``codes`` and ``weights`` (n,) the classes and weights of
@@ -71,28 +73,17 @@ def grow(
         roots[tree] = root
         n_nodes = root + 1
         order = np.arange(len(columns))
-        last[0] = 0
-        for row in drawn_rows[tree % len(drawn_rows)]:
-            rows[last[0]] = row
-            last[0] += times[row] == 0.0
-            times[row] += 1.0
+        last[0] = _count_draws(drawn_rows[tree % len(drawn_rows)], rows, times)
         while node < n_nodes:
             lo = first[node - root]
             hi = last[node - root]
+            node_rows = rows[lo:hi]
             total = class_weights[node]
-            m = 0.0
-            for i in range(lo, hi):
-                row = rows[i]
-                label[i - lo] = codes[row]
-                count[i - lo] = times[row]
-                weight[i - lo] = times[row] * weights[row]
-                total[codes[row]] += weight[i - lo]
-                m += times[row]
+            m = _gather(node_rows, codes, weights, times, label, weight, count, total)
             children[node, 0] = node
             children[node, 1] = node
             if m >= 2 * min_leaf_rows and np.count_nonzero(total) > 1:
                 most = m - min_leaf_rows
-                node_rows = rows[lo:hi]
                 if len(edges):
                     j, t = _best_split(
                         bins,
@@ -145,20 +136,55 @@ def grow(
     )
 
 
+@njit(nogil=True)
+def _count_draws(drawn: Codes, rows: Codes, times: Floats) -> int:
+    """Write the different rows among those drawn, and how often; return how many there are."""
+    n = 0
+    for row in drawn:
+        rows[n] = row
+        if times[row] == 0.0:
+            n += 1
+        times[row] += 1.0
+    return n
+
+
+@njit(nogil=True)
+def _gather(
+    rows: Codes,
+    codes: Codes,
+    weights: Floats,
+    times: Floats,
+    label: Codes,
+    weight: Floats,
+    count: Floats,
+    total: Floats,
+) -> float:
+    """Write class, weight and count of each row of a node, add up its classes; return Σ count."""
+    m = 0.0
+    for i in range(len(rows)):
+        row = rows[i]
+        label[i] = codes[row]
+        count[i] = times[row]
+        weight[i] = times[row] * weights[row]
+        total[codes[row]] += weight[i]
+        m += times[row]
+    return m
+
+
 @njit(nogil=True, error_model="numpy")
 def _random_split(
-    columns: Any,
-    rows: Any,
-    label: Any,
-    weight: Any,
-    count: Any,
-    value: Any,
-    total: Any,
+    columns: Singles,
+    rows: Codes,
+    label: Codes,
+    weight: Floats,
+    count: Floats,
+    value: Singles,
+    total: Floats,
     least: int,
     most: float,
-    order: Any,
-    below: Any,
-) -> Any:
+    order: Codes,
+    below: Floats,
+) -> tuple[int, float]:
     """Return the best feature and threshold of those drawn; feature −1 if none splits."""
     d = len(order)
     best = 0.0
@@ -202,19 +228,19 @@ def _random_split(
 
 @njit(nogil=True, error_model="numpy")
 def _best_split(
-    bins: Any,
-    edges: Any,
-    rows: Any,
-    label: Any,
-    weight: Any,
-    count: Any,
-    total: Any,
+    bins: npt.NDArray[np.uint8],
+    edges: Singles,
+    rows: Codes,
+    label: Codes,
+    weight: Floats,
+    count: Floats,
+    total: Floats,
     least: int,
     most: float,
-    order: Any,
-    bin_sums: Any,
-    below: Any,
-) -> Any:
+    order: Codes,
+    bin_sums: Floats,
+    below: Floats,
+) -> tuple[int, float]:
     """Return the best of half the features and of the edges of their bins; −1 if none splits."""
     d = len(order)
     k = len(total)
@@ -259,14 +285,17 @@ def _best_split(
                     feature = j
                     threshold = edges[j, b]
         bin_sums[low : high + 1] = 0.0
-        n_left -= low < high
+        if low < high:
+            n_left -= 1
         if n_left == 0:
             break
     return feature, threshold
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _copy_with_range(columns: Any, rows: Any, j: int, value: Any) -> Any:
+def _copy_with_range(
+    columns: Singles, rows: Codes, j: int, value: Singles
+) -> tuple[float, float]:
     """Copy a feature of some rows; return its least and greatest value."""
     low = columns[j, rows[0]]
     high = low
@@ -279,12 +308,13 @@ def _copy_with_range(columns: Any, rows: Any, j: int, value: Any) -> Any:
 
 
 @njit(nogil=True)
-def _partition(columns: Any, rows: Any, j: int, t: float) -> int:
+def _partition(columns: Singles, rows: Codes, j: int, t: float) -> int:
     """Put the rows with x_j ≤ t first; return how many there are."""
     n = 0
     for i in range(len(rows)):
         row = rows[i]
         rows[i] = rows[n]
         rows[n] = row
-        n += columns[j, row] <= t
+        if columns[j, row] <= t:
+            n += 1
     return n

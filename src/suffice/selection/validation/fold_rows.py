@@ -92,14 +92,9 @@ def divide(
     if isinstance(cv, Splitter):
         pairs = list(cv.split(np.zeros((n_rows, 1)), labels, groups))
         protocol = f"{len(pairs)} folds, {type(cv).__name__}"
-    elif isinstance(cv, Iterable) and not isinstance(cv, str):
-        pairs = list(cv)
-        protocol = f"{len(pairs)} folds, given by row numbers"
     else:
-        raise InvalidParameterError(
-            "cv must be a number of folds, a splitter or (train, test) row numbers, "
-            f"got {cv!r}"
-        )
+        pairs = _given_pairs(cv)
+        protocol = f"{len(pairs)} folds, given by row numbers"
     folds = []
     for fold, pair in enumerate(pairs):
         train, test = (_row_numbers(part, n_rows) for part in pair)
@@ -114,6 +109,14 @@ def divide(
     if not folds:
         raise InvalidParameterError("cv holds out no row of positive weight: give it some")
     return tuple(folds), protocol
+
+
+def _given_pairs(cv: object) -> list[tuple[Any, Any]]:
+    if isinstance(cv, Iterable) and not isinstance(cv, str):
+        return list(cv)
+    raise InvalidParameterError(
+        f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
+    )
 
 
 def _row_numbers(given: npt.ArrayLike, n_rows: int) -> Codes:

@@ -114,7 +114,7 @@ def _part_of_rows(
     rank = ranks_within(codes, rng)
     is_test = rank < n_test[codes]
     is_held_out = rank < (n_test + n_validation)[codes]
-    return is_test.astype(np.intp) + is_held_out
+    return np.asarray(is_test.astype(np.intp) + is_held_out)
 
 
 def _rounded_shares(share: float, counts: Codes) -> Codes:
@@ -122,12 +122,14 @@ def _rounded_shares(share: float, counts: Codes) -> Codes:
     return np.diff(np.rint(share * np.cumsum(counts)), prepend=0).astype(np.intp)
 
 
+def _check_share(name: str, share: object) -> None:
+    if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
+        raise InvalidParameterError(f"{name} must be a share of rows in [0, 1), got {share!r}")
+
+
 def _check_shares(validation: float, test: float) -> None:
-    for name, share in (("validation", validation), ("test", test)):
-        if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
-            raise InvalidParameterError(
-                f"{name} must be a share of rows in [0, 1), got {share!r}"
-            )
+    _check_share("validation", validation)
+    _check_share("test", test)
     if validation + test >= 1:
         raise InvalidParameterError(
             f"validation={validation} and test={test} leave no rows to learn from: lower them"

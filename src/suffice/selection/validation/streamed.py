@@ -1,6 +1,6 @@
 """Exact cross-validation of rows that do not fit in memory: two passes, whatever the grid."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,7 +99,7 @@ def cross_validate_stream(
         chunks_of(opened, roles, progress, tell=True), fold_keys, candidates, power
     )
 
-    def held_out_parts() -> Iterator[tuple[Any, Fold]]:
+    def held_out_parts() -> Iterator[tuple[Hashable, Fold]]:
         for chunk in chunks_of(opened, roles, progress, tell=False):
             for key, rows in by_key(chunk.table, fold_keys(chunk)):
                 yield key, _held_out(chunk.table.take(rows), trains[key], power)
@@ -118,11 +118,11 @@ def cross_validate_stream(
 
 
 def _training_sums(
-    chunks: Iterable[Chunk],
+    chunks: Iterator[Chunk],
     fold_keys: Callable[[Chunk], Array],
     candidates: Sequence[Any],
     power: PowerTransform | None,
-) -> tuple[dict[Any, Moments], Moments]:
+) -> tuple[dict[Hashable, Moments], Moments]:
     """Return the moments of the training rows of each fold, by key, and those of all rows."""
     needs = collecting(candidate.recipe() for candidate in candidates)
     parts = sums_by_key(
@@ -155,8 +155,8 @@ def _check_candidates(candidates: Sequence[Any]) -> None:
 
 
 def _mean_losses(
-    held_out: Iterable[tuple[Any, Fold]],
-    keys: Sequence[Any],
+    held_out: Iterable[tuple[Hashable, Fold]],
+    keys: Sequence[Hashable],
     n_candidates: int,
     judge: Callable[[Fold], Floats],
 ) -> Floats:
