@@ -119,7 +119,8 @@ def _part_of_rows(
 
 def _rounded_shares(share: float, counts: Codes) -> Codes:
     """Return share · n_k of each class, each within one row, rounded so that the total is too."""
-    return np.diff(np.rint(share * np.cumsum(counts)), prepend=0).astype(np.intp)
+    upto = np.rint(share * np.cumsum(counts))
+    return np.asarray(np.diff(upto, prepend=0), np.intp)
 
 
 def _check_share(name: str, share: object) -> None:
