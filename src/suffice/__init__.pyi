@@ -45,8 +45,8 @@ from .persistence.load import load as load
 from .present.report.build import Report as Report
 from .present.report.build import report as report
 from .selection.validation.cross_validation import cross_validate as cross_validate
-from .selection.validation.folds import split as split
 from .selection.validation.leave_one_out import leave_one_out as leave_one_out
+from .selection.validation.splitting import split as split
 from .selection.validation.streamed import cross_validate_stream as cross_validate_stream
 
 __version__: str

@@ -9,7 +9,7 @@ from suffice import RDA, AutoGaussian, GaussianClassifier
 from suffice.core.model.views import KernelFeatures
 from suffice.core.table.sampling import stratified_folds, stratified_sample
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.selection.search.candidates import mixing_weights
+from suffice.selection.search.ranking import mixing_weights
 
 
 def moons(n, seed):

@@ -16,21 +16,18 @@ from suffice.core.model.averaged import (
     ForeignModel,
     Share,
     TemperedModel,
-    Trees,
 )
 from suffice.core.model.views import (
-    FourierFeatures,
-    KernelFeatures,
-    PiecewiseLinear,
     Plain,
     PowerTransformed,
-    Softened,
 )
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.errors import InvalidParameterError
 from suffice.export import sql
 from suffice.export.sql import to_sql
+from suffice.selection.search.tree_growing import grow_extra_trees
+from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
 rng = np.random.default_rng(0)
 Y = np.arange(90) % 3
@@ -38,15 +35,20 @@ X = rng.normal(size=(90, 3)) + rng.normal(size=(3, 3))[Y]
 X[:, 2] = np.float32(X[:, 2])  # numbers that trees see exactly
 POWER = PowerTransformed(PowerTransform.of(np.exp(X)))
 PRIORS = np.array([0.5, 0.3, 0.2])
-TREES = Trees.grown(Table.of(np.exp(X), Y), 5, 1, 90, 0)  # deeper than a stage
+TREES = grow_extra_trees(  # deeper than a stage
+    Table.of(np.exp(X), Y), n_trees=5, min_leaf_rows=1, n_rows=90, seed=0
+)
 VIEWS = {
     "plain": Plain(),
     "transformed": POWER,
-    "kernel": KernelFeatures.of(POWER, np.exp(X), 0.7, 4, 0).unmixed(),
-    "Laplace kernel": KernelFeatures.of(Plain(), np.exp(X), 0.7, 5, 0, "Laplace").unmixed(),
-    "waves": FourierFeatures(POWER, np.zeros(3), np.ones(3), rng.normal(size=(3, 4)), 1.0),
-    "bent": PiecewiseLinear.of(np.exp(X), 9),
-    "softened": Softened.of(Plain(), np.exp(X), 0.1),
+    "kernel": fit_kernel_features(
+        POWER, np.exp(X), width=0.7, n_landmarks=4, seed=0
+    ).unmixed(),
+    "Laplace kernel": fit_kernel_features(
+        Plain(), np.exp(X), width=0.7, n_landmarks=5, seed=0, kernel="Laplace"
+    ).unmixed(),
+    "bent": fit_pieces(np.exp(X), 9),
+    "softened": fit_softened(Plain(), np.exp(X), 0.1),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -89,7 +91,7 @@ def test_a_query_of_every_view_and_member_answers_like_the_average(
         assert answer["label"].to_list() == [x or None for x in classifier.predict(rows)]
 
 
-@pytest.mark.parametrize("member", ["transformed", "kernel", "waves", "bent", "trees"])
+@pytest.mark.parametrize("member", ["transformed", "kernel", "bent", "trees"])
 def test_rows_with_holes_and_far_away_have_no_answer_and_abort_nothing(
     database, filled, member
 ):
@@ -122,7 +124,7 @@ def test_members_that_have_no_query_are_named(monkeypatch):
     foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns=list("uvw"))
-    bent = PiecewiseLinear.of(np.exp(X), 99)
+    bent = fit_pieces(np.exp(X), 99)
     wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_.model
     with pytest.raises(
         InvalidParameterError, match=r"member over features bent.*99 features is"

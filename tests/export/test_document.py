@@ -14,14 +14,11 @@ from tests.export.models import MODELS, fitted
 import suffice as sf
 from suffice import datasets
 from suffice.core.model.views import (
-    FourierFeatures,
-    KernelFeatures,
-    PiecewiseLinear,
     Plain,
-    Softened,
 )
 from suffice.core.text.tables import jsonable
 from suffice.export.document import document_of, document_text, view_document
+from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 
@@ -169,9 +166,6 @@ def seen(view, x):
         pieces = zip(view["features"], view["left"], view["length"])
         return [min(max((x[j] - left) / length, 0.0), 1.0) for j, left, length in pieces]
     z = [(v - c) / s for v, c, s in zip(seen(view["below"], x), view["centre"], view["scale"])]
-    if view["kind"] == "fourier":
-        phase = [sum(v * w for v, w in zip(z, column)) for column in zip(*view["frequencies"])]
-        return [*z, *map(math.cos, phase), *map(math.sin, phase)]
     if view["kernel"] == "Laplace":
         apart = [
             sum(abs(v - w) for v, w in zip(z, row)) / view["length"]
@@ -322,18 +316,19 @@ def test_costs_by_pairs_of_labels_can_be_written():
     agrees(sf.LDA(costs=sf.Costs(costs, reject=0.2)).fit(X, y), X[::10])
 
 
-@pytest.mark.parametrize("kind", ["pieces", "softened", "kernel", "Laplace kernel", "fourier"])
+@pytest.mark.parametrize("kind", ["pieces", "softened", "kernel", "Laplace kernel"])
 def test_every_view_of_an_average_is_in_the_document(kind):
     X, _ = datasets.load("iris").arrays()
     made = {
-        "pieces": lambda: PiecewiseLinear.of(X, 12),
-        "softened": lambda: Softened.of(Plain(), X, 0.1),
-        "kernel": lambda: KernelFeatures.of(Plain(), X, 0.4, 5, 0).unmixed(),
-        "Laplace kernel": lambda: KernelFeatures.of(
-            Plain(), X, 0.4, 5, 0, "Laplace"
+        "pieces": lambda: fit_pieces(X, 12),
+        "softened": lambda: fit_softened(Plain(), X, 0.1),
+        "kernel": lambda: fit_kernel_features(
+            Plain(), X, width=0.4, n_landmarks=5, seed=0
+        ).unmixed(),
+        "Laplace kernel": lambda: fit_kernel_features(
+            Plain(), X, width=0.4, n_landmarks=5, seed=0, kernel="Laplace"
         ).unmixed(),
     }
-    made["fourier"] = lambda: FourierFeatures(Plain(), X[0], X.std(0), X[:4].T, 1.0)
     view = made[kind]()
     written = json.loads(json.dumps(jsonable(view_document(view))))
     check(written, SCHEMA["$defs"]["view"])

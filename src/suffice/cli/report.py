@@ -18,7 +18,7 @@ from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.core.text.lists import printable, without_passwords
 from suffice.errors import InvalidParameterError
-from suffice.selection.processes import helped
+from suffice.selection.processes import worker_processes
 
 ROW = "\0row"  # no column is called so
 _LARGE = 1 << 24  # bytes of a file beyond which fits are shared by threads
@@ -29,7 +29,7 @@ def _start_helpers(data: Data, *, when: bool) -> None:
     """Start processes that will help, so that they import while this one does, and reads rows."""
     path = Path(data.name)
     when = when and not (path.is_file() and path.stat().st_size > _LARGE)
-    click.get_current_context().with_resource(helped(*_HELPFUL, when=when))
+    click.get_current_context().with_resource(worker_processes(*_HELPFUL, when=when))
 
 
 @subcommand(

@@ -1,6 +1,6 @@
-"""The Gaussian classifier that chooses its own settings."""
+"""Classifiers that choose their own settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -12,9 +12,10 @@ from suffice.core.decision import Classifier
 from suffice.core.estimation.estimate import settings_of_view
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.linalg import dependent_columns
-from suffice.core.model.averaged import AveragedModel, shares_of
-from suffice.core.model.views import PiecewiseLinear, Plain, PowerTransformed
+from suffice.core.model.averaged import AveragedModel
+from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.moments import Moments
+from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import numbering_rows
@@ -25,18 +26,41 @@ from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.linear import whole_number
 from suffice.persistence import averages as saved
-from suffice.selection.search import candidates as search
-from suffice.selection.search.plan import chosen
-from suffice.typing import Codes
+from suffice.selection.search.candidates import (
+    Candidate,
+    GaussianCandidate,
+    LearnerCandidate,
+    Member,
+    doubt_of,
+    shares_of,
+)
+from suffice.selection.search.learners import (
+    ForeignLearner,
+    Learner,
+    LogisticPath,
+    TreeLearner,
+)
+from suffice.selection.search.plan import choose
+from suffice.selection.search.view_fitting import fit_pieces
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+
+PENALTIES = (100.0, 1.0, 0.01)
+ADDITIVE_PENALTY = 50.0
+N_PIECES = 10  # of each feature in additive logistic regression
+_FEW_ROWS = 200  # below which additive logistic regression is not tried
+# rows × features × classes below which
+_FEW_NUMBERS = 50_000  # additive logistic regression is tried
+_MANY_NUMBERS = 200_000  # several penalties are tried
+_FEWEST_LEVEL_ROWS = 5  # that a level needs to have a feature of its own
 
 
 class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature are
-    judged by exact cross-validated log-loss, and the posteriors of the best few settings are
-    averaged with weights that held-out rows choose. The best single Gaussian model stays at hand
-    for densities, samples and boundaries.
+    judged by exact cross-validated log-loss. The posteriors of the best few settings are averaged
+    with weights chosen on held-out rows. The best single Gaussian model answers for densities,
+    samples and boundaries.
 
     Parameters
     ----------
@@ -49,14 +73,14 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         Classifiers of scikit-learn's kind, with ``predict_proba``, that may join the average; a
         pair (name, classifier) names one. Each is judged on rows that it has not seen.
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; text always is.
+        Columns of numbers that are levels, by name or position; columns of text always are.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are judged on, and the landmarks.
 
     Attributes
     ----------
     classes_ : array (K,)
-    choices_ : list of Candidate
+    choices_ : list of candidates
         The best settings, best first: log-loss with its standard error, error, share.
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
@@ -73,6 +97,16 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     True
     """
 
+    classes_: Labels  # (K,)
+    n_features_in_: int
+    choices_: list[Candidate]  # best first
+    members_: tuple[Member, ...]  # the choices of positive weight, fitted
+    best_estimator_: GaussianClassifier
+    effort_: str
+    encoding_: Encoding | None  # of a mixed table
+    varying_: Codes  # features that the members read
+    doubt_: float  # ε, the weight of the class frequencies in the average
+    frequencies_: Floats  # of the classes  (K,)
     _takes_categories = True
     _takes_missing = True
 
@@ -81,23 +115,30 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         *,
         kernel_features: bool = True,
         n_kept: int = 2,
-        members: Any = None,
-        categorical: Any = None,
+        members: Sequence[Any] | None = None,
+        categorical: Sequence[str | int] | None = None,
         random_state: int = 0,
     ) -> None:
-        predictor.keep(locals())
+        self.kernel_features = kernel_features
+        self.n_kept = n_kept
+        self.members = members
+        self.categorical = categorical
+        self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Choose the settings, then learn from all rows."""
         n_kept = whole_number("n_kept", self.n_kept)
         if y is not None:
             X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight)
-        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
-        reading: Any = {
-            "categorical": self.categorical,
-            "names": predictor.feature_names(self),
-        }
-        whole = Table.of(x, y, sample_weight, missing="indicator", **reading)
+        x, labels, weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
+        whole = Table.of(
+            x,
+            labels,
+            weight,
+            missing="indicator",
+            categorical=self.categorical,
+            names=predictor.feature_names(self),
+        )
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
@@ -105,90 +146,104 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             self.varying_ = varying_features(table, self.encoding_)
         if len(self.varying_) < table.n_features:
             table = table.with_rows(table.x[:, self.varying_])
-        options: Any = {"n_kept": n_kept, "kernel_features": self.kernel_features}
-        options |= {"seed": self.random_state, "members": self._invited(table)}
         with one_blas_thread():
-            self.choices_, self.members_, self.effort_ = chosen(table, **options)
-            self.best_estimator_ = self._explained().fit(X, y, sample_weight)
-        self.doubt_ = search.doubt_of(table.n_rows)
+            choice = choose(
+                table,
+                kernel_features=self.kernel_features,
+                n_kept=n_kept,
+                seed=self.random_state,
+                learners=self._learners(table),
+            )
+            self.choices_ = choice.candidates
+            self.members_ = choice.members
+            self.effort_ = choice.effort
+            self.best_estimator_ = self._best_gaussian().fit(X, labels, weight)
+        self.doubt_ = doubt_of(table.n_rows)
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 
-    def _invited(self, table: Table) -> dict[str, search.Learner]:  # noqa: ARG002
+    def _learners(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
         """Return the classifiers of other kinds that may join, by name."""
-        return named_members(self.members)
+        return named_learners(self.members)
 
     @property
     def model_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
-        names = (
-            self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
+        if self.encoding_ is None:
+            names = predictor.feature_names(self)
+        else:
+            names = self.encoding_.feature_names
+        model = AveragedModel(
+            shares=shares_of(self.members_),
+            features=self.varying_,
+            doubt=self.doubt_,
+            frequencies=self.frequencies_,
+            best=self.best_estimator_.model_.density,
         )
-        known = (
-            self.varying_,
-            self.doubt_,
-            self.frequencies_,
-            self.best_estimator_.model_.model,
-        )
-        model = AveragedModel(shares_of(self.members_), *known)
-        found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
-        return found.allowing_missing()
+        classifier = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
+        return classifier.allowing_missing()
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return saved.averaged_state(self)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        known = saved.averaged_from(header, arrays)
+        classifier = saved.averaged_from(header, arrays)
+        model = cast(AveragedModel, classifier.model)
         predictor.set_features(self, int(header["n_features"]), header["feature_names"])
-        self.classes_, self.encoding_, model = (
-            known.classes,
-            known.encoding,
-            cast(Any, known.model),
-        )
-        self.doubt_, self.frequencies_ = model.doubt, model.frequencies
-        self.varying_, self.effort_ = model.features, str(header.get("effort", ""))
-        views, sums = saved.views_in(header, arrays), saved.moments_in(header, arrays)
-        self.choices_ = [_kept(choice, views) for choice in header["choices"]]
-        numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
-        kept = zip(
-            (c for c in self.choices_ if c.weight > 0), model.shares, numbers, strict=True
-        )
-        self.members_ = tuple(
-            search.Member(c, share.model, sums.get(i)) for c, share, i in kept
-        )
-        self.best_estimator_ = self._explained().fit_moments(
-            saved.best_moments(header, arrays)
-        )
+        self.classes_ = classifier.classes
+        self.encoding_ = classifier.encoding
+        self.doubt_ = model.doubt
+        self.frequencies_ = model.frequencies
+        self.varying_ = model.features
+        self.effort_ = str(header["effort"])
+        views = saved.views_in(header, arrays)
+        moments = saved.moments_in(header, arrays)  # by the number of the view
+        self.choices_ = []
+        members = []
+        shares = iter(model.shares)
+        for choice in header["choices"]:
+            candidate = _candidate_from(choice, views)
+            self.choices_.append(candidate)
+            if candidate.weight > 0:
+                member = Member(candidate, next(shares).model, moments.get(choice["view"]))
+                members.append(member)
+        self.members_ = tuple(members)
+        best_moments = saved.best_moments(header, arrays)
+        self.best_estimator_ = self._best_gaussian().fit_moments(best_moments)
         return self
 
-    def _explained(self) -> GaussianClassifier:
+    def _best_gaussian(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        gaussians = (c for c in self.choices_ if isinstance(c, search.Candidate))
-        best = next(
-            (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed)), None
-        )
-        if best is None:
-            return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
-        transform = None
-        if isinstance(best.view, PowerTransformed):
-            width = self.encoding_.n_features if self.encoding_ else self.n_features_in_
-            transform = best.view.transform.among(self.varying_, width)
-            if self.encoding_:
-                transform = transform.select(np.arange(self.encoding_.schema.n_numbers))
-        return GaussianClassifier(
-            pooling=best.pooling,
-            shrinkage=best.shrinkage,
-            temperature=best.temperature,
-            power=transform,
-            categorical=self.categorical,
-            missing="indicator",
-        )
+        for candidate in self.choices_:
+            if not isinstance(candidate, GaussianCandidate):
+                continue
+            if isinstance(candidate.view, Plain | PowerTransformed):
+                return GaussianClassifier(
+                    pooling=candidate.pooling,
+                    shrinkage=candidate.shrinkage,
+                    temperature=candidate.temperature,
+                    power=self._transform_of(candidate.view),
+                    categorical=self.categorical,
+                    missing="indicator",
+                )
+        return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
+
+    def _transform_of(self, view: Plain | PowerTransformed) -> PowerTransform | None:
+        """Return the power transform of a view as one of all columns of numbers."""
+        if isinstance(view, Plain):
+            return None
+        if self.encoding_ is None:
+            return view.transform.among(self.varying_, self.n_features_in_)
+        transform = view.transform.among(self.varying_, self.encoding_.n_features)
+        return transform.select(np.arange(self.encoding_.schema.n_numbers))
 
     def _learnt(self) -> str:
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
-        shown = notebook.shown(self.choices_)
-        rows = [[c.describe(), f"{c.weight:.0%}", c.log_loss, c.log_loss_se] for c in shown]
+        rows = [
+            [choice.describe(), f"{choice.weight:.0%}", choice.log_loss, choice.log_loss_se]
+            for choice in notebook.shown(self.choices_)
+        ]
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
@@ -203,23 +258,18 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
                 f"It beat the runner-up ({others[0].describe()}) by {gap:.4f} "
                 f"(± {first.log_loss_se:.4f} from fold to fold)."
             )
-        shares = (f"{c.weight:.0%} {c.describe()}" for c in self.choices_ if c.weight > 0)
-        return "\n".join([*lines, f"Averaged: {'; '.join(shares)}.", self.effort_])
-
-
-PENALTIES = (100.0, 1.0, 0.01)
-ADDITIVE_PENALTY, PIECES = 50.0, 10  # of each feature in additive logistic regression
-_FEW_ROWS = 200  # under which no shapes are learnt
-# numbers of rows and classes, up to which shapes of features, and several penalties, are tried
-_FEW, _MANY = 50_000, 200_000
+        shares = [f"{c.weight:.0%} {c.describe()}" for c in self.choices_ if c.weight > 0]
+        lines.append(f"Averaged: {'; '.join(shares)}.")
+        lines.append(self.effort_)
+        return "\n".join(lines)
 
 
 class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
-    The search of ``AutoGaussian``, with logistic regression, linear and additive, extra trees and
-    a random forest beside it. Held-out rows choose the shares; ``explain()`` says who answers for
-    what, and ``best_estimator_`` stays the best single Gaussian.
+    The search of ``AutoGaussian``, joined by logistic regression, linear and additive, extra trees
+    and a random forest. Held-out rows choose the shares; ``explain()`` says which classifier has
+    which share, and ``best_estimator_`` is the best single Gaussian.
 
     Parameters
     ----------
@@ -235,69 +285,85 @@ class AutoClassifier(AutoGaussian):
     True
     """
 
-    def _invited(self, table: Table) -> dict[str, search.Learner]:
-        n_numbers, seed = table.x.size * table.n_classes, self.random_state
-        found: dict[str, search.Learner] = {
-            "logistic regression": search.LogisticPath(
-                PENALTIES if n_numbers < _MANY else (1.0,)
-            ),
-            "extra trees": search.TreeLearner(1, best=False, seed=seed),
-            "random forest": search.TreeLearner(2, best=True, seed=seed),
+    def _learners(self, table: Table) -> dict[str, Learner]:
+        n_numbers = table.x.size * table.n_classes
+        penalties = PENALTIES if n_numbers < _MANY_NUMBERS else (1.0,)
+        seed = self.random_state
+        learners: dict[str, Learner] = {
+            "logistic regression": LogisticPath(penalties),
+            "extra trees": TreeLearner(min_leaf_rows=1, random_forest=False, seed=seed),
+            "random forest": TreeLearner(min_leaf_rows=2, random_forest=True, seed=seed),
         }
-        if n_numbers < _FEW and table.n_rows >= _FEW_ROWS:
-            pieces = PiecewiseLinear.of(table.x, PIECES * table.n_features)
-            found["additive logistic regression"] = search.LogisticPath(
-                (ADDITIVE_PENALTY,), pieces
-            )
-        return found | named_members(self.members)
+        if n_numbers < _FEW_NUMBERS and table.n_rows >= _FEW_ROWS:
+            pieces = fit_pieces(table.x, N_PIECES * table.n_features)
+            additive = LogisticPath((ADDITIVE_PENALTY,), pieces)
+            learners["additive logistic regression"] = additive
+        return learners | named_learners(self.members)
 
 
-def _kept(
-    choice: dict[str, Any],
-    views: list[Any],
-) -> search.Candidate | search.OutsideCandidate:
-    """Return a candidate that a file kept, its view by number."""
-    rest = dict(choice)
-    view = views[rest.pop("view")] if "view" in rest else Plain()
-    rest.pop("linear", None)
-    if "outsider" in rest:
-        return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest, view=view)
-    recipe = settings_of_view(view, rest.pop("pooling"), rest.pop("shrinkage"))
-    return search.Candidate(view, recipe, **rest)
+def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candidate:
+    """Return a candidate that a file kept."""
+    view = views[choice["view"]]
+    if "outsider" in choice:
+        return LearnerCandidate(
+            name=choice["outsider"],
+            learner=None,
+            setting=0,
+            temperature=choice["temperature"],
+            error=choice["error"],
+            log_loss=choice["log_loss"],
+            log_loss_se=choice["log_loss_se"],
+            weight=choice["weight"],
+            view=view,
+        )
+    return GaussianCandidate(
+        view=view,
+        settings=settings_of_view(view, choice["pooling"], choice["shrinkage"]),
+        temperature=choice["temperature"],
+        error=choice["error"],
+        log_loss=choice["log_loss"],
+        log_loss_se=choice["log_loss_se"],
+        weight=choice["weight"],
+    )
 
 
-def named_members(members: Any) -> dict[str, search.Learner]:
-    """Return classifiers by name, their own where none is given."""
-    found: dict[str, search.Learner] = {}
+def named_learners(members: Sequence[Any] | None) -> dict[str, Learner]:
+    """Return users' classifiers by name: the name given, or that of their class."""
+    learners: dict[str, Learner] = {}
     for member in members or ():
-        name, estimator = member if isinstance(member, tuple) else (None, member)
+        if isinstance(member, tuple):
+            name, estimator = member
+        else:
+            name, estimator = None, member
         if not hasattr(estimator, "predict_proba"):
-            msg = f"member {estimator!r} states no posteriors (predict_proba): calibrate it first"
-            raise InvalidParameterError(msg)
-        called = type(estimator).__name__ if name is None else str(name)
-        if called in found:
-            msg = f"two members are called {called!r}: name them by pairs (name, classifier)"
-            raise InvalidParameterError(msg)
-        found[called] = search.ForeignLearner(estimator)
-    return found
-
-
-_FEWEST = 5  # rows that a level needs to have a feature of its own
+            raise InvalidParameterError(
+                f"member {estimator!r} has no predict_proba, so it cannot be averaged: calibrate "
+                "it first, for example with CalibratedClassifierCV"
+            )
+        name = type(estimator).__name__ if name is None else str(name)
+        if name in learners:
+            raise InvalidParameterError(
+                f"two members are called {name!r}: name them by pairs (name, classifier)"
+            )
+        learners[name] = ForeignLearner(estimator)
+    return learners
 
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
-    """Return which features are neither constant, in most folds too, nor combinations of others."""
+    """Return the features that vary, in most folds too, and are not combinations of others."""
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
     moments = Moments.of_table(replace(table, weight=None), storage=storage, fourth=False)
     varies = moments.total_variances > 0
     if encoding is not None:
-        on = table.x[:, encoding.schema.n_numbers :].sum(0)
-        varies[encoding.schema.n_numbers :] &= np.minimum(on, table.n_rows - on) >= _FEWEST
+        n_numbers = encoding.schema.n_numbers
+        n_on = table.x[:, n_numbers:].sum(0)
+        n_rarer = np.minimum(n_on, table.n_rows - n_on)
+        varies[n_numbers:] &= n_rarer >= _FEWEST_LEVEL_ROWS
     varying = np.flatnonzero(varies)
     if storage == "pooled" and len(varying) > 1:
         total = moments.pooled_scatter + moments.between_scatter
-        gone = dependent_columns(total[np.ix_(varying, varying)])
+        dependent = dependent_columns(total[np.ix_(varying, varying)])
         # fewer rows than features make features look like combinations of others
-        if len(varying) - len(gone) < table.n_rows - 1:
-            varying = np.delete(varying, gone)
+        if len(varying) - len(dependent) < table.n_rows - 1:
+            varying = np.delete(varying, dependent)
     return varying if len(varying) else np.arange(table.n_features)

@@ -32,7 +32,6 @@ from suffice.core.estimation.settings import (
     is_open,
     parse_word,
 )
-from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
 from suffice.core.moments import Moments
@@ -65,7 +64,7 @@ from suffice.persistence.gaussians import (
     restored_conformity,
     restored_settings,
 )
-from suffice.selection.search.plan import choose_settings
+from suffice.selection.search.open_settings import choose_settings
 from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
@@ -337,7 +336,9 @@ class GaussianEstimator(
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
             return scores
         x = self.model_.rows(checked_rows(self, X))
-        is_linear = len(self.classes_) > 2 and self._density.shared_covariance is not None
+        is_linear = (
+            len(self.classes_) > 2 and self.model_.density.shared_covariance is not None
+        )
         if not is_linear or has_missing(x):
             return super().decision_function(X)
         power = self._numbers.power
@@ -424,12 +425,6 @@ class GaussianEstimator(
     # --- parameters --------------------------------------------------------------------------
 
     @property
-    def _density(self) -> ClassModel:
-        model = self.model_.model
-        assert isinstance(model, ClassModel)
-        return model
-
-    @property
     def _numbers(self) -> Moments:
         """The moments of the rows as the model reads them: one level of each category left out."""
         encoding = self.moments_.encoding
@@ -438,12 +433,12 @@ class GaussianEstimator(
     @property
     def means_(self) -> Floats:
         """μ, shape (K, d)."""
-        return self._density.means
+        return self.model_.density.means
 
     @property
     def priors_(self) -> Floats:
         """π, shape (K,)."""
-        return self._density.priors
+        return self.model_.density.priors
 
     @property
     def covariance_(self) -> Floats:
@@ -458,7 +453,7 @@ class GaussianEstimator(
     @property
     def coef_(self) -> Floats:
         """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
-        if self._density.shared_covariance is None:
+        if self.model_.density.shared_covariance is None:
             raise AttributeError(
                 "coef_ exists only where all classes share one covariance (tied=True)"
             )
@@ -468,7 +463,7 @@ class GaussianEstimator(
     @property
     def intercept_(self) -> Floats:
         """Intercepts of linear scores, shape (1,) or (K,)."""
-        if self._density.shared_covariance is None:
+        if self.model_.density.shared_covariance is None:
             raise AttributeError(
                 "intercept_ exists only where all classes share one covariance (tied=True)"
             )
@@ -494,7 +489,7 @@ class GaussianEstimator(
                 "coordinates='transformed' and evaluate it at moments_.power.apply(X)"
             )
         return boundary_between(
-            self._density.as_gaussian(),
+            self.model_.density.as_gaussian(),
             a,
             b,
             feature_names=self._numbers.feature_names,
@@ -522,13 +517,13 @@ class GaussianEstimator(
     def discriminants_(self) -> DiscriminantSpace:
         """Fisher's coordinates: ``centre``, ``scalings``, ``explained_ratio``, ``loadings``."""
         centre = self._numbers.grand_mean
-        model = self._density
+        model = self.model_.density
         within = self._within_covariance()
         return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
 
     def _within_covariance(self) -> Covariance:
         """Return the covariance within classes: the shared one, or the pooled one of several."""
-        shared = self._density.shared_covariance
+        shared = self.model_.density.shared_covariance
         if shared is not None:
             return shared
         is_diagonal = self.moments_.storage == "diagonal"
@@ -553,7 +548,7 @@ class GaussianEstimator(
         power = self._numbers.power
         x = classifier.rows(rows if power is None else to_numpy(rows))
         if not is_foreign(x) and self._takes_missing and has_missing(x):
-            x = self._density.allowing_missing().impute(x)
+            x = self.model_.density.allowing_missing().impute(x)
         with np.errstate(invalid="ignore", over="ignore"):
             transformed = x if power is None else power.apply(x)
             coordinates = self.discriminants_.project(transformed)

@@ -6,10 +6,11 @@ from typing import Any
 
 from suffice.core.decision import classifier_of
 from suffice.core.model import views
-from suffice.core.model.averaged import AveragedModel, TemperedModel, Trees
+from suffice.core.model.averaged import AveragedModel, TemperedModel
 from suffice.core.model.class_model import MarginalModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.model.trees import Trees
 from suffice.core.text.tables import jsonable
 from suffice.export.marginal import integrates, own_members
 
@@ -17,7 +18,6 @@ FORMAT = 2
 _KINDS = {
     "Plain": "plain",
     "KernelFeatures": "kernel",
-    "FourierFeatures": "fourier",
     "PiecewiseLinear": "piecewise",
 }
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")

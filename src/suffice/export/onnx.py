@@ -13,8 +13,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.model import views
-from suffice.core.model.averaged import AveragedModel, TemperedModel, Trees
+from suffice.core.model.averaged import AveragedModel, TemperedModel
 from suffice.core.model.scoring import Formula
+from suffice.core.model.trees import Trees
 from suffice.core.power_transform import Branch, PowerTransform
 from suffice.core.table.schema import Category
 from suffice.errors import InvalidParameterError, extra
@@ -317,13 +318,10 @@ def _viewed(view: views.View, x: Any) -> Any:
         return _moved(view.transform, x)
     if isinstance(view, views.Softened):
         return _viewed(view.below, x)
-    if not isinstance(view, (views.KernelFeatures, views.FourierFeatures)):
+    if not isinstance(view, views.KernelFeatures):
         return view.apply(x)
     z = (_viewed(view.below, x) - view.centre) / view.scale
-    if isinstance(view, views.KernelFeatures):
-        return np.concatenate([z, _nearness(view, z)], axis=1)
-    phase = z @ view.frequencies
-    return np.concatenate([z, np.cos(phase), np.sin(phase)], axis=1)
+    return np.concatenate([z, _nearness(view, z)], axis=1)
 
 
 def _nearness(view: views.KernelFeatures, z: Any) -> Any:

@@ -8,8 +8,9 @@ import numpy as np
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.model import views
-from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.model.trees import Trees
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export import reading as engines
 from suffice.export.marginal import own_members
@@ -192,17 +193,12 @@ def _seen(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
         yield {f"x{j}": f"f{j}" for j in range(d)}
     else:
         yield from _seen(view.below, d, dialect)
-    if isinstance(view, views.KernelFeatures | views.FourierFeatures):
+    if isinstance(view, views.KernelFeatures):
         units = enumerate(zip(view.centre, view.scale, strict=True))
         z = {f"z{j}": _near(f"x{j}", c, s) for j, (c, s) in units}
         yield z
-        if isinstance(view, views.KernelFeatures):
-            yield from _log_kernel(view)
-            more = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
-        else:
-            n = view.frequencies.shape[1]
-            yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
-            more = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
+        yield from _log_kernel(view)
+        more = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
         yield {f"x{j}": each for j, each in enumerate([*z, *more])}
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from suffice.core.decision.classifier import Classifier
 from suffice.core.estimation.estimate import estimate, in_row_units, settings_of_view
 from suffice.core.estimation.settings import Settings
-from suffice.core.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
+from suffice.core.model.trees import Trees
 from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
@@ -82,7 +83,7 @@ def averaged_state(auto: Any) -> State:
 
 def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, Any]:
     state: dict[str, Any] = {"view": number_of_view[id(choice.view)]}
-    is_gaussian = hasattr(choice, "recipe")
+    is_gaussian = hasattr(choice, "settings")
     if not is_gaussian:
         state["outsider"] = _name_of(choice)
     else:

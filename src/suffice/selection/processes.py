@@ -1,46 +1,53 @@
-"""Other processes that share the work of this one, where threads would wait for each other."""
+"""Worker processes that share the work of this one, where threads would wait for each other."""
 
 import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from suffice.core.threads import at_most, n_threads_of
 
-_MOST = 3  # helpers: each imports all that it needs, and has memory of its own
-_ALONE = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
-_loaded = lru_cache(1)(pickle.loads)  # many tasks are of one job
+Shared = TypeVar("Shared")
+Task = TypeVar("Task", bound=Hashable)
+Result = TypeVar("Result")
+
+_MOST_WORKERS = 3  # each imports all modules again, and has memory of its own
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_load_job = lru_cache(1)(pickle.loads)  # many tasks in a row belong to one job
 
 
-class Helper:
-    """A process that does one task after the other, until nobody is there to send any."""
+class Worker:
+    """A process that does one task after the other."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         context = get_context("spawn")
-        self._pipe, end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(end, modules), daemon=True)
-        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        self._pipe, other_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other_end, modules), daemon=True)
+        # a spawned process runs the script of the user again, unless it cannot find it
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
-            self._process.start()  # which would run the user's script again, if it were known
+            self._process.start()
         finally:
             sys.modules["__main__"] = main
-        end.close()
+        other_end.close()
 
-    def ask(self, job: bytes, task: Any) -> Any:
-        """Return what a task of a job comes to, None where it fails."""
+    def run(self, job: bytes, task: Hashable) -> Any:
+        """Return the result of a task of a job; None if it fails or the process has ended."""
         try:
             self._pipe.send((job, task))
             return pickle.loads(self._pipe.recv_bytes())
-        except Exception:  # the process has ended
+        except Exception:
             return None
 
     def stop(self) -> None:
@@ -50,69 +57,110 @@ class Helper:
         self._pipe.close()
 
 
-_HELPERS: ContextVar[tuple[Helper, ...]] = ContextVar("helpers", default=())
+_WORKERS: ContextVar[tuple[Worker, ...]] = ContextVar("workers", default=())
 
 
 @contextmanager
-def helped(*modules: str, when: bool = True) -> Iterator[None]:
-    """Let a process for each other core help with what is done ``ahead`` inside, or none."""
-    # those that are there already will do; new ones import ``modules`` meanwhile
-    there, helpers = _HELPERS.get() if when else (), []
-    with suppress(OSError, AssertionError):  # no process may be started: all is done here
-        for _ in range(min(n_threads_of(None) - 1, _MOST) if when and not there else 0):
-            helpers.append(Helper(modules))  # noqa: PERF401
-    token = _HELPERS.set(there or tuple(helpers))
+def worker_processes(*modules: str, when: bool = True) -> Iterator[None]:
+    """Start a worker for each other core, which ``computed_ahead`` uses inside the block.
+
+    The workers import ``modules`` while this process goes on. Workers that run already are used
+    again; without ``when`` none are used.
+    """
+    workers: tuple[Worker, ...] = ()
+    started: list[Worker] = []
+    if when:
+        workers = _WORKERS.get()
+        if not workers:
+            started = _start_workers(modules)
+            workers = tuple(started)
+    token = _WORKERS.set(workers)
     try:
         yield
     finally:
-        _HELPERS.reset(token)
-        for helper in helpers:
-            helper.stop()
+        _WORKERS.reset(token)
+        for worker in started:
+            worker.stop()
+
+
+def _start_workers(modules: Sequence[str]) -> list[Worker]:
+    """Return as many workers as can be started, at most one for each other core."""
+    workers: list[Worker] = []
+    n_workers = min(n_threads_of(None) - 1, _MOST_WORKERS)
+    with suppress(OSError, AssertionError):  # if processes are forbidden, this one does all
+        for _ in range(n_workers):
+            workers.append(Worker(modules))  # noqa: PERF401 (those before a failure are kept)
+    return workers
 
 
 @contextmanager
-def ahead(work: Callable[[Any, Any], Any], what: Any, tasks: Sequence[Any]) -> Iterator[Any]:
-    """Let helpers do ``work(what, task)``, the last task first; yield what returns the result."""
-    # it is None where a task is to be done here: none has begun it, or it failed or cannot be sent
-    helpers, job = _HELPERS.get() if tasks else (), b""
-    with suppress(Exception):
-        job = pickle.dumps((work, what)) if helpers else b""
-    if not job:
+def computed_ahead(
+    work: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Sequence[Task],
+) -> Iterator[Callable[[Task], Result | None]]:
+    """Let workers compute ``work(shared, task)``, the last task first.
+
+    Yield a function that returns the result of a task. It returns None if the caller must do the
+    task: no worker has begun it, it failed, or it could not be sent.
+    """
+    workers = _WORKERS.get()
+    job = _pickled_job(work, shared) if workers and tasks else None
+    if job is None:
         yield lambda _: None
         return
-    free = list(helpers)  # as many as there are threads below
+    free = list(workers)  # as many as the pool has threads
 
-    def asked(task: Any) -> Any:
-        helper = free.pop()
-        result = helper.ask(job, task)
-        free.append(helper)
+    def run(task: Task) -> Result | None:
+        worker = free.pop()
+        result: Result | None = worker.run(job, task)
+        free.append(worker)
         return result
 
-    with ThreadPoolExecutor(len(helpers)) as pool:
-        asking = {task: pool.submit(asked, task) for task in reversed(tasks)}
+    with ThreadPoolExecutor(len(workers)) as pool:
+        futures = {task: pool.submit(run, task) for task in reversed(tasks)}
+
+        def result_of(task: Task) -> Result | None:
+            future = futures.get(task)
+            if future is None or future.cancel():
+                return None
+            return future.result()
+
         try:
-            yield (
-                lambda t: None if t not in asking or asking[t].cancel() else asking[t].result()
-            )
-        except BaseException:  # such as Ctrl-C
-            for helper in helpers:
-                helper.stop()
+            yield result_of
+        except BaseException:  # such as KeyboardInterrupt
+            for worker in workers:
+                worker.stop()
             raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _serve(pipe: Any, modules: Sequence[str]) -> None:
-    """Do what comes through the pipe until its other end is closed: the life of a helper."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it will end it
-    os.environ |= _ALONE
+def _pickled_job(work: Callable[..., object], shared: object) -> bytes | None:
+    """Return the work and what its tasks share, None if they cannot be pickled."""
+    try:
+        return pickle.dumps((work, shared))
+    except Exception:
+        return None
+
+
+def _serve(pipe: Connection, modules: Sequence[str]) -> None:
+    """Do the tasks that come through the pipe until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it
+    for variable in _THREAD_VARIABLES:
+        os.environ[variable] = "1"
     with suppress(EOFError, OSError), at_most(1):
         for name in modules:
             import_module(name)
         while True:
             job, task = pipe.recv()
-            answer = pickle.dumps(None)
-            with suppress(Exception):
-                work, what = _loaded(job)
-                answer = pickle.dumps(work(what, task), pickle.HIGHEST_PROTOCOL)
-            pipe.send_bytes(answer)
+            pipe.send_bytes(_pickled_result(job, task))
+
+
+def _pickled_result(job: bytes, task: Hashable) -> bytes:
+    """Return the result of a task, pickled; None if it fails, so that the caller does it."""
+    try:
+        work, shared = _load_job(job)
+        return pickle.dumps(work(shared, task), pickle.HIGHEST_PROTOCOL)
+    except Exception:
+        return pickle.dumps(None)

@@ -12,9 +12,9 @@ from suffice.core.model.views import Plain
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.sampling import stratified_folds
 from suffice.selection.search import plan
-from suffice.selection.search.candidates import at_best_temperature
-from suffice.selection.search.losses_and_temperatures import TEMPERATURES
-from suffice.selection.search.plan import POOLINGS, SHRINKAGES
+from suffice.selection.search.grid import POOLINGS, SHRINKAGES
+from suffice.selection.search.open_settings import at_best_temperature
+from suffice.selection.search.temperatures import TEMPERATURES
 
 SPREAD = 0.5  # of log T, before rows are seen
 

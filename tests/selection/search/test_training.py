@@ -12,9 +12,11 @@ from suffice.core.model.views import Plain, Softened
 from suffice.core.moments import Moments
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
-from suffice.selection.search.candidates import softened
-from suffice.selection.search.plan import Grid, judged_views
+from suffice.selection.search.candidates import with_noise
+from suffice.selection.search.grid import Grid
+from suffice.selection.search.plan import judge_views
 from suffice.selection.search.training import Cells
+from suffice.selection.search.view_fitting import fit_softened
 
 N, L, K = 300, 25, 3  # rows, levels of a category, classes
 
@@ -34,20 +36,20 @@ POINTS = tuple((p, np.array([0.1, 0.5, 1.0])) for p in (0.0, 0.5, 1.0))
 
 def test_noise_on_indicators_is_judged_as_it_is_learnt():
     table, cells = rows(0, 0.5)
-    view = Softened.of(Plain(), table.x, 0.5)
+    view = fit_softened(Plain(), table.x, 0.5)
     np.testing.assert_allclose(view.noise, [0, 0, *[0.125] * (L - 1)])
-    found = judged_views(cells, [Grid(view, Settings(), POINTS)], 9, {})
+    found = judge_views(cells, [Grid(view, Settings(), POINTS)], 9, {})
     plain = Moments.of_table(table)
     expected = plain.scatters + plain.weights[:, None, None] * np.diag(view.noise)
     np.testing.assert_allclose(found.moments[id(view)].scatters, expected, atol=1e-9)
-    np.testing.assert_allclose(softened(plain, view.noise).scatters, expected)
-    pooled = softened(replace(Moments.of_table(table, storage="pooled")), view.noise)
+    np.testing.assert_allclose(with_noise(plain, view.noise).scatters, expected)
+    pooled = with_noise(replace(Moments.of_table(table, storage="pooled")), view.noise)
     np.testing.assert_allclose(pooled.pooled_scatter, expected.sum(0))
-    recipe, again = found.candidates[0].recipe, []
+    recipe, again = found.candidates[0].settings, []
     for f in range(5):
         lo, hi = cells.fold_edges[f : f + 2]
         train = cells.table.take(np.r_[0:lo, hi:N])
-        model = estimate(softened(Moments.of_table(train), view.noise), recipe, quiet=True)
+        model = estimate(with_noise(Moments.of_table(train), view.noise), recipe, quiet=True)
         model = model.with_temperature(found.candidates[0].temperature)
         p = model.posterior(cells.table.x[lo:hi])
         again.append(np.log(p[np.arange(hi - lo), cells.table.codes[lo:hi]]))

@@ -214,11 +214,11 @@ class Classifier:
     @property
     def covariances(self) -> Floats:
         """Σ: (d, d) if all classes share it, else (K, d, d)."""
-        return self._class_model().covariance_matrices
+        return self.density.covariance_matrices
 
     def linear_scores(self) -> tuple[Floats, Floats]:
         """Return w_k (K, d) and w_k0 (K,) of classes that share one covariance."""
-        model = self._class_model()
+        model = self.density
         if model.shared_covariance is None:
             raise InvalidParameterError(
                 "linear scores exist only where all classes share one covariance (tied=True)"
@@ -229,13 +229,13 @@ class Classifier:
     @property
     def n_parameters(self) -> int:
         """Number of free parameters."""
-        return self._class_model().n_parameters
+        return self.density.n_parameters
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ log p(x, y) of the rows that were summed, from their sums alone."""
         encoding = moments.encoding
         numbers = moments.select(encoding.kept) if encoding else moments
-        return self._class_model()._log_likelihood(numbers)
+        return self.density._log_likelihood(numbers)
 
     def aic(self, moments: Moments) -> float:
         """Return Akaike's criterion of these sums, 2 p − 2 log L: smaller is better."""
@@ -245,7 +245,9 @@ class Classifier:
         """Return Schwarz's criterion of these sums, p log n − 2 log L: smaller is better."""
         return bic(self.log_likelihood(moments), self.n_parameters, moments.total_weight)
 
-    def _class_model(self) -> ClassModel:
+    @property
+    def density(self) -> ClassModel:
+        """The density of each class, where the model has one."""
         if not isinstance(self.model, ClassModel):
             raise InvalidParameterError(
                 "this model is not one density for each class: fit one that is, such as LDA"
@@ -256,7 +258,7 @@ class Classifier:
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""
-        return self._class_model().bayes_error(n_samples, np.random.default_rng(random_state))
+        return self.density.bayes_error(n_samples, np.random.default_rng(random_state))
 
     def true_error(
         self,
@@ -270,7 +272,7 @@ class Classifier:
         class | x) over rows drawn from the model, those of ``bayes_error``, with its standard
         error. Rows that the rule refuses to answer are left out.
         """
-        model = self._class_model()
+        model = self.density
         x = self._drawn_rows(n_samples, random_state)
         names = self.columns if self.encoding else self.feature_names
         asked = DecisionRule.of(rule, self.classes, names)
@@ -298,7 +300,7 @@ class Classifier:
 
     def with_priors(self, priors: Floats) -> Classifier:
         """Return the same densities under other priors (K,)."""
-        return replace(self, model=self._class_model().with_priors(priors))
+        return replace(self, model=self.density.with_priors(priors))
 
     def with_costs(self, costs: CostsLike = None) -> Classifier:
         """Return the same posteriors, decided by other costs."""

@@ -395,8 +395,7 @@ class EddaStructure:
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         d = n_features
         copies = {"E": 1, "V": n_groups, "I": 0}
-        volume, shape, orientation = self.code
-        n_volumes = copies[volume]
-        n_shapes = copies[shape] * (d - 1)
-        n_angles = copies[orientation] * (d * (d - 1) // 2)
+        n_volumes = copies[self.code[0]]
+        n_shapes = copies[self.code[1]] * (d - 1)
+        n_angles = copies[self.code[2]] * (d * (d - 1) // 2)
         return n_volumes + n_shapes + n_angles

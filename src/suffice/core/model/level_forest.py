@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,20 +15,31 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, eq=False)
 class LevelBlocks:
-    """Where features stand for levels but 0, the reference; empty cells first, of two levels."""
+    """Which features are the indicators of each category.
+
+    Level 0 of a category is the reference, which has no feature. Columns with empty cells come
+    first, as categories of two levels: observed and missing.
+    """
 
     starts: Codes  # first feature of each category, and the end  (q + 1,)
 
     @classmethod
     def of(cls, encoding: Encoding) -> LevelBlocks:
         schema = encoding.schema
-        sizes = [1] * len(schema.filled) + [c.n_levels - 1 for c in schema.categories]
-        return cls(schema.n_numbers + np.cumsum([0, *sizes]).astype(np.intp))
+        missing_sizes = [1] * len(schema.filled)
+        category_sizes = [category.n_levels - 1 for category in schema.categories]
+        ends = np.cumsum([0, *missing_sizes, *category_sizes]).astype(np.intp)
+        return cls(schema.n_numbers + ends)
 
     @property
     def n_numbers(self) -> int:
         """Number of features before the first indicator, p."""
         return int(self.starts[0])
+
+    @property
+    def n_indicators(self) -> int:
+        """Number of indicators, C'."""
+        return int(self.starts[-1] - self.starts[0])
 
     @cached_property
     def sizes(self) -> Codes:
@@ -45,10 +54,13 @@ class LevelBlocks:
     @cached_property
     def all_levels(self) -> Floats:
         """E with a = e + E m: all levels from their features; the reference is 1 − Σ, (C, C')."""
-        matrix = np.zeros((self.edges[-1], self.starts[-1] - self.n_numbers))
-        for lo, hi, start in zip(self.edges, self.edges[1:], self.starts, strict=False):
-            own = slice(start - self.n_numbers, start - self.n_numbers + hi - lo - 1)
-            matrix[lo, own], matrix[lo + 1 : hi, own] = -1.0, np.eye(hi - lo - 1)
+        matrix = np.zeros((self.edges[-1], self.n_indicators))
+        for category, size in enumerate(self.sizes):
+            reference = self.edges[category]
+            first = self.starts[category] - self.n_numbers
+            columns = slice(first, first + size - 1)
+            matrix[reference, columns] = -1.0
+            matrix[reference + 1 : reference + size, columns] = np.eye(size - 1)
         return matrix
 
     def frequencies(self, moments: Moments) -> Floats:
@@ -63,31 +75,32 @@ class LevelBlocks:
         f = self.frequencies(moments)[k]
         weight = max(float(moments.weights[k]), np.finfo(float).tiny)
         # Σ w (a − f)(a − f)ᵀ / w + f fᵀ
-        shares: Floats = self.all_levels @ scatter @ self.all_levels.T / weight + np.outer(
-            f, f
-        )
-        return np.maximum(shares, 0.0)
+        covariance = self.all_levels @ scatter @ self.all_levels.T / weight
+        return np.maximum(covariance + np.outer(f, f), 0.0)
 
     def codes(self, rows: Floats) -> Codes:
-        """Return the level of each category, −1 where it is unknown, (n, q)."""
-        codes, columns = np.zeros((len(rows), len(self.sizes)), np.intp), rows.T.copy()
+        """Return the level of largest share in each category, −1 where it is missing, (n, q)."""
+        codes = np.zeros((len(rows), len(self.sizes)), np.intp)
+        columns = rows.T.copy()
         for j, (lo, hi) in enumerate(itertools.pairwise(self.starts)):
-            # the reference has what the others leave of 1; the level of largest share holds
-            most = 1 - columns[lo:hi].sum(0)
-            unknown = np.isnan(most)
-            for level, share in enumerate(columns[lo:hi], 1):
-                codes[share > most, j] = level
-                most = np.maximum(most, share)
-            codes[unknown, j] = -1
+            indicators = columns[lo:hi]
+            # the share of the reference is what the other levels leave of 1
+            largest = 1 - indicators.sum(0)
+            is_missing = np.isnan(largest)
+            for level, share in enumerate(indicators, 1):
+                codes[share > largest, j] = level
+                largest = np.maximum(largest, share)
+            codes[is_missing, j] = -1
         return codes
 
     def indicators(self, codes: Codes) -> Floats:
-        """Return the features of known levels, (n, C')."""
-        out = np.zeros((len(codes), self.starts[-1] - self.n_numbers))
+        """Return the features of levels, none of them missing, (n, C')."""
+        indicators = np.zeros((len(codes), self.n_indicators))
         for j, start in enumerate(self.starts[:-1]):
-            on = np.flatnonzero(codes[:, j] > 0)
-            out[on, start - self.n_numbers + codes[on, j] - 1] = 1.0
-        return out
+            rows = np.flatnonzero(codes[:, j] > 0)
+            columns = start - self.n_numbers + codes[rows, j] - 1
+            indicators[rows, columns] = 1.0
+        return indicators
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +108,8 @@ class LevelForest:
     """Levels c: p(c | k) = Π_j p(c_j | c_parent(j), k). Chow & Liu (1968), *IEEE Trans. IT* 14."""
 
     parents: Codes  # of each category in each class, −1 for none  (K, q)
-    log_tables: tuple[
-        tuple[Floats, ...], ...
-    ]  # log p(level | parent's level), by class, category
+    #: log p(level | parent's level) of each class and category, (parent's levels, levels)
+    log_tables: tuple[tuple[Floats, ...], ...]
 
     @property
     def n_classes(self) -> int:
@@ -105,46 +117,47 @@ class LevelForest:
 
     def n_parameters(self, classes: Codes) -> int:
         """Return the number of free probabilities of some classes."""
-        return sum(len(t) * (t.shape[1] - 1) for k in classes for t in self.log_tables[k])
+        total = 0
+        for k in classes:
+            for table in self.log_tables[k]:
+                n_parent_levels, n_levels = table.shape
+                total += n_parent_levels * (n_levels - 1)
+        return total
 
     @cached_property
     def orders(self) -> tuple[tuple[int, ...], ...]:
         """Categories of each class, each after its parent."""
-        orders = []
-        for parents in self.parents:
-            order = np.flatnonzero(parents < 0).tolist()
-            for above in order:  # grows as it is read
-                order += np.flatnonzero(parents == above).tolist()
-            orders.append(tuple(order))
-        return tuple(orders)
+        return tuple(_parents_first(parents) for parents in self.parents)
 
     def log_probability(self, codes: Codes) -> Floats:
-        """Return log p(c | k) of levels (n, q), those of −1 summed out, shape (n, K)."""
-        out = np.zeros((len(codes), self.n_classes))
-        known = (codes >= 0).all(1)
-        whole = slice(None) if known.all() else np.flatnonzero(known)
+        """Return log p(c | k) of levels (n, q), missing ones (−1) summed out, shape (n, K)."""
+        log_p = np.zeros((len(codes), self.n_classes))
+        is_complete = (codes >= 0).all(1)
+        complete = codes if is_complete.all() else codes[is_complete]
         for k in range(self.n_classes):
-            for j, parent, table in self._factors(k):
-                out[whole, k] += table[
-                    0 if parent < 0 else codes[whole, parent], codes[whole, j]
-                ]
-            if not known.all():
-                out[~known, k] = self._summed(k, codes[~known])
-        return out
+            log_p[is_complete, k] = self._complete(k, complete)
+            if not is_complete.all():
+                log_p[~is_complete, k] = self._summed(k, codes[~is_complete])
+        return log_p
 
-    def _factors(self, k: int) -> Iterator[tuple[int, int, Floats]]:
-        return zip(
-            range(self.parents.shape[1]), self.parents[k], self.log_tables[k], strict=True
-        )
+    def _complete(self, k: int, codes: Codes) -> Floats:
+        """Return log p(c | k) of levels without missing ones, (n,)."""
+        log_p = np.zeros(len(codes))
+        for j, table in enumerate(self.log_tables[k]):
+            parent = self.parents[k, j]
+            parent_levels = 0 if parent < 0 else codes[:, parent]
+            log_p += table[parent_levels, codes[:, j]]
+        return log_p
 
     def _summed(self, k: int, codes: Codes) -> Floats:
-        """Return log p of the known levels, by messages from the leaves to the roots, (n,)."""
+        """Return log p of the observed levels, by messages from the leaves to the roots, (n,)."""
         tables = self.log_tables[k]
-        # log 1 for the levels that a row may have, log 0 for the others  (n, L)
-        beliefs: list[Any] = [
-            np.where((own < 0) | (own == np.arange(t.shape[1])), 0.0, -np.inf)
-            for own, t in zip(codes.T[:, :, None], tables, strict=True)
-        ]
+        beliefs = []
+        for j, table in enumerate(tables):
+            observed = codes[:, j, None]
+            possible = (observed < 0) | (observed == np.arange(table.shape[1]))
+            # log 1 for the levels that a row may have, log 0 for the others  (n, L)
+            beliefs.append(np.where(possible, 0.0, -np.inf))
         total = np.zeros(len(codes))
         for j in reversed(self.orders[k]):
             top = beliefs[j].max(1, keepdims=True)
@@ -164,45 +177,61 @@ class LevelForest:
         for k in np.unique(classes):
             rows = np.flatnonzero(classes == k)
             for j in self.orders[k]:
-                table, parent = np.exp(self.log_tables[k][j]), self.parents[k, j]
-                given = codes[rows, parent] if parent >= 0 else np.zeros(len(rows), np.intp)
-                upto = table.cumsum(1)[given, :-1]
-                codes[rows, j] = (rng.random(len(rows))[:, None] >= upto).sum(1)
+                parent = self.parents[k, j]
+                parent_levels = 0 if parent < 0 else codes[rows, parent]
+                table = np.exp(self.log_tables[k][j])
+                cumulative = table.cumsum(1)[parent_levels, :-1]
+                codes[rows, j] = (rng.random(len(rows))[:, None] >= cumulative).sum(1)
         return codes
 
     def pairs(self, k: int) -> Floats:
         """Return the probability of each pair of levels in class k, (C, C)."""
-        tables, parents = self.log_tables[k], self.parents[k]
-        edges = np.cumsum([0, *(t.shape[1] for t in tables)])
-        where = [slice(lo, hi) for lo, hi in itertools.pairwise(edges)]
-        out, done = np.zeros((edges[-1], edges[-1])), list[int]()
+        tables = [np.exp(table) for table in self.log_tables[k]]
+        edges = np.cumsum([0, *(table.shape[1] for table in tables)])
+        levels = [slice(lo, hi) for lo, hi in itertools.pairwise(edges)]
+        p = np.zeros((edges[-1], edges[-1]))
+        done: list[int] = []
         for j in self.orders[k]:
-            parent = int(parents[j])
+            parent = int(self.parents[k, j])
             for i in done:
-                # p(c_i, c_j) = Σ p(c_i, c_parent) p(c_j | c_parent); independent of other trees
                 if parent >= 0:
-                    both = out[where[i], where[parent]] @ np.exp(tables[j])
-                else:
-                    both = np.outer(out[where[i], where[i]].sum(0), np.exp(tables[j]))
-                out[where[i], where[j]], out[where[j], where[i]] = both, both.T
-            above = out[where[parent], where[parent]].sum(0) if parent >= 0 else np.ones(1)
-            out[where[j], where[j]] = np.diag(above @ np.exp(tables[j]))
+                    # p(c_i, c_j) = Σ p(c_i, c_parent) p(c_j | c_parent)
+                    joint = p[levels[i], levels[parent]] @ tables[j]
+                else:  # the root of a tree is independent of the other trees
+                    joint = np.outer(p[levels[i], levels[i]].sum(0), tables[j])
+                p[levels[i], levels[j]] = joint
+                p[levels[j], levels[i]] = joint.T
+            p_parent = p[levels[parent], levels[parent]].sum(0) if parent >= 0 else np.ones(1)
+            p[levels[j], levels[j]] = np.diag(p_parent @ tables[j])
             done.append(j)
-        return out
+        return p
 
     @cached_property
     def frequencies(self) -> Floats:
+        """Probability of each level in each class, (K, C)."""
         return np.stack([np.diagonal(self.pairs(k)) for k in range(self.n_classes)])
 
     def log_likelihood(self, moments: Moments, blocks: LevelBlocks) -> float:
         """Return Σ w log p(c | y) of the rows that moments of encoded rows sum up."""
-        total, shares, edges = 0.0, blocks.frequencies(moments), blocks.edges
+        total = 0.0
+        frequencies = blocks.frequencies(moments)
+        levels = [slice(lo, hi) for lo, hi in itertools.pairwise(blocks.edges)]
         for k in np.flatnonzero(moments.weights > 0).tolist():
-            pairs = (
-                blocks.pairs(moments, k) if (self.parents[k] >= 0).any() else np.zeros((0, 0))
-            )
-            for j, parent, table in self._factors(k):
-                own, above = (slice(edges[at], edges[at + 1]) for at in (j, parent))
-                seen = shares[k, own] if parent < 0 else pairs[above, own]
-                total += moments.weights[k] * float((seen * table).sum())
+            has_edges = (self.parents[k] >= 0).any()
+            pairs = blocks.pairs(moments, k) if has_edges else np.zeros((0, 0))
+            for j, table in enumerate(self.log_tables[k]):
+                parent = self.parents[k, j]
+                if parent < 0:
+                    observed = frequencies[k, levels[j]]
+                else:
+                    observed = pairs[levels[parent], levels[j]]
+                total += moments.weights[k] * float((observed * table).sum())
         return total
+
+
+def _parents_first(parents: Codes) -> tuple[int, ...]:
+    """Return the categories of one class, each after its parent."""
+    order: list[int] = np.flatnonzero(parents < 0).tolist()
+    for parent in order:  # the list grows while it is read
+        order += np.flatnonzero(parents == parent).tolist()
+    return tuple(order)

@@ -31,9 +31,10 @@ from suffice.estimators.encoder import TableEncoder, takes
 from suffice.evaluate.comparison import models
 from suffice.evaluate.curves.reliability import BINS, reliability
 from suffice.evaluate.curves.thresholds import mean_area
-from suffice.selection.processes import ahead, helped
+from suffice.selection.processes import computed_ahead, worker_processes
 from suffice.selection.validation.cross_validation import is_read_from_moments
-from suffice.selection.validation.folds import Folds, fitted, weight_name
+from suffice.selection.validation.fitting import fitted, weight_name
+from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats
 
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
@@ -234,7 +235,7 @@ def judged(
     with (
         Progress(progress, sum(len(case.folds.splits) for case in cases), what) as steps,
         _workers_for(cases),
-        ahead(_judged_elsewhere, (cases, keep, get_config()), tasks) as found,
+        computed_ahead(_judged_elsewhere, (cases, keep, get_config()), tasks) as found,
     ):
         return [_judged(at, case, found, steps, keep=keep) for at, case in enumerate(cases)]
 
@@ -252,7 +253,7 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
     with (
         threadpool_limits(1 if small else None),
         cores,
-        helped(when=small and not many and long),
+        worker_processes(when=small and not many and long),
     ):
         yield
 

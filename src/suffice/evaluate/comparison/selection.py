@@ -12,7 +12,7 @@ from suffice.errors import InvalidParameterError, require_word
 from suffice.evaluate.comparison import judging
 from suffice.evaluate.comparison.comparison import Comparison, compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
-from suffice.selection.validation.folds import Split, split
+from suffice.selection.validation.splitting import Split, split
 
 
 @dataclass(frozen=True, eq=False, repr=False)

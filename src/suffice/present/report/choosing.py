@@ -24,7 +24,8 @@ from suffice.evaluate.curves.feature_separation import separation
 from suffice.evaluate.diagnostics import Calibration, calibration
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks
 from suffice.present.report.documented import DocumentedTable
-from suffice.selection.validation.folds import Folds, fitted
+from suffice.selection.validation.fitting import fitted
+from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes
 
 FAST = ("LDA", "GaussianNB", "logistic regression", "decision tree")

@@ -16,7 +16,7 @@ from suffice.core.table.table import Table
 from suffice.core.text.lists import listed, plural
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
-from suffice.selection.validation.folds import row_group_codes
+from suffice.selection.validation.fold_rows import row_group_codes
 from suffice.typing import Codes, Floats, Labels
 
 

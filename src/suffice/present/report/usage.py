@@ -16,7 +16,7 @@ from sklearn.base import clone
 from suffice.errors import SufficeError
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.present.report.choosing import Findings
-from suffice.selection.validation.folds import weight_name
+from suffice.selection.validation.fitting import weight_name
 
 LARGEST = 300_000  # bytes of a file that the page carries
 MADE_WITH = ("suffice", "numpy", "scipy", "scikit-learn", "polars")

@@ -1,1 +1,5 @@
-"""Choosing among Gaussian models by exact cross-validation, and averaging the best of them."""
+"""The search of the automatic classifiers, and of settings that an estimator leaves open.
+
+Views and trees are fitted here, judged by exact cross-validation, and averaged. Imports
+``selection.validation``, ``discriminative`` and ``core``; knows no estimator.
+"""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from suffice.core.linalg import EPS, unit_scale
 from suffice.core.moments import Moments
 from suffice.core.moments.scatter import PerClassScatter, PooledScatter
 from suffice.core.table import Table
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
-_ROUNDING = (
-    1e-11  # of the squares about a mean of more rows: what their difference cannot tell
-)
+FoldIndex: TypeAlias = slice | Codes | Flags
+
+_ROUNDING = 1e-11  # relative error of squares about a mean that are found by subtraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,61 +31,73 @@ class Cells:
 
     @classmethod
     def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Self:
-        fold = np.empty(table.n_rows, np.intp)
+        """Return the rows by the fold that holds them out; each row must be held out once."""
+        fold_of_row = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
-            fold[test] = f
-        cell = fold * table.n_classes + table.codes
-        order = np.argsort(cell, kind="stable")
-        cells, starts = np.unique(cell[order], return_index=True)
-        n_folds = int(fold.max()) + 1
-        folds = np.searchsorted(cells, np.arange(n_folds + 1) * table.n_classes)
-        edges = np.append(starts, len(cell))
-        return cls(table.take(order), order, n_folds, cells, edges, edges[folds])
+            fold_of_row[test] = f
+        n_folds = int(fold_of_row.max()) + 1
+        cell_of_row = fold_of_row * table.n_classes + table.codes
+        order = np.argsort(cell_of_row, kind="stable")
+        cells, starts = np.unique(cell_of_row[order], return_index=True)
+        edges = np.append(starts, table.n_rows)
+        first_cells = np.searchsorted(cells, np.arange(n_folds + 1) * table.n_classes)
+        return cls(
+            table=table.take(order),
+            order=order,
+            n_folds=n_folds,
+            cells=cells,
+            edges=edges,
+            fold_edges=edges[first_cells],
+        )
 
     @property
-    def teaching(self) -> Any:
-        """Whether the other folds have rows of two classes to learn from, (F,) bool."""
-        weight = self.summed(self.table.weights)
-        return np.count_nonzero((1.0 - np.eye(self.n_folds)) @ weight, axis=1) > 1
+    def trainable(self) -> Flags:
+        """Whether the other folds have rows of two classes to learn from, (F,)."""
+        weights = self.summed(self.table.weights)
+        other_weights = (1.0 - np.eye(self.n_folds)) @ weights
+        return np.asarray(np.count_nonzero(other_weights, axis=1) > 1)
 
     def summed(self, values: Floats) -> Floats:
         """Return the sums of rows (n, …) over each fold and class, (F, K, …)."""
         k = self.table.n_classes
-        out = np.zeros((self.n_folds * k, *values.shape[1:]))
-        out[self.cells] = np.add.reduceat(values, self.edges[:-1], axis=0)
-        return out.reshape(self.n_folds, k, *values.shape[1:])
+        shape = values.shape[1:]
+        sums = np.zeros((self.n_folds * k, *shape))
+        sums[self.cells] = np.add.reduceat(values, self.edges[:-1], axis=0)
+        return sums.reshape(self.n_folds, k, *shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """The rows of each fold side by side, short folds filled up."""
+    """The rows of each fold side by side; short folds are padded."""
 
-    rows: Codes  # row numbers in the order of the cells, 0 where filled up  (F, m)
+    rows: Codes  # row numbers in the order of the cells, 0 as padding  (F, m)
     truth: Codes  # (F, m)
-    weight: Floats  # 0 where filled up  (F, m)
+    weight: Floats  # 0 as padding  (F, m)
 
     @classmethod
     def of(cls, cells: Cells) -> Self:
         counts = np.diff(cells.fold_edges)
-        filled = np.arange(counts.max()) < counts[:, None]
-        rows = np.zeros(filled.shape, np.intp)
-        rows[filled] = np.arange(len(cells.order))
+        is_row = np.arange(counts.max()) < counts[:, None]
+        rows = np.zeros(is_row.shape, np.intp)
+        rows[is_row] = np.arange(len(cells.order))
         return cls(
-            rows, cells.table.codes[rows], np.where(filled, cells.table.weights[rows], 0.0)
+            rows=rows,
+            truth=cells.table.codes[rows],
+            weight=np.where(is_row, cells.table.weights[rows], 0.0),
         )
 
-    def take(self, folds: Any) -> Self:
+    def take(self, folds: FoldIndex) -> Self:
         return type(self)(self.rows[folds], self.truth[folds], self.weight[folds])
 
     @property
     def weights(self) -> Floats:
-        """Weights of the rows that are there, fold by fold, (n,)."""
+        """Weights of the rows, fold by fold, without padding, (n,)."""
         return self.weight[self.weight > 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Weight, mean and scatter of each class in what each fold learns from, free of units."""
+    """Weight, mean and scatter of each class in what each fold learns from, in standard units."""
 
     x: Floats  # rows in these units, in the order of the cells  (n, d)
     held_out: HeldOut
@@ -93,7 +105,7 @@ class Training:
     means: Floats  # (F, K, d)
     pooled: Floats  # Σ_k S_k  (F, d, d)
     scatters: Floats | None  # S_k; None where only pooled ones are needed  (F, K, d, d)
-    varies: Any  # whether each feature varies in each class  (F, K, d) bool
+    varies: Flags  # whether each feature varies in each class  (F, K, d)
     moments: Moments  # of all rows, in the units of the view
 
     @classmethod
@@ -105,136 +117,205 @@ class Training:
         per_class: bool,
         noise: Floats | None = None,
     ) -> Self:
-        """Return the sums of rows as a view shows them, with a variance added to each feature."""
-        x = np.array(seen)  # in standard deviations from the mean of all rows
-        centre = x.mean(0)
-        x -= centre
-        scale = unit_scale(np.einsum("ij,ij->j", x, x) / len(x))
-        x /= scale
-        table, others = cells.table, 1.0 - np.eye(cells.n_folds)
-        w = None if table.weight is None else table.weight[:, None]
-        weight = cells.summed(table.weights)
-        # about the mean of each class over all folds, so that the sums of folds can be added
-        mean = cells.summed(x if w is None else w * x).sum(0)
-        mean /= np.maximum(weight.sum(0), np.finfo(float).tiny)[:, None]
-        sums, pooled, scatters = _centred_sums(x, w, mean, cells, per_class=per_class)
-        if noise is not None:
-            added = np.diag(noise / np.square(scale))
-            pooled += weight.sum(1)[:, None, None] * added
-            if scatters is not None:
-                scatters += weight[..., None, None] * added
-        weights = others @ weight
-        # δ = Σ w z / Σ w over the other folds,   S_k = Σ w z zᵀ − w δ δᵀ
-        delta = np.tensordot(others, sums, 1) / np.where(weights > 0, weights, 1.0)[..., None]
-        root = np.sqrt(weights)[..., None] * delta
-        trained = np.tensordot(others, pooled, 1)
-        # what rounding leaves of a feature that does not vary, by row
-        rounding = (16 * EPS) ** 2 * (1 + np.square(centre / scale))
-        least = weights.sum(1)[:, None] * rounding
-        floor = np.maximum(_ROUNDING * np.einsum("fjj->fj", trained), least)
-        trained -= root.transpose(0, 2, 1) @ root
-        of_classes = _of_classes(scatters, others, root, weights[..., None] * rounding)
-        whole = _moments(cells.table, (centre, scale, weight.sum(0), mean), pooled, scatters)
-        # a fold that holds out all rows of the only other class teaches nothing
-        found = cls(x, HeldOut.of(cells), weights, mean + delta, trained, *of_classes, whole)
-        found._fill(floor)
-        return found if cells.teaching.all() else found.take(cells.teaching)
+        """Return the sums of rows as a view shows them, ``noise`` (d,) added to the variances.
 
-    def _fill(self, floor: Floats) -> None:
-        """Lend variance to features that vary in no class: much where the classes agree there."""
-        lacking = np.einsum("fjj->fj", self.pooled) <= floor
-        for f in np.flatnonzero(lacking.any(1)):
-            columns, total = np.flatnonzero(lacking[f]), self.weights[f].sum()
-            share, at = self.weights[f] / total, self.means[f][:, columns]
-            between = share @ np.square(at - share @ at)
-            lent = np.where(between > EPS, SEPARATING_SHARE * between, 1.0)
-            set_diagonal(self.pooled[f], columns, lent * total)
-            if self.scatters is not None:
-                self.varies[f][:, columns] = True
-                for k, w in enumerate(self.weights[f]):
-                    set_diagonal(self.scatters[f, k], columns, lent * w)
+        ``per_class`` keeps the scatter of each class. Folds whose other folds have rows of one
+        class only are left out.
+        """
+        x, units = _standardised(seen)
+        sums = _FoldSums.of(x, cells, per_class=per_class)
+        if noise is not None:
+            sums = sums.with_noise(noise / np.square(units.scale))
+        others = 1.0 - np.eye(cells.n_folds)
+        weights = others @ sums.weights
+        # δ = Σ w z / Σ w over the other folds
+        positive = np.where(weights > 0, weights, 1.0)
+        delta = np.tensordot(others, sums.sums, 1) / positive[..., None]
+        means = sums.means + delta
+        # S_k = Σ w z zᵀ − w δ δᵀ
+        root = np.sqrt(weights)[..., None] * delta
+        pooled = np.tensordot(others, sums.pooled, 1)
+        rounding = weights.sum(1)[:, None] * units.rounding
+        floor = np.maximum(_ROUNDING * np.einsum("fjj->fj", pooled), rounding)
+        pooled -= root.transpose(0, 2, 1) @ root
+        if sums.scatters is None:
+            scatters = None
+            varies = np.ones(means.shape, bool)
+        else:
+            scatters = np.tensordot(others, sums.scatters, 1)
+            class_rounding = weights[..., None] * units.rounding
+            class_floor = np.maximum(
+                _ROUNDING * np.einsum("fkjj->fkj", scatters), class_rounding
+            )
+            scatters -= root[..., None] * root[:, :, None]
+            varies = np.einsum("fkjj->fkj", scatters) > class_floor
+        constant = np.einsum("fjj->fj", pooled) <= floor
+        _lend_variance(constant, weights, means, pooled, scatters, varies)
+        training = cls(
+            x=x,
+            held_out=HeldOut.of(cells),
+            weights=weights,
+            means=means,
+            pooled=pooled,
+            scatters=scatters,
+            varies=varies,
+            moments=_moments(cells.table, units, sums),
+        )
+        trainable = cells.trainable
+        return training if trainable.all() else training.take(trainable)
 
     @property
     def n_folds(self) -> int:
         return len(self.weights)
 
+    @property
+    def class_scatters(self) -> Floats:
+        """S_k, (F, K, d, d), which must have been asked for by ``per_class``."""
+        if self.scatters is None:
+            raise ValueError(
+                "only pooled scatters were kept: collect them with per_class=True"
+            )
+        return self.scatters
+
     def rows_of(self, fold: int) -> Floats:
         """Return the rows held out in a fold, (m, d)."""
-        rows = self.held_out.rows[fold]
-        return self.x[rows[0] : rows[0] + np.count_nonzero(self.held_out.weight[fold])]
+        first = self.held_out.rows[fold, 0]
+        n_rows = np.count_nonzero(self.held_out.weight[fold])
+        return self.x[first : first + n_rows]
 
-    def take(self, folds: Any) -> Self:
-        names = ("weights", "means", "pooled", "varies", "scatters")
-        arrays = {name: getattr(self, name) for name in names}
-        found = {name: each[folds] for name, each in arrays.items() if each is not None}
-        return replace(self, held_out=self.held_out.take(folds), **found)
-
-
-def _of_classes(
-    scatters: Floats | None,
-    others: Floats,
-    root: Floats,
-    noise: Floats,
-) -> tuple[Floats | None, Any]:
-    """Return S_k of the other folds (F, K, d, d), where they are asked for, and what varies."""
-    if scatters is None:
-        return None, np.ones(noise.shape, bool)
-    found = np.tensordot(others, scatters, 1)
-    least = np.maximum(_ROUNDING * np.einsum("fkjj->fkj", found), noise)
-    found -= root[..., None] * root[:, :, None]
-    return found, np.einsum("fkjj->fkj", found) > least
+    def take(self, folds: FoldIndex) -> Self:
+        return replace(
+            self,
+            held_out=self.held_out.take(folds),
+            weights=self.weights[folds],
+            means=self.means[folds],
+            pooled=self.pooled[folds],
+            scatters=None if self.scatters is None else self.scatters[folds],
+            varies=self.varies[folds],
+        )
 
 
-def _centred_sums(
-    x: Floats,
-    w: Floats | None,
-    mean: Floats,
-    cells: Cells,
-    *,
-    per_class: bool,
-) -> tuple[Floats, Floats, Floats | None]:
-    """Return Σ w z (F, K, d), Σ w z zᵀ of each fold (F, d, d), and of each class if asked."""
-    n_folds, k, d = cells.n_folds, *mean.shape
-    sums, pooled = np.zeros((n_folds, k, d)), np.empty((n_folds, d, d))
-    scatters = np.zeros((n_folds, k, d, d)) if per_class else None
-    firsts = np.searchsorted(cells.cells, np.arange(n_folds + 1) * k)
-    for f in range(n_folds):
-        lo, hi = cells.fold_edges[f : f + 2]
-        z = x[lo:hi] - mean[cells.table.codes[lo:hi]]
-        wz = z if w is None else w[lo:hi] * z
-        inside = range(firsts[f], firsts[f + 1])
-        starts = cells.edges[firsts[f] : firsts[f + 1]] - lo
-        sums[f, cells.cells[inside.start : inside.stop] - f * k] = np.add.reduceat(wz, starts)
-        if scatters is None:
-            np.matmul(wz.T, z, out=pooled[f])
-            continue
-        for c in inside:
-            a, b = cells.edges[c : c + 2] - lo
-            np.matmul(wz[a:b].T, z[a:b], out=scatters[f, cells.cells[c] - f * k])
-        pooled[f] = scatters[f].sum(0)
-    return sums, pooled, scatters
+@dataclass(frozen=True, slots=True, eq=False)
+class _Units:
+    """Mean and standard deviation of each feature over all rows: x = centre + scale · z."""
+
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+
+    @property
+    def rounding(self) -> Floats:
+        """What rounding leaves of the square of a constant feature, for each row, (d,)."""
+        return np.asarray((16 * EPS) ** 2 * (1 + np.square(self.centre / self.scale)))
 
 
-def _moments(
-    table: Table,
-    units: tuple[Floats, ...],
+def _standardised(rows: Floats) -> tuple[Floats, _Units]:
+    """Return z = (x − centre) / scale, (n, d), and the units."""
+    centre = rows.mean(0)
+    z = rows - centre
+    scale = unit_scale(np.einsum("ij,ij->j", z, z) / len(z))
+    z /= scale
+    return z, _Units(centre, scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FoldSums:
+    """Sums of each fold, about the mean of each class over all folds, so that they can be added."""
+
+    weights: Floats  # Σ w  (F, K)
+    means: Floats  # m_k: z = x − m_k  (K, d)
+    sums: Floats  # Σ w z  (F, K, d)
+    pooled: Floats  # Σ w z zᵀ  (F, d, d)
+    scatters: Floats | None  # Σ w z zᵀ of each class, where asked for  (F, K, d, d)
+
+    @classmethod
+    def of(cls, x: Floats, cells: Cells, *, per_class: bool) -> Self:
+        table = cells.table
+        n_folds, k, d = cells.n_folds, table.n_classes, x.shape[1]
+        w = None if table.weight is None else table.weight[:, None]
+        weights = cells.summed(table.weights)
+        means = cells.summed(x if w is None else w * x).sum(0)
+        means /= np.maximum(weights.sum(0), np.finfo(float).tiny)[:, None]
+        sums = np.zeros((n_folds, k, d))
+        pooled = np.empty((n_folds, d, d))
+        scatters = np.zeros((n_folds, k, d, d)) if per_class else None
+        first_cells = np.searchsorted(cells.cells, np.arange(n_folds + 1) * k)
+        for f in range(n_folds):
+            lo, hi = cells.fold_edges[f : f + 2]
+            z = x[lo:hi] - means[table.codes[lo:hi]]
+            wz = z if w is None else w[lo:hi] * z
+            fold_cells = slice(first_cells[f], first_cells[f + 1])
+            classes = cells.cells[fold_cells] - f * k
+            starts = cells.edges[fold_cells] - lo
+            sums[f, classes] = np.add.reduceat(wz, starts)
+            if scatters is None:
+                np.matmul(wz.T, z, out=pooled[f])
+                continue
+            ends = np.append(starts[1:], hi - lo)
+            for class_, start, end in zip(classes, starts, ends, strict=True):
+                np.matmul(wz[start:end].T, z[start:end], out=scatters[f, class_])
+            pooled[f] = scatters[f].sum(0)
+        return cls(weights=weights, means=means, sums=sums, pooled=pooled, scatters=scatters)
+
+    def with_noise(self, variances: Floats) -> Self:
+        """Return the sums of rows whose features have more variance, by ``variances`` (d,)."""
+        noise = np.diag(variances)
+        pooled = self.pooled + self.weights.sum(1)[:, None, None] * noise
+        if self.scatters is None:
+            return replace(self, pooled=pooled)
+        scatters = self.scatters + self.weights[..., None, None] * noise
+        return replace(self, pooled=pooled, scatters=scatters)
+
+
+def _lend_variance(
+    constant: Flags,
+    weights: Floats,
+    means: Floats,
     pooled: Floats,
     scatters: Floats | None,
-) -> Moments:
-    """Return the moments of all rows from sums in other units."""
-    centre, scale, weights, means = units
-    square = scale[:, None] * scale
-    scatter: Any = PooledScatter(square * pooled.sum(0))
-    if scatters is not None:
-        scatter = PerClassScatter(square * scatters.sum(0))
-    counts = np.bincount(table.codes[table.weights > 0], minlength=table.n_classes)
-    high = centre + scale * means
+    varies: Flags,
+) -> None:
+    """Give features that are constant in every class a variance, in place; ``constant`` is (F, d).
+
+    It is small where the means of the classes differ, so that the feature separates them, and 1
+    where they agree.
+    """
+    for f in np.flatnonzero(constant.any(1)):
+        columns = np.flatnonzero(constant[f])
+        total = weights[f].sum()
+        shares = weights[f] / total
+        class_means = means[f][:, columns]
+        between = shares @ np.square(class_means - shares @ class_means)
+        variance = np.where(between > EPS, SEPARATING_SHARE * between, 1.0)
+        set_diagonal(pooled[f], columns, variance * total)
+        if scatters is not None:
+            varies[f][:, columns] = True
+            for k, weight in enumerate(weights[f]):
+                set_diagonal(scatters[f, k], columns, variance * weight)
+
+
+def _moments(table: Table, units: _Units, sums: _FoldSums) -> Moments:
+    """Return the moments of all rows in their own units."""
+    means = units.centre + units.scale * sums.means
+    square = units.scale[:, None] * units.scale
+    scatter: PooledScatter | PerClassScatter
+    if sums.scatters is None:
+        scatter = PooledScatter(square * sums.pooled.sum(0))
+    else:
+        scatter = PerClassScatter(square * sums.scatters.sum(0))
     return Moments(
-        table.classes, None, counts, weights, high, np.zeros_like(high), scatter, None
+        classes=table.classes,
+        feature_names=None,
+        counts=np.bincount(table.codes[table.weights > 0], minlength=table.n_classes),
+        weights=sums.weights.sum(0),
+        means=means,
+        means_low=np.zeros_like(means),
+        scatter=scatter,
+        fourth=None,
     )
 
 
-def set_diagonal(matrix: Floats, columns: Codes, values: Any) -> None:
+def set_diagonal(matrix: Floats, columns: Codes, values: Floats | float) -> None:
     """Make some features independent of all others, with these variances."""
-    matrix[columns] = matrix[:, columns] = 0.0
+    matrix[columns] = 0.0
+    matrix[:, columns] = 0.0
     matrix[columns, columns] = values

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import joblib
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
@@ -20,29 +21,29 @@ from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError, require_word
-from suffice.selection.validation.folds import (
-    Fold,
-    Folds,
-    fitted,
-    power_transformed,
-    weight_name,
-)
+from suffice.selection.validation.fitting import fitted, weight_name
+from suffice.selection.validation.fold_rows import FoldsLike
+from suffice.selection.validation.folds import Fold, Folds, power_transformed
 from suffice.selection.validation.held_out import held_out_losses
-from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-Grid: TypeAlias = Mapping[str, Sequence[Any]]
-ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
+Criterion: TypeAlias = Literal["log_loss", "error", "brier"]
+ParameterValues: TypeAlias = Mapping[str, Sequence[Any]]  # values to be tried, by parameter
+ParameterPoints: TypeAlias = ParameterValues | Sequence[ParameterValues] | None
+Parameters: TypeAlias = dict[str, Any]  # of one candidate
+
+_REGULARISING = ("pooling", "shrinkage", "l2")
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Tabled):
     """Losses of every candidate on every fold, and means over folds, as in scikit-learn."""
 
-    params: tuple[dict[str, Any], ...]  # C candidates
+    params: tuple[Parameters, ...]  # C candidates
     fold_losses: Floats  # error, log-loss, Brier  (C, F, 3)
-    criterion: str
+    criterion: Criterion
     refit_priors: bool  # whether priors were estimated again in every fold
-    absent: tuple[str, ...]  # what was said of classes without training rows
+    absent: tuple[str, ...]  # a sentence for each class without training rows in a fold
     best_estimator: Any  # fitted on all rows
 
     @property
@@ -52,71 +53,93 @@ class CrossValidation(Tabled):
 
     @property
     def standard_errors(self) -> Floats:
-        """Standard errors of the means, shape (C, 3)."""
+        """Standard errors of the means, shape (C, 3); NaN for a single fold."""
         n_folds = self.fold_losses.shape[1]
-        return np.asarray(self.fold_losses.std(1) / np.sqrt(n_folds - 1 or np.nan))
+        if n_folds == 1:
+            return np.full((len(self.params), 3), np.nan)
+        return np.asarray(self.fold_losses.std(1) / np.sqrt(n_folds - 1))
 
     @cached_property
     def best_index(self) -> int:
         """Number of the candidate with the least criterion."""
-        losses = self.means[:, CRITERIA.index(self.criterion)]
-        if np.isnan(losses).all():
-            msg = f"no candidate has posteriors, and a {self.criterion}: use criterion='error'"
-            raise InvalidParameterError(msg)
-        return int(np.nanargmin(losses))
+        return best_candidate(self.fold_losses, self.criterion)
 
     @property
-    def best_params(self) -> dict[str, Any]:
+    def best_params(self) -> Parameters:
         """Parameters of the candidate with the least criterion."""
         return self.params[self.best_index]
 
     @property
-    def one_se_params(self) -> dict[str, Any]:
+    def one_se_params(self) -> Parameters:
         """Parameters of the most regularised candidate within one standard error of the best.
 
-        Of greatest pooling + shrinkage + l2; the best where the grid has none of these.
+        It has the greatest pooling + shrinkage + l2. If the grid has none of these, or several
+        candidates share the greatest sum, the best is taken, or else the first.
         """
-        column, best = CRITERIA.index(self.criterion), self.best_index
-        limit = self.means[best, column] + np.nan_to_num(self.standard_errors[best, column])
-        close = np.flatnonzero(self.means[:, column] <= limit)
+        column = CRITERIA.index(self.criterion)
+        means = self.means[:, column]
+        standard_error = self.standard_errors[self.best_index, column]
+        limit = means[self.best_index] + np.nan_to_num(standard_error)
+        close = np.flatnonzero(means <= limit).tolist()
 
-        def regularity(i: Any) -> tuple[float, bool, int]:
-            values = (self.params[i].get(name) for name in ("pooling", "shrinkage", "l2"))
-            return sum(float(v) for v in values if isinstance(v, Real)), i == best, -i
+        def order(i: int) -> tuple[float, bool, int]:
+            return _regularity(self.params[i]), i == self.best_index, -i
 
-        return self.params[max(close, key=regularity)]
+        return self.params[max(close, key=order)]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per candidate: its parameters, then its losses."""
-        names = [name for criterion in CRITERIA for name in (criterion, f"{criterion}_se")]
-        numbers = np.stack([self.means, self.standard_errors], axis=2).reshape(-1, 6)
-        losses = (dict(zip(names, row, strict=True)) for row in numbers)
-        return [params | each for params, each in zip(self.params, losses, strict=True)]
+        means, standard_errors = self.means, self.standard_errors
+        rows = []
+        for i, params in enumerate(self.params):
+            row = dict(params)
+            for j, criterion in enumerate(CRITERIA):
+                row[criterion] = means[i, j]
+                row[f"{criterion}_se"] = standard_errors[i, j]
+            rows.append(row)
+        return rows
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the path of one parameter, or the map of two; return the Axes."""
         return draw("cross-validation", self, ax)
 
     def __repr__(self) -> str:
-        means = self.means[self.best_index]
+        error, log_loss, _ = self.means[self.best_index]
         n_candidates, n_folds, _ = self.fold_losses.shape
-        best = ", ".join(f"{k}={v!r}" for k, v in self.best_params.items()) or "the estimator"
+        settings = [f"{name}={value!r}" for name, value in self.best_params.items()]
+        best = ", ".join(settings) or "the estimator"
         return (
             f"CrossValidation({n_candidates} candidates × {n_folds} folds; best by "
-            f"{self.criterion}: {best}: error {means[0]:.4f}, log-loss {means[1]:.4f})"
+            f"{self.criterion}: {best}: error {error:.4f}, log-loss {log_loss:.4f})"
         )
+
+
+def best_candidate(fold_losses: Floats, criterion: Criterion) -> int:
+    """Return the number of the candidate with the least mean criterion, of losses (C, F, 3)."""
+    losses = fold_losses.mean(1)[:, CRITERIA.index(criterion)]
+    if np.isnan(losses).all():
+        raise InvalidParameterError(
+            f"no candidate has posteriors, and so a {criterion}: use criterion='error'"
+        )
+    return int(np.nanargmin(losses))
+
+
+def _regularity(params: Parameters) -> float:
+    """Return pooling + shrinkage + l2, where these are numbers."""
+    values = [params.get(name) for name in _REGULARISING]
+    return sum(float(value) for value in values if isinstance(value, Real))
 
 
 def cross_validate(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: LabelsLike,
     grid: ParameterPoints = None,
-    cv: Any = 10,
+    cv: FoldsLike = 10,
     *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    criterion: str = "log_loss",
+    groups: npt.ArrayLike | None = None,
+    sample_weight: WeightsLike = None,
+    criterion: Criterion = "log_loss",
     refit_priors: bool = True,
 ) -> CrossValidation:
     """Return the cross-validated losses of every point of a grid.
@@ -135,7 +158,7 @@ def cross_validate(
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds in row order, as in scikit-learn.
     groups, sample_weight : arrays (n,), optional
-        Passed to the splitter; weights count in training and in the losses.
+        Groups are passed to the splitter; weights count in training and in the losses.
     criterion : {"log_loss", "error", "brier"}
         What ``best_params`` minimises.
     refit_priors : bool, default=True
@@ -155,19 +178,31 @@ def cross_validate(
     """
     require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
-    summed = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
-    folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
-    fixed = None if refit_priors else np.bincount(folds.codes, folds.weight).astype(np.float64)
-    if folds.is_plain and summed:
-        losses, absent = _from_moments(candidates, folds, fixed)
+    from_moments = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
+    folds = Folds.of(X, y, cv, sample_weight, groups, on_device=from_moments)
+    fixed_weights = None
+    if not refit_priors:
+        fixed_weights = np.bincount(folds.codes, folds.weight).astype(np.float64)
+    absent: tuple[str, ...] = ()
+    if folds.is_plain and from_moments:
+        losses, absent = _losses_from_moments(candidates, folds, fixed_weights)
     else:
-        losses, absent = _by_fitting(candidates, folds, fixed), ()
-    result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
-    best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
-    return replace(result, best_estimator=best)
+        losses = _losses_by_fitting(candidates, folds, fixed_weights)
+    best = candidates[best_candidate(losses, criterion)]
+    return CrossValidation(
+        params=params,
+        fold_losses=losses,
+        criterion=criterion,
+        refit_priors=refit_priors,
+        absent=absent,
+        best_estimator=fitted(best, X, as_labels(y), folds.weight),
+    )
 
 
-def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...], list[Any]]:
+def candidates_of(
+    estimator: Any,
+    grid: ParameterPoints,
+) -> tuple[tuple[Parameters, ...], list[Any]]:
     """Return the points of a grid, and the estimator with the settings of each."""
     params = tuple(ParameterGrid({} if grid is None else grid))
     return params, [clone(estimator).set_params(**point) for point in params]
@@ -185,70 +220,95 @@ def has_costs(candidate: Any) -> bool:
     return candidate.costs is not None
 
 
-def _from_moments(
+def _losses_from_moments(
     candidates: Sequence[Any],
     folds: Folds,
-    fixed: Floats | None,
+    fixed_weights: Floats | None,
 ) -> tuple[Floats, tuple[str, ...]]:
+    """Return the losses (C, F, 3), and a sentence for each class without training rows."""
     losses = np.empty((len(candidates), len(folds.splits), 3))
     absent: tuple[str, ...] = ()
-    groups: dict[str, list[int]] = {}  # that look at the rows in the same way
-    for i, candidate in enumerate(candidates):
-        groups.setdefault(joblib.hash(candidate.power), []).append(i)
-    for members in groups.values():
-        alike = [candidates[i] for i in members]
-        seen = replace(folds, X=power_transformed(folds.table, alike[0].power).x)
-        required = required_sums(c.resolved_settings() for c in alike)
-        parts = seen.each(required.storage, fourth=required.fourth)
-        size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
-        found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
-        losses[members] = np.stack(found, axis=1)
-        absent = absences(fold.train for fold in parts)
+    for places in _same_power(candidates):
+        group = [candidates[i] for i in places]
+        table = power_transformed(folds.table, group[0].power)
+        required = required_sums(candidate.resolved_settings() for candidate in group)
+        transformed = replace(folds, X=table.x)
+        each_fold = transformed.each(required.storage, fourth=required.fourth)
+        n_rows = sum(fold.held_out.n_rows for fold in each_fold)
+        judge = judge_of(group, fixed_weights)
+        fold_losses = side_by_side(judge, each_fold, n_numbers=n_rows * table.n_features)
+        losses[places] = np.stack(fold_losses, axis=1)
+        absent = absences(fold.train for fold in each_fold)
     return losses, absent
 
 
-def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:
-    """Return what finds error, log-loss and Brier score of every candidate on a fold, (C, 3)."""
-    recipes = [c.resolved_settings() for c in candidates]
-    asked = [recipe.temperature for recipe in recipes]
-    temperatures, at = np.unique(asked, return_inverse=True)
-    each = np.arange(len(recipes)), at
-    return lambda fold: held_out_losses(recipes, fold, temperatures, fixed)[each]
+def _same_power(candidates: Sequence[Any]) -> list[list[int]]:
+    """Return the places of candidates in groups that share one power transform."""
+    groups: dict[str, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        groups.setdefault(joblib.hash(candidate.power), []).append(i)
+    return list(groups.values())
+
+
+def judge_of(
+    candidates: Sequence[Any],
+    fixed_weights: Floats | None,
+) -> Callable[[Fold], Floats]:
+    """Return a function from a fold to error, log-loss and Brier score of each candidate, (C, 3).
+
+    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    """
+    settings_list = [candidate.resolved_settings() for candidate in candidates]
+    temperatures, temperature_of = np.unique(
+        [settings.temperature for settings in settings_list], return_inverse=True
+    )
+
+    def judge(fold: Fold) -> Floats:
+        losses = held_out_losses(settings_list, fold, temperatures, fixed_weights)  # (C, T, 3)
+        return losses[np.arange(len(settings_list)), temperature_of]
+
+    return judge
 
 
 def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
-    """Return what there is to say about classes without training rows."""
+    """Return a sentence for each class without training rows in a fold."""
     return tuple(
-        f"class {label.item()!r} has no training row in fold {f}: its prior there is 0"
-        for f, train in enumerate(trains)
-        for label in train.classes[train.weights == 0]
+        f"class {label!r} has no training row in fold {fold}: its prior there is 0"
+        for fold, train in enumerate(trains)
+        for label in train.classes[train.weights == 0].tolist()
     )
 
 
-def _by_fitting(candidates: Sequence[Any], folds: Folds, fixed: Floats | None) -> Floats:
-    unweighted = [c for c in candidates if folds.weight is not None and weight_name(c) is None]
-    if unweighted:
-        msg = f"{unweighted[0]!r} learns without weights: leave sample_weight out"
-        raise InvalidParameterError(msg)
+def _losses_by_fitting(
+    candidates: Sequence[Any],
+    folds: Folds,
+    fixed_weights: Floats | None,
+) -> Floats:
+    """Return the losses (C, F, 3) of candidates that are fitted again in every fold."""
+    for candidate in candidates:
+        if folds.weight is not None and weight_name(candidate) is None:
+            raise InvalidParameterError(
+                f"{candidate!r} learns without weights: leave sample_weight out"
+            )
     losses = np.empty((len(candidates), len(folds.splits), 3))
     for f, (_, test) in enumerate(folds.splits):
-        rows, held = folds.training(f), taken(folds.X, test)
+        X, labels, weight = folds.training(f)
+        held_out = taken(folds.X, test)
         for i, candidate in enumerate(candidates):
-            model = fitted(candidate, *rows)
-            if fixed is not None:
-                model = _with_priors_of(fixed, folds.classes, model)
-            losses[i, f] = folds.predictions(f, model, held, model.predict(held)).losses
+            model = fitted(candidate, X, labels, weight)
+            if fixed_weights is not None:
+                model = _with_fixed_priors(model, folds.classes, fixed_weights)
+            predicted = model.predict(held_out)
+            losses[i, f] = folds.predictions(f, model, held_out, predicted).losses
     return losses
 
 
-def _with_priors_of(weights: Floats, classes: Labels, fitted: Any) -> Any:
-    """Return a fitted classifier under the priors of all rows, classes it has not seen apart."""
-    if not hasattr(fitted, "resolved_settings"):
-        msg = (
-            f"refit_priors=False is for Gaussian classifiers, not for {fitted!r}: leave it out"
+def _with_fixed_priors(model: Any, classes: Labels, weights: Floats) -> Any:
+    """Return a fitted classifier under the priors of all rows, of the classes that it has seen."""
+    if not hasattr(model, "resolved_settings"):
+        raise InvalidParameterError(
+            f"refit_priors=False is for Gaussian classifiers, not for {model!r}: leave it out"
         )
-        raise InvalidParameterError(msg)
-    priors = fitted.resolved_settings().class_priors(classes, weights)[
-        codes_of(fitted.classes_, classes)
-    ]
-    return fitted.with_priors(priors / priors.sum())
+    priors = model.resolved_settings().class_priors(classes, weights)
+    priors = priors[codes_of(model.classes_, classes)]
+    return model.with_priors(priors / priors.sum())

@@ -1,8 +1,9 @@
 """Scores and losses of held-out rows under models estimated from the other folds' sums."""
 
 import pickle
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -25,141 +26,238 @@ from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Floats
 
-_NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
+_NUMBERS = 1 << 16  # posteriors computed at a time, so that they stay in the cache
+_MOST_FILLED = 1 << 20  # numbers in the singular covariances of a path that are filled at once
 
 
 def held_out_losses(
-    recipes: Sequence[Settings],
+    settings_list: Sequence[Settings],
     fold: Fold,
     temperatures: Floats,
     fixed_weights: Floats | None = None,
 ) -> Floats:
-    """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
-    losses, held = np.empty((len(recipes), len(temperatures), 3)), fold.held_out
+    """Return mean error, log-loss and Brier score of all settings and temperatures, (C, T, 3).
+
+    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    """
     weights = fold.train.weights if fixed_weights is None else fixed_weights
     if fixed_weights is not None or not weights.all():  # a class without rows has prior 0
-        recipes = [recipe.with_priors_of(weights, fold.train) for recipe in recipes]
-    together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
-    for i, recipe in enumerate(recipes):
-        how = recipe.regularisation
-        alike = pickle.dumps((recipe.tied_classes, how.unbiased, recipe.priors, how.pooling))
-        together.setdefault(alike if _has_path(recipe) else i, []).append(i)
-    for members in together.values():
-        found = _path_losses([recipes[i] for i in members], fold, temperatures)
-        if found is not None:
-            losses[members] = found
-            continue
-        for i in members:
-            model = estimate(fold.train, recipes[i], quiet=True)
-            rows = held.x if isinstance(model, GaussianModel) else to_numpy(held.x)
-            scores = to_numpy(model.scores(rows))
-            for j, t in enumerate(temperatures):
-                of_rows = losses_of_rows(LogPosterior(t).read(scores), held.codes)
-                losses[i, j] = np.average(of_rows, axis=1, weights=held.weight)
+        settings_list = [
+            settings.with_priors_of(weights, fold.train) for settings in settings_list
+        ]
+    losses = np.empty((len(settings_list), len(temperatures), 3))
+    for places in _path_groups(settings_list):
+        group = [settings_list[i] for i in places]
+        path_losses = _path_losses(group, fold, temperatures)
+        if path_losses is not None:
+            losses[places] = path_losses
+        else:
+            for i in places:
+                losses[i] = _model_losses(settings_list[i], fold, temperatures)
     return losses
 
 
-def _has_path(recipe: Settings) -> bool:
-    """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
-    how, full = recipe.regularisation, isinstance(recipe.structure, FullStructure)
-    numbers = how.shrinkage.fixed is not None and how.target.keeps_variances
-    return recipe.is_plug_in and full and numbers
+def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
+    """Return the places of settings that differ in γ alone, which share their work."""
+    groups: dict[Hashable, list[int]] = {}
+    for i, settings in enumerate(settings_list):
+        key: Hashable = i
+        if _has_path(settings):
+            how = settings.regularisation
+            # priors hold arrays, which have no hash
+            key = pickle.dumps(
+                (settings.tied_classes, how.unbiased, settings.priors, how.pooling)
+            )
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
 
 
-def log_priors_of(recipe: Settings, train: Moments) -> Floats:
+def _has_path(settings: Settings) -> bool:
+    """Whether the covariance is a full covariance with numbers for pooling and shrinkage."""
+    how = settings.regularisation
+    is_full = isinstance(settings.structure, FullStructure)
+    is_fixed = how.shrinkage.fixed is not None and how.target.keeps_variances
+    return settings.is_plug_in and is_full and is_fixed
+
+
+def _model_losses(settings: Settings, fold: Fold, temperatures: Floats) -> Floats:
+    """Return the losses (T, 3) of the model that the settings lead to."""
+    held_out = fold.held_out
+    model = estimate(fold.train, settings, quiet=True)
+    rows = held_out.x if isinstance(model, GaussianModel) else to_numpy(held_out.x)
+    scores = to_numpy(model.scores(rows))
+    losses = np.empty((len(temperatures), 3))
+    for i, temperature in enumerate(temperatures):
+        log_posterior = LogPosterior(temperature).read(scores)
+        row_losses = losses_of_rows(log_posterior, held_out.codes)
+        losses[i] = np.average(row_losses, axis=1, weights=held_out.weight)
+    return losses
+
+
+def log_priors_of(settings: Settings, train: Moments) -> Floats:
     """Return log π (K,), −∞ for classes without rows."""
+    priors = settings.class_priors(train.classes, train.weights)
     with np.errstate(divide="ignore"):
-        priors = recipe.class_priors(train.classes, train.weights)
         return np.log(np.where(train.weights > 0, priors, 0.0))
 
 
-def _path_losses(alike: Sequence[Settings], fold: Fold, temperatures: Floats) -> Floats | None:
-    """Return the losses (Γ, T, 3) of recipes that differ in γ alone; None where they cannot be."""
-    if not _has_path(alike[0]) or is_foreign(fold.held_out.x):
+def _path_losses(
+    settings_list: Sequence[Settings], fold: Fold, temperatures: Floats
+) -> Floats | None:
+    """Return the losses (Γ, T, 3) of settings that differ in γ alone.
+
+    None is returned where each needs a model of its own.
+    """
+    first = settings_list[0]
+    held_out = fold.held_out
+    if not _has_path(first) or is_foreign(held_out.x):
         return None
-    gammas = np.array([recipe.regularisation.shrinkage.fixed for recipe in alike], np.float64)
-    group_of = alike[0].group_of(fold.train.classes)
-    scores_of = _path_scores(fold.train, group_of, alike[0].regularisation, gammas)
-    if scores_of is None:
+    fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
+    gammas = np.array(fixed, np.float64)
+    group_of = first.group_of(fold.train.classes)
+    path = _path_of(fold.train, group_of, first.regularisation, gammas)
+    if path is None:
         return None
-    held, log_priors = fold.held_out, log_priors_of(alike[0], fold.train)
+    log_priors = log_priors_of(first, fold.train)
     total = np.zeros((len(gammas), len(temperatures), 3))
     step = max(1, _NUMBERS // (len(group_of) * len(gammas)))
-    for lo in range(0, held.n_rows, step):
-        some = slice(lo, lo + step)
-        scores = scores_of(np.asarray(held.x[some], np.float64)) + log_priors[:, None, None]
-        total += summed_losses(scores, held.codes[some], held.weights[some], temperatures)
-    return np.asarray(total / held.weights.sum())
+    for lo in range(0, held_out.n_rows, step):
+        rows = slice(lo, lo + step)
+        x = np.asarray(held_out.x[rows], np.float64)
+        scores = path.scores(x) + log_priors[:, None, None]
+        codes, weights = held_out.codes[rows], held_out.weights[rows]
+        total += summed_losses(scores, codes, weights, temperatures)
+    return np.asarray(total / held_out.weights.sum())
 
 
-def _path_scores(
+class _Path(Protocol):
+    """Gaussian models at several shrinkages γ."""
+
+    def scores(self, x: Floats) -> Floats:
+        """Return log p(x | k) of every γ, up to a term common to all classes, (K, Γ, m)."""
+
+
+def _path_of(
     train: Moments,
     group_of: Codes,
     how: Regularisation,
     gammas: Floats,
-) -> Callable[[Floats], Floats] | None:
-    """Return what finds log p(x | k) of every γ, up to a common term, (K, Γ, m), if it can be."""
+) -> _Path | None:
+    """Return the models at every γ; None where singular covariances are too large to be filled."""
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    known = resolved_variances(variances, train, group_of)
-    if not known.all():
-        return _filled_scores(train, group_of, sigmas, known, gammas)
+    resolved = resolved_variances(variances, train, group_of)
+    if not resolved.all():
+        return _filled_path(train, group_of, sigmas, resolved, gammas)
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
     scale = np.sqrt(variances)
     values, vectors = np.linalg.eigh(sigmas / scale[:, None] / scale[..., None])
     e = (1 - gammas) * values[..., None] + gammas  # (G, d, Γ)
     if e.min() <= rank_tolerance(e.shape[1]):
-        return _filled_scores(train, group_of, sigmas, known, gammas)
-    log_dets = np.log(e).sum(1) + 2 * np.log(scale).sum(1)[:, None]
-    turns = vectors / scale[..., None]
-    origin, offsets = train.grand_mean, train.centred_means
+        return _filled_path(train, group_of, sigmas, resolved, gammas)
+    rotations = vectors / scale[..., None]
+    if len(sigmas) == 1:
+        return _TiedPath(
+            origin=train.grand_mean,
+            rotation=rotations[0],
+            means=train.centred_means @ rotations[0],
+            eigenvalues=e[0],
+        )
+    return _ClassPath(
+        origin=train.grand_mean,
+        offsets=train.centred_means,
+        group_of=group_of,
+        rotations=rotations,
+        eigenvalues=e,
+        log_dets=np.log(e).sum(1) + 2 * np.log(scale).sum(1)[:, None],
+    )
 
-    def linear(x: Floats) -> Floats:
-        m = offsets @ turns[0]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TiedPath:
+    """One covariance for all classes: scores are linear."""
+
+    origin: Floats  # o  (d,)
+    rotation: Floats  # z = (x − o) R  (d, d)
+    means: Floats  # m: means of the classes as z  (K, d)
+    eigenvalues: Floats  # e(γ)  (d, Γ)
+
+    def scores(self, x: Floats) -> Floats:
+        m, e = self.means, self.eigenvalues
+        z = (x - self.origin) @ self.rotation
         # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: what differs between tied classes
-        weights = (m[:, None] / e[0].T).reshape(-1, m.shape[1])
-        bias = -0.5 * np.square(m) @ (1 / e[0])
-        found = weights @ ((x - origin) @ turns[0]).T
-        return np.asarray(found.reshape(*bias.shape, -1) + bias[..., None])
+        weights = (m[:, None] / e.T).reshape(-1, m.shape[1])
+        bias = -0.5 * np.square(m) @ (1 / e)  # (K, Γ)
+        products = (weights @ z.T).reshape(*bias.shape, -1)
+        return np.asarray(products + bias[..., None])
 
-    def quadratic(x: Floats) -> Floats:
-        scores, rows = np.empty((len(group_of), len(gammas), len(x))), x - origin
-        for k, g in enumerate(group_of):
-            z = rows @ turns[g]
-            z -= offsets[k] @ turns[g]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ClassPath:
+    """A covariance for each group of classes: scores are quadratic."""
+
+    origin: Floats  # o  (d,)
+    offsets: Floats  # means of the classes less o  (K, d)
+    group_of: Codes  # (K,)
+    rotations: Floats  # z = (x − o) R  (G, d, d)
+    eigenvalues: Floats  # e(γ)  (G, d, Γ)
+    log_dets: Floats  # log|Σ(γ)|  (G, Γ)
+
+    def scores(self, x: Floats) -> Floats:
+        rows = x - self.origin
+        n_gammas = self.eigenvalues.shape[2]
+        scores = np.empty((len(self.group_of), n_gammas, len(x)))
+        for k, g in enumerate(self.group_of):
+            z = rows @ self.rotations[g]
+            z -= self.offsets[k] @ self.rotations[g]
             # −½ (log|Σ(γ)| + Σ_i (z_i − m_i)² / e_i(γ))
-            scores[k] = -0.5 * ((1 / e[g]).T @ np.square(z, out=z).T + log_dets[g][:, None])
+            distances = (1 / self.eigenvalues[g]).T @ np.square(z, out=z).T
+            scores[k] = -0.5 * (distances + self.log_dets[g][:, None])
         return scores
 
-    return linear if len(sigmas) == 1 else quadratic
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FilledPath:
+    """Singular covariances, filled by the pooled one."""
+
+    origin: Floats  # o  (d,)
+    offsets: Floats  # means of the classes less o  (K, d)
+    whitenings: Floats  # (Γ, K, d, d)
+    log_dets: Floats  # log|Σ(γ)|  (Γ, K, 1)
+
+    def scores(self, x: Floats) -> Floats:
+        rows = (x - self.origin) - self.offsets[:, None]  # (K, m, d)
+        distances = [np.square(rows @ whitening).sum(-1) for whitening in self.whitenings]
+        # −½ (log|Σ(γ)| + |z|²)
+        return np.asarray(-0.5 * (np.stack(distances) + self.log_dets)).swapaxes(0, 1)
 
 
-def _filled_scores(
+def _filled_path(
     train: Moments,
     group_of: Codes,
     sigmas: Floats,
-    variances: Floats,
+    resolved_variances: Floats,
     gammas: Floats,
-) -> Callable[[Floats], Floats] | None:
-    """Return the same where singular Σ(γ) are filled, all in one stack; None of many features."""
-    if len(gammas) * sigmas.size > _NUMBERS << 4:
+) -> _FilledPath | None:
+    """Return the path of singular covariances, in one stack; None of many features."""
+    if len(gammas) * sigmas.size > _MOST_FILLED:
         return None
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
-    paths = (1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1])))[:, None] * sigmas
-    factored = np.array([[scaled_cholesky(s) is not None for s in path] for path in paths])
+    kept_shares = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
+    paths = kept_shares[:, None] * sigmas  # (Γ, G, d, d)
+    is_factored = np.array(
+        [[scaled_cholesky(sigma) is not None for sigma in path] for path in paths]
+    )
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
-    whole = (factored & variances.all(1))[..., None]
-    # a factor may be found where rounding leaves an eigenvalue of no sign
-    e = np.where(whole & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
-    turns = (reference.inverse.T @ v)[:, group_of] / np.sqrt(e)[..., None, :]
-    log_dets, offsets = np.log(e).sum(-1)[..., None], train.centred_means
-
-    def scores(x: Floats) -> Floats:
-        rows = (x - train.grand_mean) - offsets[:, None]
-        found = [np.square(rows @ turn).sum(-1) for turn in turns]
-        # −½ (log|Σ(γ)| + |z|²)
-        return np.asarray(-0.5 * (np.stack(found) + log_dets)).swapaxes(0, 1)
-
-    return scores
+    is_regular = (is_factored & resolved_variances.all(1))[..., None]
+    # rounding may leave an eigenvalue of either sign where a factor was found
+    e = np.where(is_regular & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
+    rotations = (reference.inverse.T @ v)[:, group_of]
+    return _FilledPath(
+        origin=train.grand_mean,
+        offsets=train.centred_means,
+        whitenings=rotations / np.sqrt(e)[..., None, :],
+        log_dets=np.log(e).sum(-1)[..., None],
+    )

@@ -1,7 +1,6 @@
 """Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
 
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,14 @@ from suffice.core.table.table import numbering_rows
 from suffice.errors import ForgetError, InvalidParameterError
 from suffice.selection.validation.folds import power_transformed
 from suffice.selection.validation.held_out import log_priors_of
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
 
 def leave_one_out(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike = None,
     *,
     refit_priors: bool = True,
 ) -> Predictions:
@@ -48,45 +47,48 @@ def leave_one_out(
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
-    recipe = _closed_settings(estimator)
+    settings = _closed_settings(estimator)
+    temperature = check_temperature(settings.temperature)
     whole = Table.of(
         X,
         y,
         sample_weight,
-        categorical=recipe.categorical_columns,
-        missing=recipe.missing,
+        categorical=settings.categorical_columns,
+        missing=settings.missing,
         names=getattr(estimator, "feature_names_in_", None),
     )
-    if whole.schema is not None and (recipe.averages_divisors or recipe.needs_fourth):
+    if whole.schema is not None and (settings.averages_divisors or settings.needs_fourth):
         raise InvalidParameterError(
             "these settings are for complete columns of numbers: use others, or leave out the rest"
         )
     rows = np.flatnonzero(whole.weights)
-    temperature = check_temperature(recipe.temperature)
+    required = required_sums([settings])
     with numbering_rows(whole):
-        table = power_transformed(whole.take(rows), recipe.power)
-        required = required_sums([recipe])
+        table = power_transformed(whole.take(rows), settings.power)
         moments = Moments.of_table(
             table, holes=True, storage=required.storage, fourth=required.fourth
         )
         scores = _left_out_scores(
-            recipe, moments, table, temperature, refit_priors=refit_priors
+            settings, moments, table, temperature, refit_priors=refit_priors
         )
-    readout = LogPosterior(temperature)
+    log_posterior = LogPosterior(temperature)
 
-    def run(
-        rows: slice,
-    ) -> None:  # log-posteriors over the scores, in blocks that stay in cache
-        scores[rows] = readout.read(scores[rows])
+    def replace_scores(block: slice) -> None:
+        scores[block] = log_posterior.read(scores[block])
 
-    in_cached_blocks(len(scores), scores.shape[1], run)
+    in_cached_blocks(len(scores), scores.shape[1], replace_scores)
     return Predictions(
-        table.classes, table.codes, scores.argmax(1), scores, rows, table.weight
+        classes=table.classes,
+        truth=table.codes,
+        predicted=scores.argmax(1),
+        logs=scores,
+        rows=rows,
+        weight=table.weight,
     )
 
 
 def _closed_settings(estimator: Any) -> Settings:
-    """Return the settings of a Gaussian estimator that leaves nothing open."""
+    """Return the settings of a Gaussian estimator, refusing what is left open."""
     name = type(estimator).__name__
     if not hasattr(estimator, "resolved_settings"):
         raise InvalidParameterError(
@@ -104,7 +106,7 @@ def _closed_settings(estimator: Any) -> Settings:
 
 
 def _left_out_scores(
-    recipe: Settings,
+    settings: Settings,
     moments: Moments,
     table: Table,
     temperature: float,
@@ -112,23 +114,29 @@ def _left_out_scores(
     refit_priors: bool,
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
-    by_levels = moments.schema is not None and not recipe.reads_numbers
-    again = partial(_refitted, recipe, moments, table, temperature, refit_priors=refit_priors)
-    if by_levels or moments.patterns is not None:
-        return np.stack([again(i) for i in range(table.n_rows)])
-    encoding, truth, w = moments.encoding, table.codes, table.weights
+
+    def refitted(i: int) -> Floats:
+        return _refitted_scores(
+            settings, moments, table, temperature, i, refit_priors=refit_priors
+        )
+
+    reads_levels = moments.schema is not None and not settings.reads_numbers
+    if reads_levels or moments.patterns is not None:
+        return np.stack([refitted(i) for i in range(table.n_rows)])
+    encoding = moments.encoding
     numbers = moments if encoding is None else moments.select(encoding.kept)
-    x = np.asarray(table.encoded(encoding)[0].x, np.float64)
-    scores = downdated_scores(recipe, numbers, x, truth, w)
-    unknown = np.flatnonzero(np.isnan(scores.sum(1)))
-    _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
-    for i in unknown.tolist():
-        scores[i] = again(i)
+    encoded, _ = table.encoded(encoding)
+    x = np.asarray(encoded.x, np.float64)
+    scores = downdated_scores(settings, numbers, x, table.codes, table.weights)
+    has_no_scores = np.isnan(scores.sum(1))
+    _add_log_priors(scores, settings, moments, table.codes, table.weights, refit=refit_priors)
+    for i in np.flatnonzero(has_no_scores).tolist():
+        scores[i] = refitted(i)
     return scores
 
 
-def _refitted(
-    recipe: Settings,
+def _refitted_scores(
+    settings: Settings,
     moments: Moments,
     table: Table,
     temperature: float,
@@ -138,32 +146,39 @@ def _refitted(
 ) -> Floats:
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
     rest = _without(moments, table, i)
-    if not (refit_priors and rest.weights.all()):  # a class without rows has prior 0
-        recipe = recipe.with_priors_of((rest if refit_priors else moments).weights, rest)
-    # which counts where nothing of a row is known: it is judged by the priors as they are
-    model = estimate(rest, recipe, quiet=True).with_temperature(temperature)
+    if not refit_priors:
+        settings = settings.with_priors_of(moments.weights, rest)
+    elif not rest.weights.all():  # a class without rows has prior 0
+        settings = settings.with_priors_of(rest.weights, rest)
+    # the temperature matters where all of a row is missing: its posterior is then the prior
+    model = estimate(rest, settings, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
-    return np.asarray(
-        (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
-    )
+    if has_missing(row.x):
+        model = model.allowing_missing()
+    return np.asarray(model.scores(row.x)[0])
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:
     """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
-    # one without which a column no longer varies is an outlier too: its mean would be rounded
-    fourth = moments.fourth is not None
-    options: Any = {"storage": moments.storage, "fourth": fourth, "holes": True}
+    keeps_fourth = moments.fourth is not None
+
+    def moments_of(rows: Table) -> Moments:
+        return Moments.of_table(rows, storage=moments.storage, fourth=keeps_fourth, holes=True)
+
     with suppress(ForgetError):
-        rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
-        before, after = (m.scatter.pooled_diagonal() > 0 for m in (moments, rest))
-        if np.array_equal(before, after) and (rest.fourth is not None or not fourth):
+        rest = moments - moments_of(table.take(slice(i, i + 1)))
+        varied = moments.scatter.pooled_diagonal() > 0
+        varies = rest.scatter.pooled_diagonal() > 0
+        # a row without which a column is constant is an outlier too: its mean would be rounded
+        is_exact = np.array_equal(varied, varies)
+        if is_exact and (rest.fourth is not None or not keeps_fourth):
             return rest
-    return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
+    return moments_of(table.take(np.arange(table.n_rows) != i))
 
 
 def _add_log_priors(
     scores: Floats,
-    recipe: Settings,
+    settings: Settings,
     moments: Moments,
     truth: Codes,
     w: Floats,
@@ -171,12 +186,13 @@ def _add_log_priors(
     refit: bool,
 ) -> None:
     """Add log π_k to the scores of every row, up to a term common to all classes."""
+    a = settings.prior_pseudo_count
+    if not refit or a is None:
+        scores += log_priors_of(settings, moments)
+        return
     with np.errstate(divide="ignore"):
-        a = recipe.prior_pseudo_count
-        if refit and a is not None:
-            # π_k ∝ w_k + a, less the row's weight for its own class
-            rows, total = np.arange(len(truth)), moments.weights[truth] + a
-            scores += np.log(moments.weights + a)
-            scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
-        else:
-            scores += log_priors_of(recipe, moments)
+        # π_k ∝ w_k + a, less the row's weight for its own class
+        scores += np.log(moments.weights + a)
+        total = moments.weights[truth] + a
+        rows = np.arange(len(truth))
+        scores[rows, truth] += np.log(np.maximum(total - w, a) / total)

@@ -1,6 +1,6 @@
 """Exact cross-validation of rows that do not fit in memory: two passes, whatever the grid."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from suffice.core.decision.predictions import CRITERIA
 from suffice.core.estimation.settings import required_sums
 from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
+from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.threads import one_blas_thread
 from suffice.data.chunks import Chunk, chunks_of
@@ -19,9 +20,19 @@ from suffice.data.columns import ColumnOptions, require_columns, roles_for_learn
 from suffice.data.opening import open_source
 from suffice.data.summed import by_key, keys_in, sums_by_key
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
-from suffice.selection.validation import cross_validation as exact
+from suffice.selection.validation.cross_validation import (
+    Criterion,
+    CrossValidation,
+    ParameterPoints,
+    absences,
+    best_candidate,
+    candidates_of,
+    has_costs,
+    is_read_from_moments,
+    judge_of,
+)
 from suffice.selection.validation.folds import Fold, sums_without
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
@@ -30,17 +41,17 @@ def cross_validate_stream(
     estimator: Any,
     source: Any,
     target: str | None = None,
-    grid: exact.ParameterPoints = None,
+    grid: ParameterPoints = None,
     cv: int = 5,
     *,
     fold: str | None = None,
     features: Sequence[str] | None = None,
     weight: str | None = None,
     ignore: Sequence[str] = (),
-    criterion: str = "log_loss",
+    criterion: Criterion = "log_loss",
     refit_priors: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
-) -> exact.CrossValidation:
+) -> CrossValidation:
     """Return the cross-validated losses of every point of a grid, in two passes over a source.
 
     Memory is bounded, and the answer equals that of ``cross_validate`` with the same folds. Columns
@@ -68,73 +79,97 @@ def cross_validate_stream(
     {'shrinkage': 0.0}
     """
     require_word(criterion, CRITERIA, "criterion")
-    params, candidates = exact.candidates_of(estimator, grid)
+    params, candidates = candidates_of(estimator, grid)
     _check_candidates(candidates)
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
-    opened, kept = open_source(source), () if fold is None else (fold,)
-    require_columns(opened, kept)
-    said = ColumnOptions(
-        target, features, weight, (*ignore, *kept), categories=False, holes=False
+    opened = open_source(source)
+    fold_columns = () if fold is None else (fold,)
+    require_columns(opened, fold_columns)
+    columns = ColumnOptions(
+        target, features, weight, (*ignore, *fold_columns), categories=False, holes=False
     )
-    roles = replace(roles_for_learning(opened, said), kept=kept)
+    roles = replace(roles_for_learning(opened, columns), kept=fold_columns)
 
-    def keys(chunk: Chunk) -> Any:
+    def fold_keys(chunk: Chunk) -> Array:
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
-    required = required_sums(c.settings() for c in candidates)
-    power = candidates[0].power
-    options: Any = {"storage": required.storage, "fourth": required.fourth}
-    if power is not None:
-        options["power"] = power
-    parts = sums_by_key(chunks_of(opened, roles, progress, tell=True), keys, **options)
-    total: Moments = sum(parts.values(), start=Moments.empty())
+    power: PowerTransform | None = candidates[0].power
+    trains, total = _training_sums(
+        chunks_of(opened, roles, progress, tell=True), fold_keys, candidates, power
+    )
+
+    def held_out_parts() -> Iterator[tuple[Hashable, Fold]]:
+        for chunk in chunks_of(opened, roles, progress, tell=False):
+            for key, rows in by_key(chunk.table, fold_keys(chunk)):
+                yield key, _held_out(chunk.table.take(rows), trains[key], power)
+
+    judge = judge_of(candidates, None if refit_priors else total.weights)
+    losses = _mean_losses(held_out_parts(), list(trains), len(candidates), judge)
+    best = candidates[best_candidate(losses, criterion)]
+    return CrossValidation(
+        params=params,
+        fold_losses=losses,
+        criterion=criterion,
+        refit_priors=refit_priors,
+        absent=absences(trains.values()),
+        best_estimator=clone(best).fit_moments(total),
+    )
+
+
+def _training_sums(
+    chunks: Iterator[Chunk],
+    fold_keys: Callable[[Chunk], Array],
+    candidates: Sequence[Any],
+    power: PowerTransform | None,
+) -> tuple[dict[Hashable, Moments], Moments]:
+    """Return the moments of the training rows of each fold, by key, and those of all rows."""
+    required = required_sums(candidate.settings() for candidate in candidates)
+    parts = sums_by_key(
+        chunks, fold_keys, storage=required.storage, fourth=required.fourth, power=power
+    )
     if len(parts) < 2:
-        msg = f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
-        raise InvalidInputError(msg)
-    without = sums_without(list(parts.values()))
-    trains = {key: aligned(train, total)[0] for key, train in zip(parts, without, strict=True)}
-    judge = exact.judge_of(candidates, None if refit_priors else total.weights)
-    held_out = (
-        (key, _held_out(chunk.table.take(at), trains[key], power))
-        for chunk in chunks_of(opened, roles, progress, tell=False)
-        for key, at in by_key(chunk.table, keys(chunk))
-    )
-    losses = _mean_losses(held_out, list(trains), len(candidates), judge)
-    absent = exact.absences(trains.values())
-    result = exact.CrossValidation(params, losses, criterion, refit_priors, absent, None)
-    return replace(
-        result, best_estimator=clone(candidates[result.best_index]).fit_moments(total)
-    )
+        raise InvalidInputError(
+            f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
+        )
+    total: Moments = sum(parts.values(), start=Moments.empty())
+    trains = {}
+    for key, train in zip(parts, sums_without(list(parts.values())), strict=True):
+        trains[key], _ = aligned(train, total)
+    return trains, total
 
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
+    """Refuse candidates that cannot be judged from sums of one kind."""
     for candidate in candidates:
-        readable = exact.is_read_from_moments(candidate) and not exact.has_costs(candidate)
-        if not readable or isinstance(candidate.power, str):
+        is_readable = is_read_from_moments(candidate) and not has_costs(candidate)
+        if not is_readable or isinstance(candidate.power, str):
             raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is 'auto' "
                 "and a PowerTransform for the transform, leave costs out, or use cross_validate"
             )
-    if len({joblib.hash(c.power) for c in candidates}) > 1:
-        msg = "all candidates of a stream must share one transform: judge them one by one"
-        raise InvalidParameterError(msg)
+    if len({joblib.hash(candidate.power) for candidate in candidates}) > 1:
+        raise InvalidParameterError(
+            "all candidates of a stream must share one transform: judge them one by one"
+        )
 
 
 def _mean_losses(
-    held_out: Iterable[tuple[Any, Fold]],
-    keys: Sequence[Any],
-    n: int,
-    judge: Callable[..., Floats],
+    held_out: Iterable[tuple[Hashable, Fold]],
+    keys: Sequence[Hashable],
+    n_candidates: int,
+    judge: Callable[[Fold], Floats],
 ) -> Floats:
-    """Return error, log-loss and Brier score of n candidates on every fold, (n, F, 3)."""
-    total, weight = np.zeros((len(keys), n, 3)), np.zeros(len(keys))
+    """Return error, log-loss and Brier score of every candidate on every fold, (C, F, 3)."""
+    totals = np.zeros((len(keys), n_candidates, 3))
+    weights = np.zeros(len(keys))
     with one_blas_thread():
         for key, part in held_out:
-            f, mass = keys.index(key), float(part.held_out.weights.sum())
-            total[f] += mass * judge(part)
-            weight[f] += mass
-    return np.moveaxis(total / weight[:, None, None], 0, 1)
+            f = keys.index(key)
+            weight = float(part.held_out.weights.sum())
+            totals[f] += weight * judge(part)
+            weights[f] += weight
+    return np.moveaxis(totals / weights[:, None, None], 0, 1)
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
@@ -148,7 +183,8 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     return np.asarray(mixed % np.uint64(n_folds), np.intp)
 
 
-def _held_out(table: Table, train: Moments, power: Any) -> Fold:
+def _held_out(table: Table, train: Moments, power: PowerTransform | None) -> Fold:
+    """Return rows of a chunk as held-out rows, under the transform and the classes of a fold."""
     x = table.x if power is None else power.apply(table.x)
-    truth = np.searchsorted(train.classes, table.classes)[table.codes]
-    return Fold(train, Table(x, train.classes, truth, table.weight))
+    codes = np.searchsorted(train.classes, table.classes)[table.codes]
+    return Fold(train, Table(x, train.classes, codes, table.weight))

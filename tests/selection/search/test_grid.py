@@ -5,19 +5,16 @@ import pytest
 
 import suffice as sf
 from suffice.core.estimation.settings import Settings
-from suffice.core.model.views import (
-    KernelFeatures,
-    PiecewiseLinear,
-    Plain,
-    PowerTransformed,
-    Softened,
-)
+from suffice.core.model.views import Plain, PowerTransformed
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
-from suffice.selection.search.losses_and_temperatures import TEMPERATURES, judged_grid
-from suffice.selection.search.plan import ARITHMETIC, Effort, Grid, judged_views, survivors
+from suffice.selection.search.effort import ARITHMETIC, Effort
+from suffice.selection.search.grid import Grid, judge_grid, survivors
+from suffice.selection.search.plan import judge_views
+from suffice.selection.search.temperatures import TEMPERATURES
 from suffice.selection.search.training import Cells, Training
+from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 
@@ -44,12 +41,11 @@ def weighted(n=80):
 def test_every_point_has_the_losses_of_a_model_estimated_again(rows):
     table = Table.of(*rows)
     splits = stratified_folds(table.codes, 5, 0)
-    training = Training.of(
-        table.x[(cells := Cells.of(table, splits)).order], cells, per_class=True
-    )
+    cells = Cells.of(table, splits)
+    training = Training.of(table.x[cells.order], cells, per_class=True)
     points = [(p, np.array([0.02, 0.3, 1.0])) for p in (0.0, 0.3, 1.0)]
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
-    found = judged_grid(training, log_priors, points)
+    found = judge_grid(training, log_priors, points)
     recipes = [
         Settings(pooling=p, shrinkage=g)
         for p, g in zip(found.pooling, found.shrinkage, strict=True)
@@ -72,8 +68,8 @@ def test_points_without_a_covariance_are_left_out():
     training = Training.of(X[cells.order], cells, per_class=True)
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     points = [(p, np.array([0.0, 0.1])) for p in (0.0, 1.0)]
-    assert judged_grid(training, log_priors, points).shrinkage.tolist() == [0.1, 0.1]
-    assert judged_grid(training, log_priors, [(1.0, np.zeros(1))]) is None
+    assert judge_grid(training, log_priors, points).shrinkage.tolist() == [0.1, 0.1]
+    assert judge_grid(training, log_priors, [(1.0, np.zeros(1))]) is None
 
 
 def views(x):
@@ -81,10 +77,10 @@ def views(x):
     return [
         Plain(),
         power,
-        KernelFeatures.of(power, x, 0.4, 40, 0),
-        KernelFeatures.of(power, x, 0.8, 40, 0, "Laplace"),
-        PiecewiseLinear.of(x, 40),
-        Softened.of(power, x, 1.0),
+        fit_kernel_features(power, x, width=0.4, n_landmarks=40, seed=0),
+        fit_kernel_features(power, x, width=0.8, n_landmarks=40, seed=0, kernel="Laplace"),
+        fit_pieces(x, 40),
+        fit_softened(power, x, 1.0),
     ]
 
 
@@ -101,7 +97,7 @@ def test_random_labels_show_no_gain_over_the_prior(view, seed):
         (p, np.array([0.01, 0.3, 1.0])) for p in ((1.0,) if seen.lifted else (0.0, 1.0))
     )
     cells = Cells.of(table, stratified_folds(table.codes, 10, seed))
-    found = judged_views(cells, [Grid(seen, recipe, points)], 6, {})
+    found = judge_views(cells, [Grid(seen, recipe, points)], 6, {})
     losses = -found.true_log
     se = losses.std(1) / np.sqrt(losses.shape[1])
     assert (losses.mean(1) > np.log(3) - 2 * se - 1e-3).all()
@@ -114,8 +110,8 @@ def test_survivors_are_the_best_points_and_those_close_to_them():
     training = Training.of(X[cells.order], cells, per_class=True)
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     grid = [(p, np.array([0.0, 0.2, 0.7, 1.0])) for p in (0.0, 0.5, 1.0)]
-    first = judged_grid(training.take(slice(0, 1)), log_priors[:1], grid)
-    left = {(p, g) for p, gammas in survivors(first, 2, 6) for g in gammas}
+    first = judge_grid(training.take(slice(0, 1)), log_priors[:1], grid)
+    left = {(p, g) for p, gammas in survivors(first, 4, 6) for g in gammas}
     order = np.argsort(first.log_loss)
     ranked = [(first.pooling[i], first.shrinkage[i]) for i in order]
     assert set(ranked[:4]) <= left <= set(ranked[:6])
@@ -161,24 +157,3 @@ def test_features_are_kept_where_rows_are_few():
 def test_what_was_judged_is_said():
     X, y = skewed(100)
     assert "10 folds of 100 rows" in sf.AutoGaussian().fit(X, y).explain()
-
-
-# --- views ---------------------------------------------------------------------------------
-
-
-def test_pieces_add_up_to_the_feature_within_its_range():
-    x = np.random.default_rng(0).normal(size=(200, 2))
-    view = PiecewiseLinear.of(x, 12)
-    pieces = view.apply(x) * view.length
-    for j in range(2):
-        np.testing.assert_allclose(
-            x[:, j].min() + pieces[:, view.features == j].sum(1), x[:, j], atol=1e-12
-        )
-
-
-def test_a_feature_of_two_values_is_one_piece_and_rare_values_are_not_far():
-    x = np.zeros((400, 2))
-    x[:4, 0], x[:, 1] = 1.0, np.random.default_rng(0).normal(size=400)
-    view = PiecewiseLinear.of(x, 20)
-    assert (view.features == 0).sum() <= 1
-    assert KernelFeatures.of(Plain(), x, 0.8, 10, 0).scale[0] == 0.5

@@ -1,0 +1,55 @@
+"""How many folds and poolings the search can afford."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from suffice.core.table import Table
+from suffice.selection.search.grid import POOLINGS
+
+ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
+_FEW_ROWS = 500  # below this, ten folds rather than five
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The number of folds, and the poolings judged on them."""
+
+    n_folds: int
+    poolings: tuple[float, ...] = POOLINGS
+
+    @classmethod
+    def of(cls, table: Table) -> Self:
+        """Return the greatest effort that stays within the budget of arithmetic."""
+        n, d, k = table.n_rows, table.n_features, table.n_classes
+        most = 10 if n < _FEW_ROWS else 5
+        most = max(min(most, n // 2), 2)
+        five = min(most, 5)
+        three = min(most, 3)
+        efforts = (
+            cls(most),
+            cls(five),
+            cls(five, (0.0, 0.5, 0.95, 1.0)),
+            cls(three, (0.5, 0.95, 1.0)),
+            cls(three, (0.8, 1.0)),
+            cls(three, (1.0,)),
+        )
+        for effort in efforts:
+            if effort.multiplications(n, d, k) <= ARITHMETIC:
+                return effort
+        return efforts[-1]
+
+    def multiplications(self, n: int, d: int, k: int) -> float:
+        """Return about how many it takes to judge two views of n rows, d features, K classes."""
+        # eigenvectors of a matrix for each class, fold and λ, and the rows rotated by them
+        each = 10.0 * d**3 + n / self.n_folds * d**2
+        n_untied = sum(pooling < 1 for pooling in self.poolings)
+        return 2 * self.n_folds * n_untied * k * each
+
+    def describe(self, n_rows: int) -> str:
+        if self.poolings == POOLINGS:
+            return f"Judged on {self.n_folds} folds of {n_rows:,} rows."
+        poolings = ", ".join(f"{pooling:g}" for pooling in self.poolings)
+        return (
+            f"Judged on {self.n_folds} folds of {n_rows:,} rows, at pooling {poolings} only: "
+            "more would take too much arithmetic."
+        )

@@ -1,0 +1,158 @@
+"""A grid of pooling λ and shrinkage γ for one view of the rows, judged on all folds at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
+
+import numpy as np
+
+from suffice.core.estimation.settings import Settings
+from suffice.core.model.views import Softened, View
+from suffice.selection.search.shrinkage_paths import class_path, tied_path
+from suffice.selection.search.temperatures import TEMPERATURES, judge_scores
+from suffice.selection.search.training import Cells, Training
+from suffice.typing import Codes, Flags, Floats
+
+POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
+SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
+FEW_ROWS = 500  # below this, every setting is judged on every fold
+
+ShrinkagePath: TypeAlias = tuple[
+    float, Floats
+]  # a pooling λ, and the shrinkages γ tried there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridLosses:
+    """Losses of held-out rows for each of S settings, at the best temperature of each."""
+
+    pooling: Floats  # λ  (S,)
+    shrinkage: Floats  # γ  (S,)
+    temperature: Floats  # (S,)
+    error: Floats  # (S,)
+    log_loss: Floats  # (S,)
+    log_loss_se: Floats  # (S,)
+    true_log: Floats  # log p(true class) of each row  (S, n)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the settings of all parts, one after another."""
+        return cls(
+            pooling=np.concatenate([part.pooling for part in parts]),
+            shrinkage=np.concatenate([part.shrinkage for part in parts]),
+            temperature=np.concatenate([part.temperature for part in parts]),
+            error=np.concatenate([part.error for part in parts]),
+            log_loss=np.concatenate([part.log_loss for part in parts]),
+            log_loss_se=np.concatenate([part.log_loss_se for part in parts]),
+            true_log=np.concatenate([part.true_log for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.log_loss)
+
+    def take(self, settings: Codes | Flags) -> Self:
+        return type(self)(
+            pooling=self.pooling[settings],
+            shrinkage=self.shrinkage[settings],
+            temperature=self.temperature[settings],
+            error=self.error[settings],
+            log_loss=self.log_loss[settings],
+            log_loss_se=self.log_loss_se[settings],
+            true_log=self.true_log[settings],
+        )
+
+    def best(self, n: int) -> Self:
+        """Return the n settings of least log-loss, best first."""
+        return self.take(np.argsort(self.log_loss, kind="stable")[:n])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """A view of the rows, and the settings (λ, γ) tried there."""
+
+    view: View
+    settings: Settings  # without pooling and shrinkage
+    paths: tuple[ShrinkagePath, ...]
+
+    @property
+    def per_class(self) -> bool:
+        """Whether some setting needs the scatter of each class."""
+        return any(pooling < 1 for pooling, _ in self.paths)
+
+    def thinned(self) -> Self:
+        """Return the grid with every second pooling."""
+        return replace(self, paths=self.paths[::2])
+
+    def training(self, cells: Cells) -> Training:
+        """Return what each fold learns from rows as the view shows them."""
+        noise = self.view.noise if isinstance(self.view, Softened) else None
+        rows = self.view.apply(cells.table.x)
+        return Training.of(rows, cells, per_class=self.per_class, noise=noise)
+
+    def best(self, training: Training, n: int) -> GridLosses | None:
+        """Return the best n settings; None if no covariance has full rank in every fold.
+
+        If there are many rows, all settings are judged on one fold, and the better ones on all.
+        """
+        if not training.n_folds:
+            return None
+        log_priors = self._log_priors(training)
+        paths: Sequence[ShrinkagePath] = self.paths
+        if len(training.x) >= FEW_ROWS:
+            first_fold = training.take(slice(0, 1))
+            first_losses = judge_grid(first_fold, log_priors[:1], paths)
+            if first_losses is None:
+                return None
+            n_most = 4 * n if self.per_class else n + 1
+            paths = survivors(first_losses, n_least=2 * n, n_most=n_most)
+        losses = judge_grid(training, log_priors, paths)
+        return None if losses is None else losses.best(n)
+
+    def _log_priors(self, training: Training) -> Floats:
+        """Return log π_k in each fold, −∞ for classes without rows, (F, K)."""
+        no_classes = np.zeros(0)  # labels matter only to priors given by class
+        priors = [self.settings.class_priors(no_classes, w) for w in training.weights]
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(training.weights > 0, np.stack(priors), 0.0))
+
+
+def judge_grid(
+    training: Training,
+    log_priors: Floats,
+    paths: Sequence[ShrinkagePath],
+) -> GridLosses | None:
+    """Return the losses of the settings of full rank in all folds, if there are any."""
+    parts = []
+    for pooling, gammas in paths:
+        if pooling == 1:
+            usable, scores = tied_path(training, log_priors, gammas)
+        else:
+            usable, scores = class_path(training, log_priors, pooling, gammas)
+        if len(usable):
+            losses = judge_scores(scores, training.held_out, TEMPERATURES)
+            part = GridLosses(
+                pooling=np.full(len(usable), pooling),
+                shrinkage=usable,
+                temperature=losses.temperature,
+                error=losses.error,
+                log_loss=losses.log_loss,
+                log_loss_se=losses.log_loss_se,
+                true_log=losses.true_log,
+            )
+            parts.append(part)
+    return GridLosses.joined(parts) if parts else None
+
+
+def survivors(losses: GridLosses, n_least: int, n_most: int) -> list[ShrinkagePath]:
+    """Return the settings within one standard error of the best, ``n_least`` to ``n_most``."""
+    ranked = losses.best(len(losses))
+    behind = ranked.true_log[0] - ranked.true_log  # (S, n)
+    standard_error = behind.std(1) / np.sqrt(behind.shape[1])
+    is_close = behind.mean(1) <= standard_error
+    is_kept = is_close | (np.arange(len(ranked)) < n_least)
+    kept = ranked.take(is_kept).best(n_most)
+    paths = []
+    for pooling in np.unique(kept.pooling):
+        gammas = np.sort(kept.shrinkage[kept.pooling == pooling])
+        paths.append((pooling, gammas))
+    return paths

@@ -1,0 +1,141 @@
+"""Classifiers of other kinds that may join the average: logistic regression, trees, users' own."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from suffice.core.model.averaged import ForeignModel, PosteriorModel
+from suffice.core.model.linear import LinearModel
+from suffice.core.model.views import Plain, View
+from suffice.core.table import Table
+from suffice.discriminative.descent import Stopping
+from suffice.discriminative.design import Problem, coded_moments
+from suffice.discriminative.logistic_fit import lda_start
+from suffice.discriminative.logistic_loss import sum_to_zero
+from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.selection.search.repeated_rows import distinct_table
+from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
+from suffice.selection.validation.fitting import fitted
+
+_PLAIN = Plain()
+_MOST_NEWTON_COEFFICIENTS = 200  # beyond this, second derivatives cost more than they save
+_MOST_TREE_ROWS = 5_000  # that one tree learns from
+_N_TREES = 72
+_N_JUDGED_TREES = 24  # while a large table is judged
+_FEW_NUMBERS = 10_000  # for which as many trees are judged as will predict
+
+
+class Learner(Protocol):
+    """A kind of classifier, at one or several settings."""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Each setting, in words that follow the name of the learner."""
+
+    @property
+    def view(self) -> View:
+        """The view of the rows that the learner is given."""
+
+    def learn(
+        self,
+        table: Table,
+        chosen: Sequence[int],
+        *,
+        judging: bool,
+    ) -> list[PosteriorModel]:
+        """Return the models of some settings; every class of the table must have rows.
+
+        ``judging`` tells that the models are only to be judged, so that they may be rougher.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForeignLearner:
+    """A classifier of scikit-learn's kind."""
+
+    estimator: Any
+    settings = ("",)
+    view = Plain()
+
+    def learn(
+        self,
+        table: Table,
+        chosen: Sequence[int],  # noqa: ARG002
+        *,
+        judging: bool,  # noqa: ARG002
+    ) -> list[PosteriorModel]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = fitted(self.estimator, table.x, table.codes, table.weight)
+        return [ForeignModel(estimator, table.n_classes)]
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticPath:
+    """Logistic regression of standardised features, from much to little penalty."""
+
+    penalties: tuple[float, ...]
+    view: View = _PLAIN
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return tuple(f", penalty {l2:g}" for l2 in self.penalties)
+
+    def learn(
+        self,
+        table: Table,
+        chosen: Sequence[int],
+        *,
+        judging: bool,
+    ) -> list[PosteriorModel]:
+        """Return the model of each penalty; each search starts at the solution before it."""
+        distinct, place = distinct_table(table)
+        if distinct is not table:
+            table = replace(distinct, weight=distinct.weights * np.bincount(place))
+        unit_problem = Problem.of(table, coded_moments(table), l2=1.0)
+        objective = unit_problem.objective
+        scaling = unit_problem.scaling
+        stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
+        phi = lda_start(unit_problem)
+        solver = Newton() if phi.size <= _MOST_NEWTON_COEFFICIENTS else QuasiNewton()
+        models: list[PosteriorModel] = []
+        for i in chosen:
+            penalised = replace(objective, penalty=self.penalties[i] * objective.penalty)
+            problem = replace(unit_problem, objective=penalised)
+            phi = solver.solve(problem, phi, stopping).point.phi
+            coefficients = sum_to_zero(phi)
+            slopes = coefficients[:, 1:] * scaling.inverse
+            models.append(LinearModel.of(slopes, coefficients[:, 0], centre=scaling.centre))
+        return models
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLearner:
+    """Trees down to leaves of ``min_leaf_rows`` rows: a random forest, or random splits."""
+
+    min_leaf_rows: int
+    random_forest: bool
+    seed: int
+    settings = ("",)
+    view = Plain()
+
+    def learn(
+        self,
+        table: Table,
+        chosen: Sequence[int],  # noqa: ARG002
+        *,
+        judging: bool,
+    ) -> list[PosteriorModel]:
+        grow = grow_random_forest if self.random_forest else grow_extra_trees
+        is_large = table.x.size > _FEW_NUMBERS
+        trees = grow(
+            table,
+            n_trees=_N_JUDGED_TREES if judging and is_large else _N_TREES,
+            min_leaf_rows=self.min_leaf_rows,
+            n_rows=min(_MOST_TREE_ROWS, table.n_rows),
+            seed=self.seed,
+        )
+        return [trees]

@@ -1,0 +1,98 @@
+"""Losses of held-out scores at every temperature, and the temperature of least log-loss."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.decision.predictions import ABSENT_LOSS
+from suffice.selection.search.training import HeldOut
+from suffice.typing import Codes, Floats
+
+#: Each is half of another, except the two largest: exponentials are squared, not computed again.
+TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
+
+SPREAD = 0.5  # prior standard deviation of log T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreLosses:
+    """Losses of held-out rows for each of S settings, at the best temperature of each."""
+
+    temperature: Floats  # (S,)
+    error: Floats  # (S,)
+    log_loss: Floats  # (S,)
+    log_loss_se: Floats  # standard error over folds  (S,)
+    true_log: Floats  # log p(true class) of each row, fold by fold  (S, n)
+
+
+def judge_scores(scores: Floats, held_out: HeldOut, temperatures: Floats) -> ScoreLosses:
+    """Return the losses of scores (K, S, F, m), which are overwritten."""
+    n_folds = len(held_out.rows)
+    is_wrong = scores.argmax(0) != held_out.truth
+    share = held_out.weight / held_out.weight.sum(1, keepdims=True)
+    error = np.einsum("sfm,fm->sf", is_wrong, share).mean(1)
+    scores -= scores.max(0)
+    true_score = np.take_along_axis(scores, held_out.truth[None, None], 0)[0]  # (S, F, m)
+    log_losses = np.empty((scores.shape[1], n_folds, len(temperatures)))
+    for t, powers in _exponentials(scores, temperatures):
+        # −log p(true class) = log Σ_k exp(a_k / T) − a_true / T
+        losses = np.log(powers.sum(0)) - true_score / temperatures[t]
+        losses[~np.isfinite(losses)] = ABSENT_LOSS  # of a class without rows in training
+        log_losses[:, :, t] = np.einsum("sfm,fm->sf", losses, share)
+    n_rows = int(np.count_nonzero(held_out.weight))
+    best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows)
+    at_best = log_losses[np.arange(len(log_losses)), :, best]  # (S, F)
+    scores /= temperature[:, None, None]
+    true_log = true_score / temperature[:, None, None] - np.log(np.exp(scores).sum(0))
+    return ScoreLosses(
+        temperature=temperature,
+        error=error,
+        log_loss=at_best.mean(1),
+        log_loss_se=at_best.std(1) / np.sqrt(max(n_folds - 1, 1)),
+        true_log=np.fmax(true_log[:, held_out.weight > 0], -ABSENT_LOSS),
+    )
+
+
+def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield exp(a / T) of each temperature; those of T / 2 are the squares of those of T."""
+    left: list[int] = np.argsort(-temperatures).tolist()
+    while left:
+        t = left.pop(0)
+        powers = np.exp(scores / temperatures[t])
+        yield t, powers
+        half = _half_of(t, left, temperatures)
+        while half is not None:
+            left.remove(half)
+            yield half, np.square(powers, out=powers)
+            half = _half_of(half, left, temperatures)
+
+
+def _half_of(t: int, candidates: Sequence[int], temperatures: Floats) -> int | None:
+    """Return the candidate whose temperature is half of that of t."""
+    for candidate in candidates:
+        if temperatures[candidate] * 2 == temperatures[t]:
+            return candidate
+    return None
+
+
+def best_temperature(
+    losses: Floats,
+    temperatures: Floats,
+    n_rows: int,
+) -> tuple[Codes, Floats]:
+    """Return where the losses (S, T) are least, and the temperatures refined by a parabola."""
+    # log T ~ N(0, ½²): without it, few rows without an error make a model arbitrarily confident
+    penalised = losses + np.square(np.log(temperatures) / SPREAD) / (2 * n_rows)
+    best = penalised.argmin(1)
+    if len(temperatures) < 3:
+        return best, temperatures[best]
+    inner = np.clip(best, 1, len(temperatures) - 2)
+    neighbours = inner[:, None] + np.arange(-1, 2)
+    below, y, above = np.take_along_axis(penalised, neighbours, 1).T
+    # the vertex of the parabola through three points, evenly spaced in log T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = 0.5 * (below - above) / (below - 2 * y + above)
+    is_inside = (inner == best) & (np.abs(vertex) < 1)
+    step = np.where(is_inside, vertex, 0.0)
+    return best, temperatures[best] * (temperatures[1] / temperatures[0]) ** step

@@ -1,0 +1,204 @@
+"""Which rows each fold learns from and is judged by: a number of folds, a splitter, or rows."""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import _num_samples
+
+from suffice.core.table.labels import as_labels, encode, has_label
+from suffice.core.table.sampling import stratified_folds
+from suffice.core.table.table import require_as_many
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
+
+Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # rows to learn from, rows to judge by
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """A splitter of scikit-learn's kind."""
+
+    def get_n_splits(self, *args: Any, **options: Any) -> int: ...
+
+    def split(self, X: Any, y: Any, groups: Any) -> Iterator[tuple[Any, Any]]: ...
+
+
+#: What users pass as ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
+FoldsLike: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
+
+
+def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
+    """Return the labels, one for each row, of two classes or more."""
+    labels = as_labels(y)
+    require_as_many(_num_samples(X), len(labels))
+    require_two_labels(labels)
+    return labels
+
+
+def require_two_labels(labels: Labels) -> None:
+    """Raise unless the labels name two classes or more."""
+    classes = np.unique(labels).tolist()
+    if len(classes) < 2:
+        raise InvalidInputError(f"y has the classes {classes}: at least two are needed")
+
+
+def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
+    """Return the code of each row's group, (n,)."""
+    values = np.asarray(groups)
+    if values.shape != labels.shape:
+        raise InvalidInputError(
+            f"groups has shape {values.shape}, but there are {len(labels)} rows: give one group "
+            "for each row"
+        )
+    has_group = has_label(values)
+    if not has_group.all():
+        raise InvalidInputError(f"row {has_group.argmin()} has no group: every row needs one")
+    if values.dtype.kind == "O":
+        values = values.astype(np.str_)
+    _, codes = np.unique(values, return_inverse=True)
+    _, classes = encode(labels)
+    n_pairs = len(set(zip(codes.tolist(), classes.tolist(), strict=True)))
+    if n_pairs == len(np.unique(codes)) == len(np.unique(classes)):
+        raise InvalidInputError(
+            "the groups are the classes, so that no fold could learn the class it is judged by: "
+            "name another column"
+        )
+    return codes
+
+
+def divide(
+    cv: FoldsLike,
+    labels: Labels,
+    groups: Codes | None,
+    counts: Flags,
+    seed: int | None,
+) -> tuple[Splits, str]:
+    """Return the rows of each fold, and a description of the folds.
+
+    ``counts`` (n,) tells which rows have positive weight; the others are in no fold. A seed
+    shuffles a number of folds.
+    """
+    if isinstance(cv, (int, np.integer)):
+        rows = np.flatnonzero(counts)
+        row_groups = None if groups is None else groups[rows]
+        splits, protocol = _stratified(int(cv), labels[rows], row_groups, seed)
+        return tuple((rows[train], rows[test]) for train, test in splits), protocol
+    n_rows = len(labels)
+    pairs: list[tuple[Any, Any]]
+    if isinstance(cv, Splitter):
+        pairs = list(cv.split(np.zeros((n_rows, 1)), labels, groups))
+        protocol = f"{len(pairs)} folds, {type(cv).__name__}"
+    else:
+        pairs = _given_pairs(cv)
+        protocol = f"{len(pairs)} folds, given by row numbers"
+    folds = []
+    for fold, pair in enumerate(pairs):
+        train, test = (_row_numbers(part, n_rows) for part in pair)
+        train = train[counts[train]]
+        test = test[counts[test]]
+        if len(test) and not len(train):
+            raise InvalidInputError(
+                f"fold {fold} has no row of positive weight to learn from: leave it out of cv"
+            )
+        if len(test):
+            folds.append((train, test))
+    if not folds:
+        raise InvalidParameterError("cv holds out no row of positive weight: give it some")
+    return tuple(folds), protocol
+
+
+def _given_pairs(cv: object) -> list[tuple[Any, Any]]:
+    if isinstance(cv, Iterable) and not isinstance(cv, str):
+        return list(cv)
+    raise InvalidParameterError(
+        f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
+    )
+
+
+def _row_numbers(given: npt.ArrayLike, n_rows: int) -> Codes:
+    """Return the rows of a part of a fold, given by numbers or by a mask."""
+    rows = np.asarray(given)
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    if rows.size == 0:
+        return rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise InvalidParameterError(
+            f"cv must give row numbers, or masks of {n_rows} rows, got an array of {rows.dtype} "
+            f"of shape {rows.shape}"
+        )
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise InvalidParameterError(
+            f"cv names row {outside[0]}, and rows are numbered 0 to {n_rows - 1}"
+        )
+    return rows.astype(np.intp)
+
+
+def _stratified(
+    n_folds: int,
+    labels: Labels,
+    groups: Codes | None,
+    seed: int | None,
+) -> tuple[Iterable[tuple[Codes, Codes]], str]:
+    """Return stratified folds, of whole groups where there are groups, and their description."""
+    if n_folds < 2:
+        raise InvalidParameterError(f"cv={n_folds}: at least two folds are needed")
+    order = "in row order" if seed is None else f"shuffled with seed {seed}"
+    if groups is not None:
+        protocol = f"{n_folds} stratified folds of whole groups, {order}"
+        return _grouped(n_folds, labels, groups, seed), protocol
+    classes, codes = encode(labels)
+    class_counts = np.bincount(codes)
+    n_least = int(class_counts.min())
+    if n_least >= n_folds:
+        splitter = StratifiedKFold(n_folds, shuffle=seed is not None, random_state=seed)
+        return splitter.split(labels, labels), f"{n_folds} stratified folds, {order}"
+    if seed is None:
+        rarest = classes[class_counts.argmin()].item()
+        fewer_folds = f"use cv={n_least}, " if n_least > 1 else ""
+        raise InvalidParameterError(
+            f"class {rarest!r} has {n_least} rows, fewer than the {n_folds} folds: "
+            f"{fewer_folds}drop the class, or pass a splitter of your own"
+        )
+    # a class smaller than the folds: held out from some, absent from others
+    n_possible = max(min(n_folds, len(codes) // 2), 2)
+    splits = stratified_folds(codes, n_possible, seed)
+    return splits, f"{len(splits)} stratified folds, {order}"
+
+
+def _grouped(
+    n_folds: int,
+    labels: Labels,
+    groups: Codes,
+    seed: int | None,
+) -> list[tuple[Codes, Codes]]:
+    n_groups = len(np.unique(groups))
+    if n_groups < n_folds:
+        raise InvalidParameterError(
+            f"there are {n_groups} groups, fewer than the {n_folds} folds: use cv={n_groups} or "
+            "less"
+        )
+    splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
+    with warnings.catch_warnings():
+        # a class in fewer groups than folds is absent from some folds
+        warnings.simplefilter("ignore")
+        return list(splitter.split(labels, labels, groups))
+
+
+def is_partition(splits: Splits, n_rows: int) -> bool:
+    """Whether every judged row is held out once, and learnt from by all other folds."""
+    if len(splits) < 2:
+        return False
+    held_out = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_rows)
+    if held_out.max() > 1:
+        return False
+    for train, test in splits:
+        used = np.bincount(np.concatenate([train, test]), minlength=n_rows)
+        if not np.array_equal(used, held_out):
+            return False
+    return True

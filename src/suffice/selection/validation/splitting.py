@@ -1,0 +1,137 @@
+"""Rows divided once, into parts for training, validation and testing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.core.table.labels import encode
+from suffice.core.table.matrix import taken
+from suffice.core.table.sampling import ranks_within
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.selection.validation.fold_rows import checked_labels
+from suffice.typing import Codes, Labels, LabelsLike, RowsLike
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SplitPart:
+    """Some of the rows; ``X, y = part`` unpacks it."""
+
+    X: Any  # rows, a frame if they came as one  (m, d)
+    y: Any  # labels  (m,)
+    rows: Codes  # where they stood in the data, ascending  (m,)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"SplitPart({len(self)} rows)"
+
+
+class Split(NamedTuple):
+    """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
+
+    train: SplitPart
+    validation: SplitPart
+    test: SplitPart
+
+    def __repr__(self) -> str:
+        return (
+            f"Split(train {len(self.train)}, validation {len(self.validation)}, "
+            f"test {len(self.test)} rows)"
+        )
+
+
+def split(
+    X: RowsLike,
+    y: LabelsLike,
+    validation: float = 0.2,
+    test: float = 0.2,
+    random_state: int = 0,
+) -> Split:
+    """Return training, validation and test parts with the same share of every class.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), array or series (n,)
+        Frames stay frames.
+    validation, test : float in [0, 1), default=0.2
+        Shares of the rows; 0 leaves a part empty. Every class has a row in every other part, and
+        its share of them is right to within one row.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import suffice as sf
+    >>> parts = sf.split(*load_iris(return_X_y=True))
+    >>> parts
+    Split(train 90, validation 30, test 30 rows)
+    >>> X_test, y_test = parts.test
+    >>> X_test.shape, parts.test.rows[:3].tolist()
+    ((30, 4), [1, 2, 5])
+    """
+    labels = checked_labels(X, y)
+    _check_shares(validation, test)
+    part_of_row = _part_of_rows(labels, validation, test, np.random.default_rng(random_state))
+
+    def part(number: int) -> SplitPart:
+        rows = np.flatnonzero(part_of_row == number)
+        return SplitPart(taken(X, rows), taken(y, rows), rows)
+
+    return Split(train=part(0), validation=part(1), test=part(2))
+
+
+def _part_of_rows(
+    labels: Labels,
+    validation: float,
+    test: float,
+    rng: np.random.Generator,
+) -> Codes:
+    """Return 0 for training, 1 for validation, 2 for testing; each class is divided alone, (n,)."""
+    classes, codes = encode(labels)
+    counts = np.bincount(codes)
+    # the least number of rows that each class has in each part
+    least_train = 1
+    least_validation = int(validation > 0)
+    least_test = int(test > 0)
+    n_parts = least_train + least_validation + least_test
+    rarest = int(counts.argmin())
+    if counts[rarest] < n_parts:
+        raise InvalidInputError(
+            f"class {classes[rarest].item()!r} has {counts[rarest]} rows, too few for a row in "
+            f"each of {n_parts} parts: drop it, join it with another, or set validation=0"
+        )
+    n_test = _rounded_shares(test, counts)
+    n_test = np.clip(n_test, least_test, counts - least_train - least_validation)
+    n_validation = _rounded_shares(validation, counts)
+    n_validation = np.clip(n_validation, least_validation, counts - n_test - least_train)
+    rank = ranks_within(codes, rng)
+    is_test = rank < n_test[codes]
+    is_held_out = rank < (n_test + n_validation)[codes]
+    return np.asarray(is_test.astype(np.intp) + is_held_out)
+
+
+def _rounded_shares(share: float, counts: Codes) -> Codes:
+    """Return share · n_k of each class, each within one row, rounded so that the total is too."""
+    upto = np.rint(share * np.cumsum(counts))
+    return np.asarray(np.diff(upto, prepend=0), np.intp)
+
+
+def _check_share(name: str, share: object) -> None:
+    if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
+        raise InvalidParameterError(f"{name} must be a share of rows in [0, 1), got {share!r}")
+
+
+def _check_shares(validation: float, test: float) -> None:
+    _check_share("validation", validation)
+    _check_share("test", test)
+    if validation + test >= 1:
+        raise InvalidParameterError(
+            f"validation={validation} and test={test} leave no rows to learn from: lower them"
+        )
