@@ -246,7 +246,7 @@ def export(
     JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
     table; ONNX is a graph for any ONNX runtime.
     """
-    from suffice.export.document import document_of, document_text
+    from suffice.export.document import document_text, to_document
     from suffice.persistence.archive import replacing
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
@@ -261,7 +261,7 @@ def export(
     elif kind == "sql":
         data = to_sql(fitted, table.split("."), **said).encode() + b";\n"
     else:
-        data = document_text(document_of(fitted)).encode() + b"\n"
+        data = document_text(to_document(fitted)).encode() + b"\n"
     if output is not None:
         with replacing(output) as file:
             file.write(data)
