@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Gaussian classifiers",
         "suffice",
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
-        "NormalInverseWishart PowerTransform TableEncoder",
+        "NormalInverseWishart PowerTransform",
     ),
     "discriminative": (
         "Discriminative models",
@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
     "choosing": ("Choosing, comparing, checking", "suffice", None),
     "plots": ("Figures", "suffice.plots", None),
-    "sklearn": ("Drop-in classes", "suffice.sklearn", None),
+    "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)

@@ -21,7 +21,6 @@ from .data.summarize import summarize as summarize
 from .discriminative.descent import descend as descend
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.auto import AutoGaussian as AutoGaussian
-from .estimators.encoder import TableEncoder as TableEncoder
 from .estimators.gaussian import LDA as LDA
 from .estimators.gaussian import QDA as QDA
 from .estimators.gaussian import RDA as RDA

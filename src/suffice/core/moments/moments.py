@@ -37,7 +37,6 @@ from suffice.core.text import tables as notebook
 from suffice.core.threads import at_most
 from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
 from suffice.persistence import archive
-from suffice.persistence.moments_file import KIND, arrays_of, fields_from, header_of
 from suffice.typing import Codes, Flags, Floats, Labels
 
 _FIRST_ROWS = 4096  # looked at for empty cells before the pass
@@ -285,7 +284,9 @@ class Moments:
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        return cls(**fields_from(header, arrays, cls.of_archive))
+        from suffice.persistence.moments_file import moments_from
+
+        return moments_from(header, arrays)
 
     @property
     def n_classes(self) -> int:
@@ -402,6 +403,8 @@ class Moments:
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
+        from suffice.persistence.moments_file import KIND, arrays_of, header_of
+
         archive.write(path, KIND, header_of(self), arrays_of(self))
 
     def _repr_html_(self) -> str:
