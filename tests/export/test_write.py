@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import onnxruntime
-import polars as pl
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from tests.export.test_sql import as_frame, run
@@ -18,6 +18,7 @@ rng = np.random.default_rng(0)
 Y = np.arange(60) % 3
 X = rng.normal(size=(60, 3)) + 2 * rng.normal(size=(3, 3))[Y]
 COLUMNS = ["u", "v", "w"]
+FRAME = pd.DataFrame(X, columns=COLUMNS)
 ESTIMATORS = [
     sf.LDA(),
     sf.QDA(),
@@ -42,7 +43,7 @@ pytestmark = [
 
 
 def fitted(estimator):
-    return estimator.fit(pl.DataFrame(X, schema=COLUMNS).to_pandas(), Y)
+    return estimator.fit(FRAME, Y)
 
 
 @every_estimator
@@ -53,7 +54,7 @@ def test_the_query_of_every_estimator_answers_like_it(estimator, duckdb, tmp_pat
     assert query == to_sql(model, ["main", "flowers"]) + ";\n"
     duckdb.create_table("flowers", as_frame(X, COLUMNS).to_arrow())
     kept = to_sql(model, "flowers", keep=["id"])
-    assert run(duckdb, kept)["label"].to_list() == model.predict(X).tolist()
+    assert run(duckdb, kept)["label"].to_list() == model.predict(FRAME).tolist()
 
 
 @every_estimator
@@ -64,7 +65,7 @@ def test_the_graph_of_every_estimator_answers_like_it(estimator, tmp_path):
     assert path.read_bytes() == to_onnx(model).SerializeToString()
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     label = session.run(["label"], {"X": X})[0]
-    assert label.tolist() == model.predict(X).tolist()
+    assert label.tolist() == model.predict(FRAME).tolist()
 
 
 @every_estimator
