@@ -614,10 +614,6 @@ def test_what_was_found_for_other_rows_is_forgotten_with_them(iris):
     fitted = GaussianClassifier(unlabelled="auto").fit(X, some)
     assert "unlabelled_" in vars(fitted)
     assert "unlabelled_" not in vars(fitted.fit(X, y))
-    adapted = fitted.adapt_priors(X[:75])
-    assert not hasattr(adapted.with_priors("uniform"), "prior_shift_")
-    assert hasattr(adapted.with_costs(reject_cost=0.3), "prior_shift_")
-    assert not hasattr(adapted.fit(X, y), "prior_shift_")
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")

@@ -18,7 +18,6 @@ from suffice import errors
 from suffice.core.decision.classifier import Classifier, softmax_temperature
 from suffice.core.decision.conformal import Conformity, PredictionSets
 from suffice.core.decision.predictions import Predictions
-from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 from suffice.core.estimation.fisher import DiscriminantSpace
 from suffice.core.estimation.plug_in_and_debiased import require_two_classes
 from suffice.core.estimation.recipe import Recipe
@@ -40,7 +39,6 @@ from suffice.core.table.table import numbering_rows, require_as_many
 from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.estimators import predictor
 from suffice.estimators.predictor import DensityMixin, ScoreMixin
-from suffice.evaluate.diagnostics.drift import Drift, RowSums, drift
 from suffice.persistence import gaussians as saved
 from suffice.selection.search.plan import settled
 from suffice.selection.validation.leave_one_out import leave_one_out
@@ -152,8 +150,6 @@ class GaussianClassifier(
     >>> round(GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y), 3)
     0.987
     """
-
-    prior_shift_: PriorShift
 
     def __init__(
         self,
@@ -387,7 +383,7 @@ class GaussianClassifier(
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
         self.moments_, self.classes_ = moments, moments.classes
-        for name in ("_classifier", "_conformity", "prior_shift_"):
+        for name in ("_classifier", "_conformity"):
             self.__dict__.pop(name, None)
         if recipe is not None:
             self._classifier = self._estimate(recipe)
@@ -473,8 +469,7 @@ class GaussianClassifier(
         # coordinates depend on the priors, and not all classes need have a density
         if self.recipe().n_components is not None or not self.moments_.weights.all():
             changed._classifier = changed._estimate(changed.recipe())
-        for name in ("_conformity", "prior_shift_"):  # of other posteriors
-            changed.__dict__.pop(name, None)
+        changed.__dict__.pop("_conformity", None)  # of other posteriors
         return changed
 
     def with_costs(
@@ -490,40 +485,6 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.__dict__.update(costs=costs, **rejecting, _classifier=classifier)
         return changed
-
-    def adapt_priors(self, X: Any) -> Self:
-        """Return a copy under the priors that unlabelled rows ``X`` are most likely to come from.
-
-        What was found, and whether the change is significant, is ``prior_shift_`` of the copy.
-        Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from suffice import LDA
-        >>> X, y = load_iris(return_X_y=True)
-        >>> adapted = LDA().fit(X, y).adapt_priors(X[:75])  # 50 of class 0, 25 of class 1
-        >>> adapted.priors_.round(2), adapted.prior_shift_.p_value < 0.001
-        (array([0.67, 0.33, 0.  ]), True)
-        """
-        found = shifted_priors(self.predict_log_proba(to_numpy(X)), self.priors_)
-        changed = self.with_priors(found.priors)
-        changed.prior_shift_ = found
-        return changed
-
-    def drift(self, X: Any, sample_weight: Any = None) -> Drift:
-        """Return whether rows ``X`` differ from those of the fit, by column and all together.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from suffice import LDA
-        >>> X, y = load_iris(return_X_y=True)
-        >>> LDA().fit(X, y).drift(X + [0, 1, 0, 0]).moved
-        ('x1',)
-        """
-        new = RowSums.like(self.moments_, predictor.checked_rows(self, X), sample_weight)
-        return drift(RowSums(self.moments_), new)
 
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.
