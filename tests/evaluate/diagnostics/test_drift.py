@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 import suffice as sf
-from suffice.errors import InvalidInputError
 from suffice.diagnostics import drift
+from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.drift import drift_between
 from suffice.evaluate.diagnostics.row_sums import RowSums
 
@@ -182,7 +182,9 @@ def test_the_kurtosis_of_spreads_is_that_of_the_rows_whatever_their_parts(rows):
     for name, sums in whole.powers.items():
         np.testing.assert_allclose(sum(part.powers[name] for part in parts), sums)
     found = {
-        c.column: c for c in drift_between(RowSums.like(fit, x), whole).columns if c.what == "spread"
+        c.column: c
+        for c in drift_between(RowSums.like(fit, x), whole).columns
+        if c.what == "spread"
     }
     for j in range(3):
         both = [z - z.mean() for z in (x[:, j], new[:, j])]

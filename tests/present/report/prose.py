@@ -177,8 +177,8 @@ def _verdict(report):
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
-        yield f"it is the same model in {same} of {n} folds"
-        yield f"so chosen, {told} are misclassified"
+        yield f"gives {j.name} in {same} of {n} folds"
+        yield f"an error of {told}: the price of choosing"
         yield (
             f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"

@@ -114,9 +114,9 @@ def select(
     # of least loss; of equal ones, the one of least error
     pick = known[outcomes[int(np.nanargmin(losses))].name]
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
-    with judging.overheard() as caught:
+    with judging.recorded_warnings() as recorded:
         learner = judging.learner_of(pick.estimator, X, is_plain=False)
         result = judging.judged_fold(learner, final, 0)
-    notes = list(judging.notes_on(pick, final, caught))
+    notes = judging.notes_on(pick, final, recorded)
     outcome = judging.outcome_of(pick, [result], final, notes, keep=False)
-    return Selection(comparison, criterion, result[0], outcome, parts)
+    return Selection(comparison, criterion, result.learnt, outcome, parts)

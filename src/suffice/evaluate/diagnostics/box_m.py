@@ -70,10 +70,10 @@ def _cumulant(v: Floats, d: int, order: int) -> float:
 def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
     """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
     # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
-    sums: Floats = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
+    cumulants = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
     if order == 1:
-        return sums + d * (np.log(2) - np.log(v))
-    return sums
+        cumulants = cumulants + d * (np.log(2) - np.log(v))
+    return np.asarray(cumulants)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -136,7 +136,9 @@ class BoxM(Diagnostic):
             )
         remarks = []
         if len(self.left_out):
-            remarks.append(f"classes left out: {quoted(self.left_out)}, of singular covariance")
+            remarks.append(
+                f"classes left out: {quoted(self.left_out)}, of singular covariance"
+            )
         remarks += column_remarks(self.left_out_columns, weighted=self.weighted)
         return "; ".join([verdict, *remarks])
 

@@ -32,7 +32,9 @@ class ClassSeparation(Diagnostic):
     statistic: float  # Rao's F
     df1: int
     df2: float
-    left_out: tuple[str, ...]  # columns that are constant within classes, or combinations of others
+    left_out: tuple[
+        str, ...
+    ]  # columns that are constant within classes, or combinations of others
     weighted: bool
 
     @property

@@ -237,10 +237,8 @@ def _numbering(values: Array) -> str:
 
 def _predicts_alone(values: Array, codes: Codes) -> str:
     """Return what to say of a column that alone predicts nearly every class, else nothing."""
-    if values.dtype.kind == "f":
-        error = _tree_error(values, codes)
-    else:
-        error = _level_error(values, codes)
+    is_number = values.dtype.kind == "f"
+    error = _tree_error(values, codes) if is_number else _level_error(values, codes)
     error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)
     if error > min(TOO_GOOD_ERROR, TOO_GOOD_SHARE * error_of_largest_class):
         return ""

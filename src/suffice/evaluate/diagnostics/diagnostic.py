@@ -89,7 +89,8 @@ def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
     names = names_of(moments)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     message = (
-        f"columns {quoted(left_out)} left out: constant within classes, or combinations of others"
+        f"columns {quoted(left_out)} left out: constant within classes, or combinations of "
+        "others"
     )
     if len(kept) == 0:
         raise InvalidInputError(message)

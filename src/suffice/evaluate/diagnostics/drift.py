@@ -44,7 +44,9 @@ class Drift(Tabled):
     """Whether p(x) has moved since the fit: a test of each column, and one of all together."""
 
     columns: tuple[ColumnDrift, ...]
-    statistic: float  # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all features, S pooled over the two samples
+    statistic: (
+        float  # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all features, S pooled over the two samples
+    )
     df: int
     error_df: float  # ν, degrees of freedom of S
     n_before: float
@@ -237,12 +239,15 @@ def _mean_drift(name: str, old: _Sample, new: _Sample, j: int) -> ColumnDrift:
         p = float(2 * stdtr(df, -abs(t)))
     else:
         p = 0.0 if change else 1.0
-    deviation = np.sqrt(old.variances[j])
-    if deviation > 0:
-        effect = change / deviation
-    else:
-        effect = np.copysign(np.inf, change) if change else 0.0
+    effect = _in_deviations(change, np.sqrt(old.variances[j]))
     return ColumnDrift(name, "mean", old.mean[j], new.mean[j], effect, p)
+
+
+def _in_deviations(change: float, deviation: float) -> float:
+    """Return a change in standard deviations, infinite for a column that was constant."""
+    if deviation > 0:
+        return change / deviation
+    return np.inf * np.sign(change) if change else 0.0
 
 
 def _spread_drift(
@@ -281,9 +286,7 @@ def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
         yield _share_drift(category.name, "levels", counts)
 
 
-def _share_drift(
-    name: str, what: Literal["levels", "missing"], counts: Floats
-) -> ColumnDrift:
+def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) -> ColumnDrift:
     """Return the χ² test that two rows of counts (2, L) have the same shares."""
     counts = counts[:, counts.sum(0) > 0]
     n = counts.sum()

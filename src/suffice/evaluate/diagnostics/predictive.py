@@ -121,7 +121,9 @@ class PredictiveCheck(Diagnostic):
     n_rows: Codes  # rows of each class given  (K,)
     values: Floats  # A² of the real rows, then of each data set drawn  (1 + B, K, 1 + d)
     quantiles: Floats  # of squared distances at LEVELS, likewise  (1 + B, K, 99)
-    left_out: tuple[str, ...]  # columns that are constant within classes, or combinations of others
+    left_out: tuple[
+        str, ...
+    ]  # columns that are constant within classes, or combinations of others
 
     @property
     def p_values(self) -> tuple[float, float]:
@@ -172,7 +174,8 @@ class PredictiveCheck(Diagnostic):
         if self.p_value <= LEVEL:
             differences = "; ".join(self._differences())
             verdict = (
-                f"Data drawn from the model do not look like the real data: {differences} ({tests})"
+                f"Data drawn from the model do not look like the real data: {differences} "
+                f"({tests})"
             )
         remarks = sample_remarks(self.n_used, self.n_rows) + column_remarks(self.left_out)
         return "; ".join([verdict, *remarks])
@@ -187,10 +190,9 @@ class PredictiveCheck(Diagnostic):
             differences.append(f"distances of class {plain(self.classes[k])!r}")
         if marginals_p <= LEVEL:
             marginals = ratios[:, 1:]
-            k, j = np.unravel_index(np.argmax(marginals), marginals.shape)
-            differences.append(
-                f"{self.feature_names[j]!r} in class {plain(self.classes[k])!r}"
-            )
+            of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)
+            feature = self.feature_names[of_feature]
+            differences.append(f"{feature!r} in class {plain(self.classes[of_class])!r}")
         return differences
 
 
@@ -234,8 +236,16 @@ def predictive_check(
     >>> check.p_values  # of distances, and of marginals: widths were rounded to a millimetre
     (0.51, 0.01)
     """
-    _require_gaussian(estimator, simulations)
+    if simulations < 39:
+        raise InvalidParameterError(
+            f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
+        )
     estimator, X = _without_power(estimator, X)
+    _gaussian_model(estimator)
+    if is_weighted(estimator.moments_):
+        raise InvalidParameterError(
+            "the estimator was fitted with weights, which cannot be simulated: fit it without them"
+        )
     table = _with_known_classes(estimator, X, y)
     estimator, x, left_out = _with_varying_columns(estimator, table.x)
     feature_names = names_of(estimator.moments_)
@@ -247,11 +257,12 @@ def predictive_check(
     n_rows = np.bincount(table.codes, minlength=table.n_classes)
     n_used = np.bincount(sample.codes, minlength=table.n_classes)
     present = np.flatnonzero(n_rows)
-    discrepancies = [discrepancy(estimator.model_, rows, sample.codes, present)]
+    model = _gaussian_model(estimator)
+    discrepancies = [discrepancy(model, rows, sample.codes, present)]
     for _ in range(simulations):
-        drawn = estimator.model_.sample_of(sample.codes, rng)
-        model = _refitted(estimator, drawn, sample.codes).model_
-        discrepancies.append(discrepancy(model, drawn, sample.codes, present))
+        drawn = model.sample_of(sample.codes, rng)
+        refitted = _gaussian_model(_refitted(estimator, drawn, sample.codes))
+        discrepancies.append(discrepancy(refitted, drawn, sample.codes, present))
     return PredictiveCheck(
         classes=table.classes[present],
         feature_names=feature_names,
@@ -263,27 +274,22 @@ def predictive_check(
     )
 
 
-def _require_gaussian(estimator: GaussianClassifier, simulations: int) -> None:
-    if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
+def _gaussian_model(estimator: GaussianClassifier) -> GaussianModel:
+    """Return the fitted Gaussians of an estimator; raise if it has none."""
+    model = getattr(estimator, "model_", None)
+    if not isinstance(model, GaussianModel):
         raise InvalidParameterError(
             f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
         )
-    if is_weighted(estimator.moments_):
-        raise InvalidParameterError(
-            "the estimator was fitted with weights, which cannot be simulated: fit it without them"
-        )
-    if simulations < 39:
-        raise InvalidParameterError(
-            f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
-        )
+    return model
 
 
 def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
     """Return estimator and rows in the transformed features, which the Gaussians describe."""
     from sklearn.base import clone
 
-    moments = estimator.moments_
-    if moments.power is None:
+    moments = getattr(estimator, "moments_", None)
+    if moments is None or moments.power is None:
         return estimator, X
     x = moments.power.apply(np.asarray(as_matrix(X)[0], np.float64))
     untransformed = clone(estimator).set_params(power=None)
