@@ -1,12 +1,12 @@
 """Competitors of scikit-learn with the choices that make them fair: neighbours and an SVM."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 NUMBERS_OF_NEIGHBOURS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])
 PENALTIES = (1.0, 10.0)  # C of the support vector machine
@@ -19,7 +19,7 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
     def __init__(self, weights: str = "uniform") -> None:
         self.weights = weights
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         from sklearn.neighbors import KNeighborsClassifier
 
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -33,10 +33,10 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
         self.neighbours_ = neighbours.set_params(n_neighbors=best)
         return self
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: RowsLike) -> Labels:
         return np.asarray(self.neighbours_.predict(X))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         return np.asarray(self.neighbours_.predict_proba(X))
 
 
@@ -46,7 +46,7 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
     A logistic regression on the held-out decisions of three folds turns decisions into posteriors.
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         from sklearn.linear_model import LogisticRegression
         from sklearn.svm import SVC
 
@@ -69,9 +69,9 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         self.machine_.fit(X, codes)
         return self
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: RowsLike) -> Labels:
         return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         decisions = self.machine_.decision_function(X)
         return np.asarray(self.link_.predict_proba(decisions.reshape(len(decisions), -1)))

@@ -19,7 +19,7 @@ from suffice.core.text.tables import Row, Tabled
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.diagnostics.row_sums import RowSums, number_names, pooled_kurtosis
-from suffice.typing import Codes, Floats, WeightsLike
+from suffice.typing import Codes, Floats, RowsLike, WeightsLike
 
 if TYPE_CHECKING:
     from suffice.estimators.gaussian import GaussianClassifier
@@ -103,7 +103,7 @@ class Drift(Tabled):
         return f"Drift({rows}: {columns}; all together {p_statement(self.p_value)})"
 
 
-def drift(model: GaussianClassifier, X: Any, sample_weight: WeightsLike = None) -> Drift:
+def drift(model: GaussianClassifier, X: RowsLike, sample_weight: WeightsLike = None) -> Drift:
     """Return whether new rows differ from those that a model was fitted to.
 
     Means, spreads, shares of levels and shares of missing values are compared column by column, and

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 from suffice.core.table.foreign import to_numpy
+from suffice.typing import RowsLike
 
 if TYPE_CHECKING:
     from suffice.estimators.gaussian import GaussianClassifier
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="GaussianClassifier")
 
 
-def adapt_priors(model: Model, X: Any) -> tuple[Model, PriorShift]:
+def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     """Return a copy of a model under the priors that suit unlabelled rows best, and their test.
 
     The new priors maximise the likelihood of the rows; the densities of the classes stay as they
