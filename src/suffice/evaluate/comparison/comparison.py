@@ -92,10 +92,16 @@ class Comparison(Tabled):
 
     def differences(self, loss: Loss = "error") -> tuple[Difference, ...]:
         """Return how every other model differs from the reference in "error" or "log_loss"."""
+        others = [outcome.name for outcome in self.outcomes if outcome.name != self.reference]
+        return tuple(self.difference(name, loss) for name in others)
+
+    def difference(self, model: str, loss: Loss = "error") -> Difference:
+        """Return how one model differs from the reference."""
         losses = self.row_losses
-        reference = losses.names.index(self.reference)
-        others = [m for m in range(len(losses.names)) if m != reference]
-        return tuple(losses.difference(LOSSES.index(loss), m, reference) for m in others)
+        names = losses.names
+        return losses.difference(
+            LOSSES.index(loss), names.index(model), names.index(self.reference)
+        )
 
     @property
     def verdict(self) -> str:

@@ -14,12 +14,7 @@ from suffice.core.text.lists import listed, plain, plural
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.judging import Outcome
-from suffice.evaluate.comparison.paired import (
-    ChoiceEstimate,
-    Difference,
-    Loss,
-    choice_estimate,
-)
+from suffice.evaluate.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.typing import Floats
 
@@ -43,20 +38,21 @@ def verdict_in_words(comparison: Comparison) -> str:
     model = comparison[comparison.reference]
     constant = comparison.baseline
     low, high = model.interval
-    gain = _difference(comparison, constant, "error")
-    log_loss_gain = _difference(comparison, constant, "log_loss")
-    if "worse" in (gain.verdict, log_loss_gain.verdict):
+    constant_error = comparison.difference(constant.name, "error")
+    constant_log_loss = comparison.difference(constant.name, "log_loss")
+    p = p_statement(constant_error.p_value)
+    if "worse" in (constant_error.verdict, constant_log_loss.verdict):
         sentences = [
             f"Recommended: {model.name}, {percent(model.error)} misclassified (95 % interval "
             f"{percent(low)} to {percent(high)}); the constant classifier misclassifies "
-            f"{percent(constant.error)} ({p_statement(gain.p_value)})."
+            f"{percent(constant.error)} ({p})."
         ]
     else:
         sentences = [
             "None is significantly better than the constant classifier; the closest: "
             f"{model.name}, {percent(model.error)} misclassified (95 % interval {percent(low)} to "
             f"{percent(high)}); the constant classifier misclassifies {percent(constant.error)} "
-            f"({p_statement(gain.p_value)})."
+            f"({p})."
         ]
     price = price_of(comparison)
     if price:
@@ -74,16 +70,12 @@ def price_of(comparison: Comparison) -> str:
     best = next(others, model)
     if model.error - best.error < WORTH_SAYING:
         return ""
-    test = _difference(comparison, best, "error")
+    test = comparison.difference(best.name, "error")
     significance = "significant" if test.verdict == "better" else "not significant"
     return (
-        f"It makes {-100 * test.mean:.1f} points more errors than {best.name} "
+        f"{model.name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
         f"({percent(best.error)}; {significance}, {p_statement(test.p_value)})."
     )
-
-
-def _difference(comparison: Comparison, other: Outcome, loss: Loss) -> Difference:
-    return next(each for each in comparison.differences(loss) if each.model == other.name)
 
 
 def _clauses_on_others(comparison: Comparison) -> list[str]:
@@ -352,8 +344,8 @@ def _reason(comparison: Comparison, usable: Usable) -> str:
         sentences.append(price)
     readable = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
     if not model.is_readable and readable is not comparison.baseline:
-        errors = _difference(comparison, readable, "error")
-        log_losses = _difference(comparison, readable, "log_loss")
+        errors = comparison.difference(readable.name, "error")
+        log_losses = comparison.difference(readable.name, "log_loss")
         sentences.append(
             f"Easier to read, as an equation or one tree: {readable.name}, with "
             f"{100 * errors.mean:.1f} points more errors ({p_statement(errors.p_value)}) and "
@@ -365,10 +357,10 @@ def _reason(comparison: Comparison, usable: Usable) -> str:
 
 def _gains(comparison: Comparison, model: Outcome) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p_value = _difference(comparison, constant, "error").p_value
+    p_value = comparison.difference(constant.name, "error").p_value
     gains = [Gain("error", model.error, constant.error, p_value)]
     if np.isfinite(model.log_loss):
-        p_value = _difference(comparison, constant, "log_loss").p_value
+        p_value = comparison.difference(constant.name, "log_loss").p_value
         gains.append(Gain("log-loss", model.log_loss, constant.log_loss, p_value))
     gains.append(_balanced_accuracy(model))
     return tuple(gains)
