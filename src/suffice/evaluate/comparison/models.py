@@ -251,8 +251,8 @@ def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
 def _parse_model(entry: Any, seed: int) -> ComparedModel:
     """Return the model of a name, an estimator, or a pair of both; without a name it is empty."""
     if isinstance(entry, str):
-        known = known_model(entry)
-        return ComparedModel(known.name, known.make(seed))
+        model = known_model(entry)
+        return ComparedModel(model.name, model.make(seed))
     if isinstance(entry, tuple) and len(entry) == 2:
         name, estimator = entry
         place = f"models[{name!r}]"
