@@ -30,9 +30,15 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Moments MomentStore summarize predict_stream load",
     ),
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
-    "choosing": ("Choosing, comparing, checking", "suffice", None),
+    "choosing": ("Choosing and comparing", "suffice", None),
+    "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
     "plots": ("Figures", "suffice.plots", None),
     "sklearn": ("Drop-in classes", "suffice.sklearn", None),
+}
+PREFIXES = {
+    "suffice": "sf",
+    "suffice.plots": "sf.plots",
+    "suffice.diagnostics": "sf.diagnostics",
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
@@ -65,7 +71,7 @@ def write(folder: Path) -> None:
     ]
     for group, (title, module, _) in GROUPS.items():
         members = members_of(group)
-        prefix = "sf" if module == "suffice" else module.replace("suffice.plots", "sf.plots")
+        prefix = PREFIXES.get(module, module)
         index += [f"## {title}", "", "| name | |", "|---|---|"]
         page = [f"# {title}", ""]
         for name, value in members.items():

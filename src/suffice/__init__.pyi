@@ -36,11 +36,6 @@ from .evaluate.comparison.bias_variance import bias_variance as bias_variance
 from .evaluate.comparison.comparison import compare as compare
 from .evaluate.comparison.learning_curve import learning_curve as learning_curve
 from .evaluate.comparison.selection import select as select
-from .evaluate.diagnostics.box_m_and_wilks import box_m as box_m
-from .evaluate.diagnostics.box_m_and_wilks import class_separation as class_separation
-from .evaluate.diagnostics.calibration import calibration as calibration
-from .evaluate.diagnostics.normality import normality as normality
-from .evaluate.diagnostics.predictive import predictive_check as predictive_check
 from .persistence.load import load as load
 from .present.report.build import Report as Report
 from .present.report.build import report as report

@@ -102,7 +102,8 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     """Return the drift of rows that are read in bounded memory."""
     from suffice.data.chunks import frames_of
     from suffice.data.columns import ColumnOptions, roles_for_predicting
-    from suffice.evaluate.diagnostics import drift as changes
+    from suffice.evaluate.diagnostics.drift import drift_between
+    from suffice.evaluate.diagnostics.row_sums import RowSums
     from suffice.persistence.load import load
 
     fitted = load(model)
@@ -115,13 +116,11 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     names = None if moments.schema else moments.feature_names
     options = ColumnOptions(schema=moments.schema, holes=True)
     roles = roles_for_predicting(source, names, moments.n_features, options)
-    total, n_rows = (
-        changes.RowSums.like(moments, source.sample.select(roles.features).clear()),
-        0,
-    )
+    total = RowSums.like(moments, source.sample.select(roles.features).clear())
+    n_rows = 0
     with terminal.progress("rows") as progress:
         for frame in frames_of(source, roles):
-            total += changes.RowSums.like(moments, frame.select(roles.features))
+            total += RowSums.like(moments, frame.select(roles.features))
             n_rows += frame.height
             progress(n_rows, source.count())
-    return changes.drift(changes.RowSums(moments), total)
+    return drift_between(RowSums(moments), total)

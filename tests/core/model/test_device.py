@@ -175,8 +175,10 @@ def test_every_verb_takes_rows_of_the_library(library):
     assert fitted.score(there, labels) == fitted.score(x, y)
     assert fitted.predict_set(there).to_list() == fitted.predict_set(x).to_list()
     assert fitted.log_likelihood(there, labels) == pytest.approx(fitted.log_likelihood(x, y))
-    assert fitted.adapt_priors(there).priors_ == pytest.approx(fitted.adapt_priors(x).priors_)
-    assert fitted.drift(there).p_value == pytest.approx(fitted.drift(x).p_value)
+    _, shift = sf.diagnostics.adapt_priors(fitted, there)
+    assert shift.priors == pytest.approx(sf.diagnostics.adapt_priors(fitted, x)[1].priors)
+    moved = sf.diagnostics.drift(fitted, there)
+    assert moved.p_value == pytest.approx(sf.diagnostics.drift(fitted, x).p_value)
     x[4, 1] = np.nan
     found = foreign.to_numpy(fitted.transform(library(x)))
     np.testing.assert_allclose(found, fitted.transform(x))

@@ -130,7 +130,7 @@ def test_the_table_that_it_was_started_with(served):
 
 @pytest.mark.browser
 def test_models_of_python_in_the_page(served):
-    for name in ("tree", "auto"):
+    for name in ("tree", "AutoGaussian"):
         put(served, "model", name)
         served.until("lab.bench.fit.model !== null")
         assert "training error" in painted(

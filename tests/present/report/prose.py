@@ -26,7 +26,7 @@ from suffice.core.text.numbers import (
 from suffice.data.predict import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.reliability import reliability
-from suffice.evaluate.diagnostics import box_m, normality, predictive_check
+from suffice.evaluate.diagnostics import box_m, drift, normality, predictive_check
 from suffice.present.report.blocks import Checks, Matrix, Plot, Thresholds
 from suffice.present.report.documented import DocumentedTable
 from suffice.present.report.misclassified import Outliers
@@ -177,8 +177,8 @@ def _verdict(report):
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
-        yield f"it is the same model in {same} of {n} folds"
-        yield f"so chosen, {told} are misclassified"
+        yield f"gives {j.name} in {same} of {n} folds"
+        yield f"an error of {told}: the price of choosing"
         yield (
             f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"
@@ -328,7 +328,7 @@ def _against(X, y, new_rows, new_labels):
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
     yield f"{count(n)} new rows against the {count(len(y))} of the report"
-    yield f"all means and shares together: {p_statement(model.drift(new_rows).p_value)}"
+    yield f"all means and shares together: {p_statement(drift(model, new_rows).p_value)}"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"

@@ -14,7 +14,7 @@ from scipy.stats import chi
 import suffice as sf
 from suffice.core.text.numbers import cell
 from suffice.errors import SufficeWarning
-from suffice.evaluate.comparison.verdict import Found
+from suffice.evaluate.comparison.verdict import ClassRecall
 from suffice.present.report.answer import _next
 from suffice.present.report.blocks import (
     Axis,
@@ -353,8 +353,8 @@ def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report
     ],
 )
 def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice):
-    found = [Found(k, n, 50) for k, n in (("c", 20), ("b", 49), ("a", 50))]
-    verdict = SimpleNamespace(threshold=None, usable="with care", found=found)
+    recalls = [ClassRecall(k, n, 50) for k, n in (("c", 20), ("b", 49), ("a", 50))]
+    verdict = SimpleNamespace(threshold=None, usable="with care", recalls=recalls)
     f = SimpleNamespace(
         verdict=verdict,
         growth=SimpleNamespace(helps=helps),

@@ -28,10 +28,10 @@ def answer(f: Findings) -> page.Section:
             facts.append(page.Fact(gain.measure, gain.model, said, style))
     found = tuple(
         page.Interval(str(c.label), c.found / c.of, f"{count(c.found)} of {count(c.of)}")
-        for c in verdict.found[:MOST_FOUND]
+        for c in verdict.recalls[:MOST_FOUND]
     )
     few = f"The {MOST_FOUND} classes of which it finds least." * (
-        len(verdict.found) > MOST_FOUND
+        len(verdict.recalls) > MOST_FOUND
     )
     measured = f"Measured on rows not seen in training: {verdict.protocol}."
     if f.sample.groups is not None:
@@ -64,8 +64,8 @@ def _next(f: Findings) -> str:
     if verdict.usable == "no":
         return "other columns may tell more; these are not shown to tell the classes apart"
     if verdict.usable == "with care":
-        least = min(verdict.found, key=lambda each: each.of)
-        who = least if least.of < FEW_OF_A_CLASS else most_missed(verdict.found)
+        least = min(verdict.recalls, key=lambda each: each.of)
+        who = least if least.of < FEW_OF_A_CLASS else most_missed(verdict.recalls)
         which = "" if f.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
         more = f"collect more rows{which}"
         if which and who.of >= FEW_OF_A_CLASS and curve and curve.helps == "would hardly help":

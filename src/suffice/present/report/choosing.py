@@ -13,11 +13,18 @@ from suffice.core.moments import Moments
 from suffice.errors import InvalidParameterError
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.evaluate.comparison import Comparison
-from suffice.evaluate.comparison import models as line_up
 from suffice.evaluate.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
+from suffice.evaluate.comparison.fit_times import FitSize, affordable, seconds_to_fit
 from suffice.evaluate.comparison.importance import Importance, permutation_importance
-from suffice.evaluate.comparison.judging import FromMoments, Outcome, learner_of, overheard
+from suffice.evaluate.comparison.judging import (
+    FromMoments,
+    Outcome,
+    learner_of,
+    recorded_warnings,
+)
 from suffice.evaluate.comparison.learning_curve import Growth, growth
+from suffice.evaluate.comparison.model_size import n_parameters
+from suffice.evaluate.comparison.models import ComparedModel, parse_models
 from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.verdict import Verdict, verdict_on
 from suffice.evaluate.curves.feature_separation import separation
@@ -126,14 +133,14 @@ class ReportSettings:
     def members(
         self,
         n_fits: int,
-        size: line_up.FitSize,
-    ) -> tuple[tuple[line_up.ComparedModel, ...], tuple[str, ...]]:
+        size: FitSize,
+    ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
         """Return who is compared, an estimator that a person chose first; and who takes long."""
         models = FAST if self.fast and self.models is None else self.models
-        members = line_up.parse_models(models, self.seed)
+        members = parse_models(models, self.seed)
         left_out: tuple[str, ...] = ()
         if models is None:
-            members, left_out = line_up.affordable(members, n_fits, size)
+            members, left_out = affordable(members, n_fits, size)
             if not {m.name for m in members} & set(SEARCHING):
                 how: Any = {
                     "shrinkage": "oas",
@@ -141,12 +148,12 @@ class ReportSettings:
                 }  # settings without a search
                 lda, qda = GaussianClassifier(tied=True, **how), GaussianClassifier(**how)
                 both = ("LDA (OAS)", lda), ("QDA (OAS)", qda)
-                named = tuple(line_up.ComparedModel(*each) for each in both)
-                closed, slow = line_up.affordable(named, n_fits, size)
+                named = tuple(ComparedModel(*each) for each in both)
+                closed, slow = affordable(named, n_fits, size)
                 members, left_out = (*members, *closed), (*left_out, *slow)
         if self.estimator is None:
             return members, left_out
-        own = line_up.parse_models([clone(self.estimator)], self.seed)[0]
+        own = parse_models([clone(self.estimator)], self.seed)[0]
         return (own, *(m for m in members if m.name != own.name)), left_out
 
 
@@ -157,7 +164,9 @@ def judge(
     others: DocumentedTable | None = None,
 ) -> Findings:
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
-    with overheard():  # first, since it needs memory for all rows, and models keep theirs
+    with (
+        recorded_warnings()
+    ):  # first, since it needs memory for all rows, and models keep theirs
         checks = _checked(data)
     table = sample.table
     # other rows, if any, test the choice: three folds suffice to make it
@@ -176,13 +185,13 @@ def judge(
         comparison = comparison.against(members[0].name)
     member = next(m for m in members if m.name == comparison.reference)
     learnt = sample if member.is_slow and data.table.n_rows > MANY_ROWS else data
-    with overheard():
+    with recorded_warnings():
         chosen = fitted_on(learnt, member.estimator)
         trial = fitted_on(sample, member.estimator) if others and learnt is data else chosen
         tested = None if others is None else _tested(trial, others)
         explained = explained_by(chosen, data)
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
-    comparison, of_folds = _forgetful(comparison, line_up.n_parameters(chosen))
+    comparison, of_folds = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
     caveats = {
@@ -220,10 +229,10 @@ def _tested(trial: Any, others: DocumentedTable) -> ChoiceEstimate:
 
 
 def _explored(
-    member: line_up.ComparedModel,
+    member: ComparedModel,
     comparison: Comparison,
     folds: Folds,
-    size: line_up.FitSize,
+    size: FitSize,
     sample: DocumentedTable,
     settings: ReportSettings,
 ) -> tuple[tuple[Importance, ...], Growth | None]:
@@ -232,7 +241,7 @@ def _explored(
         return (), None
     own, seed = comparison[member.name], settings.seed
     # as many repeats as a few seconds have time for
-    one = max(line_up.seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
+    one = max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
     unclear = one > 1 or sample.groups is not None  # more rows of known groups, or new ones?
     curve = None if unclear else growth(member, folds, own, n_repeats=n_repeats, seed=seed)

@@ -18,7 +18,8 @@ from suffice.core.text.lists import listed, plural
 from suffice.core.text.numbers import count, p_statement, percent
 from suffice.errors import SufficeError
 from suffice.evaluate.diagnostics import box_m, normality, predictive_check
-from suffice.evaluate.diagnostics.drift import RowSums, drift
+from suffice.evaluate.diagnostics.drift import drift_between
+from suffice.evaluate.diagnostics.row_sums import RowSums
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import FEWEST_VALUES, distances
 from suffice.present.report.choosing import Findings
@@ -172,7 +173,8 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
         )
     weight = f.data.table.weight
     before = Moments.of(f.data.asked, f.data.table.labels, weight)
-    found = drift(RowSums.like(before, f.data.asked, weight), RowSums.like(before, new.rows))
+    reported = RowSums.like(before, f.data.asked, weight)
+    found = drift_between(reported, RowSums.like(before, new.rows))
     moved = listed(found.moved) if found.moved else "no column"
     told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""

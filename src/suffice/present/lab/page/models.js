@@ -23,7 +23,7 @@ export const MODELS = {
   perceptron: { uses: ["batch", "rate", "passes"], fit: fitPerceptron },
   squares: { uses: [], fit: fitLeastSquares },
   neighbours: { uses: ["k", "costs"], fit: (x, y, K, s) => new NeighbourModel(x, y, K, s) },
-  ...Object.fromEntries(["tree", "forest", "auto"].map((name) => [name, { uses: ["costs"], remote: true }])),
+  ...Object.fromEntries(["tree", "forest", "AutoGaussian"].map((name) => [name, { uses: ["costs"], remote: true }])),
 };
 /** Return p(k | x), softmax(a / T); the shares of neighbours are what they are. */
 export function posterior(model, x, temperature, out = new Array(model.K)) {

@@ -6,8 +6,10 @@ import pytest
 from scipy import stats
 
 import suffice as sf
+from suffice.diagnostics import drift
 from suffice.errors import InvalidInputError
-from suffice.evaluate.diagnostics.drift import RowSums, drift
+from suffice.evaluate.diagnostics.drift import drift_between
+from suffice.evaluate.diagnostics.row_sums import RowSums
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def rows():
 def test_means_are_compared_as_by_welch(rows):
     x, y, rng = rows
     new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0.2, 100, 3]
-    found = {(c.column, c.what): c for c in sf.LDA().fit(x, y).drift(new).columns}
+    found = {(c.column, c.what): c for c in drift(sf.LDA().fit(x, y), new).columns}
     for j in range(3):
         p = stats.ttest_ind(x[:, j], new[:, j], equal_var=False).pvalue
         assert found[f"x{j}", "mean"].p_value == pytest.approx(p, rel=1e-9)
@@ -36,14 +38,14 @@ def test_rows_of_a_frame_have_the_names_of_the_fit(rows, gap):
         frame.loc[5, "a"] = np.nan
     fitted = sf.LDA().fit(frame, y)
     for new in (frame, frame[::-1]):  # and no warning of columns without names
-        assert {c.column for c in fitted.drift(new).columns} == {"a", "b", "c"}
+        assert {c.column for c in drift(fitted, new).columns} == {"a", "b", "c"}
 
 
 def test_shares_of_levels_are_compared_as_by_chi_square(rows):
     x, y, rng = rows
     old = pd.DataFrame({"c": rng.choice(list("abc"), 400), "x": x[:, 0]})
     new = pd.DataFrame({"c": rng.choice(list("abc"), 300, p=[0.5, 0.3, 0.2]), "x": x[:300, 0]})
-    found = next(c for c in sf.LDA().fit(old, y).drift(new).columns if c.column == "c")
+    found = next(c for c in drift(sf.LDA().fit(old, y), new).columns if c.column == "c")
     counts = [frame["c"].value_counts().reindex(list("abc")) for frame in (old, new)]
     assert found.p_value == pytest.approx(stats.chi2_contingency(counts).pvalue, rel=0.02)
     shares = np.array(counts) / np.sum(counts, axis=1, keepdims=True)
@@ -53,7 +55,7 @@ def test_shares_of_levels_are_compared_as_by_chi_square(rows):
 def test_a_level_never_seen_before_is_a_drift(rows):
     x, y, rng = rows
     old = pd.DataFrame({"c": rng.choice(list("ab"), 400), "x": x[:, 0]})
-    assert sf.LDA().fit(old, y).drift(old.assign(c="z")).moved == ("c",)
+    assert drift(sf.LDA().fit(old, y), old.assign(c="z")).moved == ("c",)
 
 
 def test_cells_that_become_empty_are_a_drift(rows):
@@ -63,10 +65,10 @@ def test_cells_that_become_empty_are_a_drift(rows):
     new = old.copy()
     new.loc[:200, "a"] = np.nan
     fitted = sf.LDA(missing="indicator").fit(old, y)
-    missing = next(c for c in fitted.drift(new).columns if c.what == "missing")
+    missing = next(c for c in drift(fitted, new).columns if c.what == "missing")
     assert missing.column == "a"
     assert (missing.before, missing.after) == pytest.approx((6 / 400, 201 / 400))
-    assert "a" in fitted.drift(new).moved
+    assert "a" in drift(fitted, new).moved
 
 
 def test_what_is_said_of_missing_cells_is_always_their_share(rows):
@@ -76,7 +78,7 @@ def test_what_is_said_of_missing_cells_is_always_their_share(rows):
         rng.random((400, 12)) < 0.1
     )
     new = old[:150].mask(rng.random((150, 12)) < 0.05)
-    columns = sf.LDA(missing="indicator").fit(old, y).drift(new).columns
+    columns = drift(sf.LDA(missing="indicator").fit(old, y), new).columns
     found = {c.column: (c.before, c.after) for c in columns if c.what == "missing"}
     assert set(found) == set(names)
     for name, shares in found.items():
@@ -86,7 +88,7 @@ def test_what_is_said_of_missing_cells_is_always_their_share(rows):
 def test_all_together_is_hotellings_test(rows):
     x, y, rng = rows
     new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0.1, 100.5, 3]
-    found = sf.QDA().fit(x, y).drift(new)
+    found = drift(sf.QDA().fit(x, y), new)
     delta = new.mean(0) - x.mean(0)
     v = (399 * np.cov(x.T) + 249 * np.cov(new.T)) / 648 * (1 / 400 + 1 / 250)
     assert (found.df, found.error_df) == (3, 648)
@@ -99,9 +101,9 @@ def test_all_together_is_hotellings_test(rows):
 def test_rows_of_the_same_kind_are_no_drift_and_units_play_no_part(rows):
     x, y, rng = rows
     new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0, 100, 3]
-    found = sf.LDA().fit(x, y).drift(new)
+    found = drift(sf.LDA().fit(x, y), new)
     assert found.moved == ()
-    scaled = sf.LDA().fit(x * 1e6, y).drift(new * 1e6)
+    scaled = drift(sf.LDA().fit(x * 1e6, y), new * 1e6)
     assert scaled.statistic == pytest.approx(found.statistic, rel=1e-6)
     assert "no column has moved" in repr(found)
 
@@ -109,12 +111,12 @@ def test_rows_of_the_same_kind_are_no_drift_and_units_play_no_part(rows):
 def test_too_few_rows_are_refused(rows):
     x, y, _ = rows
     with pytest.raises(InvalidInputError, match="the new rows: weight 1"):
-        sf.LDA().fit(x, y).drift(x[:1])
+        drift(sf.LDA().fit(x, y), x[:1])
 
 
 def test_a_drift_is_drawn_with_its_largest_change_on_top(rows):
     x, y, _ = rows
-    axes = sf.LDA().fit(x, y).drift(x + np.array([0, 20, 0])).plot()
+    axes = drift(sf.LDA().fit(x, y), x + np.array([0, 20, 0])).plot()
     assert axes.get_yticklabels()[-1].get_text() == "x1: mean"
 
 
@@ -122,7 +124,7 @@ def test_a_column_that_is_empty_in_all_new_rows_is_a_drift(rows):
     x, y, _ = rows
     empty = x.copy()
     empty[:, 1] = np.nan
-    found = sf.LDA().fit(x, y).drift(empty)
+    found = drift(sf.LDA().fit(x, y), empty)
     assert found.moved == ("x1",)
     assert [(c.what, c.before, c.after) for c in found.columns if c.column == "x1"] == [
         ("missing", 0, 1)
@@ -135,7 +137,7 @@ def test_rows_with_holes_are_compared_by_what_they_have(rows):
     x, y, _ = rows
     holes = x.copy()
     holes[y == 0, 1] = np.where(np.arange((y == 0).sum()) % 2, np.nan, holes[y == 0, 1])
-    same = {(c.column, c.what): c for c in sf.QDA().fit(holes, y).drift(holes).columns}
+    same = {(c.column, c.what): c for c in drift(sf.QDA().fit(holes, y), holes).columns}
     assert same["x1", "mean"].before == pytest.approx(np.nanmean(holes[:, 1]))
     assert same["x1", "mean"].after == pytest.approx(np.nanmean(holes[:, 1]))
     assert same["x1", "spread"].before == pytest.approx(np.nanstd(holes[:, 1]))
@@ -146,14 +148,14 @@ def test_sums_of_transformed_rows_are_compared_whatever_their_classes():
     y = np.repeat(["a", "b", "c"], 30)
     before = sf.LDA(power="yeo-johnson").fit(x, y).moments_
     after = sf.Moments.of(x[:60], y[:60], power=before.power)
-    assert 0 < drift(RowSums(before), RowSums(after)).p_value <= 1
+    assert 0 < drift_between(RowSums(before), RowSums(after)).p_value <= 1
 
 
 @pytest.mark.parametrize("n_new", [4, 12, 100])
 def test_few_rows_of_the_same_kind_are_no_more_often_a_drift_than_they_may_be(n_new):
     rng = np.random.default_rng(0)
     fitted = sf.LDA().fit(rng.normal(size=(500, 10)), rng.integers(0, 2, 500))
-    found = [fitted.drift(rng.normal(size=(n_new, 10))) for _ in range(100)]
+    found = [drift(fitted, rng.normal(size=(n_new, 10))) for _ in range(100)]
     p = np.array([[c.p_value for c in each.columns] for each in found])  # (100, 20)
     assert (p[:, ::2] <= 0.05).mean() < 0.075  # means
     assert (p[:, 1::2] <= 0.05).mean() < 0.075  # spreads
@@ -165,10 +167,10 @@ def test_spreads_of_heavy_tails_vary_more_and_are_no_drift():
     rng = np.random.default_rng(0)
     fitted = sf.QDA().fit(rng.standard_t(5, (2000, 20)), rng.integers(0, 2, 2000))
     new = rng.standard_t(5, (2000, 20))
-    spreads = [c for c in fitted.drift(new).columns if c.what == "spread"]
+    spreads = [c for c in drift(fitted, new).columns if c.what == "spread"]
     assert sum(c.p_value <= 0.05 for c in spreads) <= 3
-    assert fitted.drift(new).moved == ()
-    assert len(fitted.drift(new * 1.5).moved) == 20
+    assert drift(fitted, new).moved == ()
+    assert len(drift(fitted, new * 1.5).moved) == 20
 
 
 def test_the_kurtosis_of_spreads_is_that_of_the_rows_whatever_their_parts(rows):
@@ -180,7 +182,9 @@ def test_the_kurtosis_of_spreads_is_that_of_the_rows_whatever_their_parts(rows):
     for name, sums in whole.powers.items():
         np.testing.assert_allclose(sum(part.powers[name] for part in parts), sums)
     found = {
-        c.column: c for c in drift(RowSums.like(fit, x), whole).columns if c.what == "spread"
+        c.column: c
+        for c in drift_between(RowSums.like(fit, x), whole).columns
+        if c.what == "spread"
     }
     for j in range(3):
         both = [z - z.mean() for z in (x[:, j], new[:, j])]
@@ -200,18 +204,18 @@ def test_rare_levels_among_few_rows_are_no_drift():
         return pd.DataFrame({"c": rng.choice(levels, n, p=share / share.sum())})
 
     fitted = sf.GaussianNB().fit(drawn(500), rng.integers(0, 2, 500))
-    p = np.array([fitted.drift(drawn(8)).columns[0].p_value for _ in range(200)])
+    p = np.array([drift(fitted, drawn(8)).columns[0].p_value for _ in range(200)])
     assert (p <= 0.05).mean() < 0.09
     assert (p <= 0.001).mean() < 0.02
-    assert fitted.drift(drawn(8).assign(c="level 29")).moved == ("c",)
+    assert drift(fitted, drawn(8).assign(c="level 29")).moved == ("c",)
 
 
 @pytest.mark.parametrize("unit", [1e-140, 1.0, 1e140])
 def test_units_of_any_size_change_nothing(rows, unit):
     x, y, rng = rows
     new = rng.normal(size=(50, 3)) * [1, 8, 0.1] + [0, 100, 3]
-    expected = [c.p_value for c in sf.LDA().fit(x, y).drift(new).columns]
-    found = [c.p_value for c in sf.LDA().fit(x * unit, y).drift(new * unit).columns]
+    expected = [c.p_value for c in drift(sf.LDA().fit(x, y), new).columns]
+    found = [c.p_value for c in drift(sf.LDA().fit(x * unit, y), new * unit).columns]
     assert found == pytest.approx(expected, rel=1e-6)
     spread = stats.f.sf((new[:, 1].var(ddof=1) / x[:, 1].var(ddof=1)), 49, 399)
     assert expected[3] >= 2 * spread * (1 - 1e-9)  # κ is 3 or more
