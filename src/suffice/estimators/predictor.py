@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import validation
 
-from suffice import drawing
 from suffice.core.decision import Classifier
 from suffice.core.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label
@@ -210,10 +209,6 @@ class PredictorMixin(ClassifierMixin, ABC):
 
     def _settings(self) -> dict[str, Any]:
         return dict(self.get_params())
-
-    def report(self, X: Any, y: Any, path: str | Path | None = None, **options: Any) -> Any:
-        """Return a report about this classifier, fitted anew, on these rows; see ``sf.report``."""
-        return drawing.report(X, y, path, estimator=self, **options)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and what was learnt if anything was."""

@@ -1,7 +1,7 @@
 """Bias and variance of classifiers, by fitting them again and again to rows of a known model."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -9,11 +9,13 @@ from sklearn.base import clone
 from suffice.core.decision.predictions import log_posteriors_of
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.estimators.predictor import DecisionRule
 from suffice.evaluate.comparison.models import parse_models
 from suffice.typing import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,9 +35,11 @@ class BiasVariance(Tabled):
         """Return a mapping per classifier: model, squared bias, variance, mean errors."""
         return list(self.table)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw squared bias and variance of each classifier, one upon the other."""
-        return draw("bias and variance", self, ax=ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw squared bias and variance of each classifier as stacked bars."""
+        from suffice.present.plots.results import bias_variance_figure
+
+        return bias_variance_figure(self, ax)
 
     def __repr__(self) -> str:
         names = ", ".join(row["model"] for row in self.table)

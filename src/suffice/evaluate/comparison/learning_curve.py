@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import nnls
@@ -13,12 +13,11 @@ from suffice.core.table.matrix import is_complete, taken
 from suffice.core.table.sampling import ranks_within
 from suffice.core.text.numbers import percent
 from suffice.core.text.tables import Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
 from suffice.evaluate.comparison.models import ComparedModel, parse_models
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _SIZES = 9
@@ -70,9 +69,11 @@ class LearningCurve(Tabled):
             for at, size in enumerate(self.sizes)
         ]
 
-    def plot(self, *, theme: Any = "light") -> Any:
-        """Draw error and log-loss by the number of rows; return the two Axes."""
-        return draw("learning curve", self, theme)
+    def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
+        """Draw error and log-loss by the number of rows; return the two axes."""
+        from suffice.present.plots.comparisons import learning_curve_figure
+
+        return learning_curve_figure(self, theme)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.sizes)} sizes from {self.sizes[0]} to {self.sizes[-1]} rows"

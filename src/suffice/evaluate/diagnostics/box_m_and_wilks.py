@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc, polygamma
@@ -23,6 +23,9 @@ from suffice.evaluate.diagnostics.diagnostic import (
 )
 from suffice.typing import Codes, Floats, Labels
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 
 
@@ -30,7 +33,6 @@ MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of c
 class ClassSeparation(Diagnostic):
     """How far apart the class means lie; see ``class_separation``."""
 
-    figure: ClassVar[str] = "class separation"
     roots: Floats  # eigenvalues λ of W⁻¹B, falling  (s,)
     statistic: float  # Rao's F
     df1: int
@@ -58,6 +60,12 @@ class ClassSeparation(Diagnostic):
         tested = {"wilks_lambda": self.wilks_lambda, "f": self.statistic, "df1": self.df1}
         tested |= {"df2": self.df2, "p_value": self.p_value}
         return [tested | {"correlation": float(self.correlations.max(initial=0.0))}]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import class_separation_figure
+
+        return class_separation_figure(self, ax)
 
     def __repr__(self) -> str:
         differ = self.p_value <= LEVEL
@@ -176,7 +184,6 @@ def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
 class BoxM(Diagnostic):
     """Whether classes share one covariance; see ``box_m``."""
 
-    figure: ClassVar[str] = "Box's M"
     classes: Labels  # those compared  (K,)
     degrees: Floats  # v_k = w_k − 1  (K,)
     n_features: int
@@ -216,6 +223,12 @@ class BoxM(Diagnostic):
             }
             for name, test in (("cumulants", self.cumulants), ("chi-square", self.chi_square))
         ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import box_m_figure
+
+        return box_m_figure(self, ax)
 
     def __repr__(self) -> str:
         account = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"

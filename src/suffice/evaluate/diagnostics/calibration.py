@@ -1,7 +1,7 @@
 """Can the posteriors be taken at their word? The calibration of the most probable class."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from suffice.evaluate.curves.reliability import BINS, Reliability, reliability
 from suffice.evaluate.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.typing import Labels
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
 
-    figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
     bins: Reliability  # of the most probable class: is it the true one?
     expected_error: float  # mean calibration error of a calibrated model, these bins and rows
@@ -40,6 +42,12 @@ class Calibration(Diagnostic):
         errors = {"calibration_error": self.calibration_error}
         errors |= {"expected_calibration_error": self.expected_error, "p_value": self.p_value}
         return [errors | {"stated_minus_observed": self.excess}]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import calibration_figure
+
+        return calibration_figure(self, ax)
 
     def __repr__(self) -> str:
         found = f"calibration error {loss(self.calibration_error)}"

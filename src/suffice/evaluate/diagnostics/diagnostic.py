@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from suffice.core.table.sampling import ranks_within
 from suffice.core.table.table import Table
 from suffice.core.text.lists import quoted
 from suffice.core.text.tables import Tabled
-from suffice.drawing import draw
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Floats
 
@@ -24,11 +23,6 @@ class Diagnostic(Tabled):
     """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
 
     __slots__ = ()
-    figure: ClassVar[str]  # the name of its drawing
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into ``ax``, or new axes, and return them."""
-        return draw(self.figure, self, ax)
 
 
 def simulated_p(statistic: Any, replicates: Floats) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import fdtr, fdtrc, gammaincc, stdtr
@@ -16,9 +16,11 @@ from suffice.core.table.schema import Schema
 from suffice.core.text.lists import quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,11 @@ class Drift(Tabled):
         rows = [{**asdict(c), "p_adjusted": p, "moved": bool(p <= LEVEL)} for c, p in pairs]
         return sorted(rows, key=lambda row: -abs(row["effect"]))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the effect of each column, those that moved significantly filled."""
-        return draw("drift", self, ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the effect of each column, with a filled dot where it is significant."""
+        from suffice.present.plots.results import drift_figure
+
+        return drift_figure(self, ax)
 
     def __repr__(self) -> str:
         found = self.moved

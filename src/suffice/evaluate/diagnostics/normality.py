@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -16,6 +16,9 @@ from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.evaluate.diagnostics.diagnostic import Diagnostic, finite_table, sampled
 from suffice.typing import Codes, Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLOCK = 256  # rows of products held at once
 
@@ -85,7 +88,6 @@ def _null_moments(b: float, d: int) -> tuple[float, float]:
 class Normality(Diagnostic):
     """Whether each class is Gaussian; see ``normality``."""
 
-    figure: ClassVar[str] = "normality"
     classes: Labels  # those tested  (K,)
     statistics: Floats  # Henze and Zirkler's  (K,)
     p_values: Floats  # (K,)
@@ -118,6 +120,12 @@ class Normality(Diagnostic):
         }
         values = zip(*(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in values]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import normality_figure
+
+        return normality_figure(self, ax)
 
     def __repr__(self) -> str:
         against, said = self.adjusted_p_values <= LEVEL, p_statement(self.p_value)

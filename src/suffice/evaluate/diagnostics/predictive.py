@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
@@ -18,6 +18,9 @@ from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.evaluate.diagnostics import diagnostic
 from suffice.typing import Codes, Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
@@ -81,7 +84,6 @@ def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
 class PredictiveCheck(diagnostic.Diagnostic):
     """Real rows beside rows drawn from the model; see ``predictive_check``."""
 
-    figure: ClassVar[str] = "predictive check"
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
@@ -123,6 +125,12 @@ class PredictiveCheck(diagnostic.Diagnostic):
             for k, label in enumerate(self.classes)
             for j, what in enumerate(("distance", *self.feature_names))
         ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import predictive_check_figure
+
+        return predictive_check_figure(self, ax)
 
     def __repr__(self) -> str:
         simulations = len(self.values) - 1

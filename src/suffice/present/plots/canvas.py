@@ -24,6 +24,7 @@ MOST_ENTRIES = 12  # of a legend
 WIDEST_NAME = 52  # letters beside an axis
 GAP = 0.1  # inches under a strip
 NOTHING = Line2D([], [], linestyle="none")  # the handle of what is not drawn
+Entry: TypeAlias = tuple[Any, str]
 Entries: TypeAlias = Sequence[tuple[Any, str]]  # of a legend: handles and names
 
 
@@ -109,7 +110,7 @@ def write_legend(where: Any, entries: Entries, style: Style, **options: Any) -> 
 
 
 @contextmanager
-def many_axes(
+def canvas_grid(
     theme: Theme,
     size: tuple[float, float],
     shape: tuple[int, int],
@@ -125,18 +126,6 @@ def many_axes(
         for ax in axes.flat:
             style.dress(ax)
         yield np.array([[Canvas(ax, style, looks=looks) for ax in line] for line in axes])
-
-
-def on_axes(draw: Callable[..., None]) -> Callable[..., Any]:
-    """Turn a function that draws a result on axes into one that makes and returns them."""
-
-    @wraps(draw)
-    def drawn(found: Any, ax: Any = None) -> Any:
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        draw(found, ax)
-        return ax
-
-    return drawn
 
 
 # what is asked of the looks of a figure

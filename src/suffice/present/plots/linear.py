@@ -14,9 +14,9 @@ from suffice.present.plots import marks
 from suffice.present.plots.canvas import (
     MOST_ENTRIES,
     Canvas,
+    canvas_grid,
     documented,
     figure,
-    many_axes,
     write_legend,
 )
 from suffice.present.plots.inputs import Fitted
@@ -234,7 +234,9 @@ def perceptron_steps(
     window = _window(fitted, [line for line in lines if line.normal.any()])
     wide = min(n, ACROSS)
     high = -(-n // wide)
-    with many_axes(theme, (3.1 * wide + 1, 2.9 * high), (high, wide), fitted.classes) as cells:
+    with canvas_grid(
+        theme, (3.1 * wide + 1, 2.9 * high), (high, wide), fitted.classes
+    ) as cells:
         for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
             marks.draw_points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}

@@ -18,8 +18,8 @@ from suffice.present.plots.canvas import (
     MOST_ENTRIES,
     Canvas,
     Entries,
+    canvas_grid,
     documented,
-    many_axes,
     write_legend,
 )
 from suffice.present.plots.inputs import Fitted, rows_to_draw
@@ -43,7 +43,7 @@ def _grid(
     m, named = len(names), shortened(names, 20)
     side = max(CELL, LARGEST / (m + 1)) * m + 0.5
     window = around(values, 0.1)
-    with many_axes(theme, (side + 1.2, side), (m, m), classes) as cells:
+    with canvas_grid(theme, (side + 1.2, side), (m, m), classes) as cells:
         for (row, column), cell in np.ndenumerate(cells):
             draw(cell, row, column)
             cell.ax.set_xlim(window[column])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import joblib
 import numpy as np
@@ -19,7 +19,6 @@ from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import taken
 from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError, require_word
 from suffice.selection.validation.folds import (
     Fold,
@@ -30,6 +29,9 @@ from suffice.selection.validation.folds import (
 )
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Grid: TypeAlias = Mapping[str, Sequence[Any]]
 ParameterPoints: TypeAlias = Grid | Sequence[Grid] | None
@@ -94,9 +96,11 @@ class CrossValidation(Tabled):
         losses = (dict(zip(names, row, strict=True)) for row in numbers)
         return [params | each for params, each in zip(self.params, losses, strict=True)]
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the path of one parameter, or the map of two; return the Axes."""
-        return draw("cross-validation", self, ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the curve of one parameter, or the map of two; return the axes."""
+        from suffice.present.plots.tuning import cross_validation_figure
+
+        return cross_validation_figure(self, ax)
 
     def __repr__(self) -> str:
         means = self.means[self.best_index]
