@@ -1,5 +1,7 @@
 """Figures of a comparison and of learning curves: what their ``plot`` methods draw."""
 
+from typing import Literal
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -104,7 +106,7 @@ def _write_colours(canvas: Canvas) -> None:
     )
 
 
-def _percent(share: float, _: int | None) -> str:
+def _percent(share: float, _: float) -> str:
     return f"{100 * share:.3g} %"
 
 
@@ -171,7 +173,7 @@ def _curve_entries(canvas: Canvas, result: LearningCurve) -> list[Entry]:
     return entries
 
 
-def _dashes(*, generative: bool) -> str:
+def _dashes(*, generative: bool) -> Literal["-", "--"]:
     """Return a full line for generative models, dashes for discriminative ones."""
     return "-" if generative else "--"
 
