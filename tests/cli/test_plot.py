@@ -23,7 +23,7 @@ def first_parameter(figure):
 
 
 def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
-    text = ok("plot", "--help")
+    text = " ".join(ok("plot", "--help").split())
     of = {name: first_parameter(getattr(plots, name)) for name in plots.__all__}
     drawn = {
         name for name, first in of.items() if first in ("X", "estimator", "source")
@@ -33,9 +33,11 @@ def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
         figure = getattr(plots, kind.replace("-", "_"))
         assert inspect.isfunction(figure)
         first = inspect.getdoc(figure).partition("\n")[0]
-        (line,) = re.findall(rf"^ +{kind} +(.+)$", text, flags=re.M)
+        line = KINDS[kind].shows
+        assert f" {kind} {line} " in text
         assert first.endswith(line)
         assert not line.startswith("Return")
+        assert KINDS[kind].function() is figure
 
 
 @pytest.mark.parametrize(

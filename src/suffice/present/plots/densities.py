@@ -1,7 +1,7 @@
 """Densities of the classes, over one feature and over two."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,6 +26,16 @@ from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike
 FEWEST_BARS = 8
 MOST_BARS = 50
 DRAWS = 4000  # synthetic rows that set the window if the caller gives no rows
+
+
+class DensityModel(Protocol):
+    """A model with a density for each class, as Gaussians and their mixtures are."""
+
+    @property
+    def priors(self) -> Floats: ...
+    def class_log_density(self, x: Floats) -> Floats: ...
+    def marginal(self, features: Codes) -> "DensityModel": ...
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]: ...
 
 
 def class_densities(
@@ -293,13 +303,13 @@ def _grid_around(rows: Floats, margin: float, resolution: int) -> tuple[Floats, 
     return np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
 
 
-def _densities_on(model: Any, xs: Floats, ys: Floats) -> Floats:
+def _densities_on(model: DensityModel, xs: Floats, ys: Floats) -> Floats:
     """Return p(x | k) on a grid, (len(ys), len(xs), K)."""
     densities = np.exp(model.class_log_density(mesh(xs, ys)))
     return np.asarray(densities.reshape(len(ys), len(xs), -1))
 
 
-def _marginal(fitted: Fitted, positions: list[int]) -> Any:
+def _marginal(fitted: Fitted, positions: list[int]) -> DensityModel:
     """Return the density model of some features, the others integrated out."""
     model: Any = fitted.classifier.model
     if not hasattr(model, "class_log_density"):
@@ -308,12 +318,13 @@ def _marginal(fitted: Fitted, positions: list[int]) -> Any:
             "use sf.LDA, sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
         )
         raise InvalidInputError(msg)
+    density: DensityModel = model
     if positions == list(range(fitted.n_features)):
-        return model
-    return model.marginal(np.array(positions))
+        return density
+    return density.marginal(np.array(positions))
 
 
-def _rows_or_sample(fitted: Fitted, model: Any, positions: list[int]) -> Floats:
+def _rows_or_sample(fitted: Fitted, model: DensityModel, positions: list[int]) -> Floats:
     """Return the caller's rows in some features, or rows drawn from their model."""
     if len(fitted.rows):
         return fitted.rows[:, positions]
