@@ -52,10 +52,14 @@ def test_a_figure_of_each_sort_is_written(ok_json, tmp_path, kind):
 
 def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        plots, "roc", lambda *args, **_: seen.append(args) or plots.pairs(X, y)
-    )
     X, y = datasets.load("iris").arrays()
+
+    def drawn(*args, **_):
+        seen.append(args)
+        return plots.pairs(X, y)
+
+    drawn.__signature__ = inspect.signature(plots.roc)
+    monkeypatch.setattr(plots, "roc", drawn)
     ok("plot", "roc", "iris", "-m", "qda", "-o", "roc.svg")
     ((found,),) = seen
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
@@ -110,7 +114,10 @@ def test_a_model_file_finds_its_columns_by_name(ok):
             ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],
             "few.csv lacks the columns 'sepal_length', 'sepal_width'",
         ),
-        (["neighbourhood", "iris", "-o", "x.png"], "needs to know query: give it by --set"),
+        (
+            ["neighbourhood", "iris", "-o", "x.png"],
+            "needs to know query: give it by --set query=VALUE",
+        ),
         (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
     ],
 )

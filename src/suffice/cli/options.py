@@ -41,7 +41,7 @@ def option(
     section: str,
     help: str,
     metavar: str | None = None,
-    type: click.ParamType | None = None,
+    type: click.ParamType[Any] | None = None,
     default: object = None,
     multiple: bool = False,
     required: bool = False,
