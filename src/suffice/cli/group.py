@@ -7,14 +7,37 @@ import click
 
 from suffice import __version__
 
-# each subcommand is the object of its name in its own module, ``warm-up`` in ``warm_up``
+# Subcommands and the first lines of their help, which stand here so that ``suffice --help``
+# imports none of them; a test keeps the lines equal to those of the commands. Each subcommand is
+# the object of its name in the module of its name, ``warm-up`` in ``warm_up``.
 SECTIONS = {
-    "Answer": ("report", "compare", "plot", "lab"),
-    "Model": ("fit", "predict", "show", "boundary", "sample", "drift", "export"),
-    "Sums": ("summarize", "merge", "forget", "store"),
-    "Other": ("datasets", "warm-up"),
+    "Answer": {
+        "report": "Write a page that says which classifier to use, how good it is, and why.",
+        "compare": "Compare classifiers by cross-validation.",
+        "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
+        "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
+    },
+    "Model": {
+        "fit": "Fit a classifier and save it.",
+        "predict": "Write label, posteriors, log density and outliers for new rows.",
+        "show": "Show what is inside a model or moments file.",
+        "boundary": "Print where two classes are equally probable.",
+        "sample": "Draw rows from a fitted model.",
+        "drift": "Test whether new rows differ from those a model was fitted to.",
+        "export": "Write a model in a format that other programs read.",
+    },
+    "Sums": {
+        "summarize": "Save the sums of labelled rows: all a Gaussian model needs.",
+        "merge": "Add up the sums of several files.",
+        "forget": "Take rows out of sums or of a model, as if never seen.",
+        "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
+    },
+    "Other": {
+        "datasets": "List the built-in data sets, or write one.",
+        "warm-up": "Compile all that later commands need, and keep it.",
+    },
 }
-COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
 
 HELP = """Probabilistic classification from mergeable statistics.
 
@@ -38,7 +61,7 @@ Exit codes:
 
 
 class LazyGroup(click.Group):
-    """A group that imports the module of a subcommand when it is called or listed."""
+    """A group that imports the module of a subcommand when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -64,15 +87,10 @@ class LazyGroup(click.Group):
             ctx.fail(f"there is no command '{name}': see 'suffice --help'")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, names in SECTIONS.items():
-            lines = []
-            for name in names:
-                command = self.get_command(ctx, name)
-                if command is not None:
-                    lines.append((name, command.get_short_help_str(limit=200)))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(lines)
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(

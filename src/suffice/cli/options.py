@@ -47,6 +47,18 @@ def option(
     required: bool = False,
 ) -> Decorator:
     """Declare an option with a value."""
+    # click takes a default of None for a value: an option without one must not name it
+    if default is None:
+        return click.option(
+            *names,
+            cls=SectionOption,
+            section=section,
+            help=help,
+            metavar=metavar,
+            type=type,
+            multiple=multiple,
+            required=required,
+        )
     return click.option(
         *names,
         cls=SectionOption,
@@ -54,10 +66,10 @@ def option(
         help=help,
         metavar=metavar,
         type=type,
-        default=default,
-        show_default=default is not None,
         multiple=multiple,
         required=required,
+        default=default,
+        show_default=True,
     )
 
 

@@ -107,7 +107,7 @@ def add(
     opened = suffice.MomentStore(store)
     if data.is_ours:
         name = partition or Path(data.name).stem
-        counted = opened.add(data.sums(terminal), partition=name, why=why)
+        rows_counted = opened.add(data.sums(terminal), partition=name, why=why)
     else:
         sums: dict[str, object] = {}  # the store has its own defaults
         if storage != "auto":
@@ -115,7 +115,7 @@ def add(
         if fourth:
             sums["fourth"] = True
         with terminal.progress("rows") as progress:
-            counted = opened.add(
+            rows_counted = opened.add(
                 data.name,
                 partition=partition,
                 why=why,
@@ -124,12 +124,12 @@ def add(
                 **data.reading,
                 **sums,
             )
-    new = {name: n_rows for name, n_rows in counted.items() if n_rows}
+    new = {name: n_rows for name, n_rows in rows_counted.items() if n_rows}
     text = f"{plural(len(new), 'partition')} counted"
     if new:
         text += f", {sum(new.values()):,} rows: {quoted(new, 5)}"
-    text += f"; {len(counted) - len(new)} unchanged"
-    terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
+    text += f"; {len(rows_counted) - len(new)} unchanged"
+    terminal.result({"store": store, "counted": rows_counted}, f"{store}: {text}")
 
 
 @subcommand(
