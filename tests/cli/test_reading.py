@@ -29,7 +29,7 @@ OPTIONS = {
     "skip rows": (["--skip-rows", "2"], "made\nby hand\nx,t\n1,u\n2,v\n3,u\n4,v\n"),
     "comment": (["--comment", "%"], "% made\nx,t\n1,u\n%\n2,v\n3,u\n4,v\n"),
     "encoding": (["--encoding", "cp437"], "x,t\n1,ü\n2,v\n3,ü\n4,v\n".encode("cp437")),
-    "missing": (["--missing", "-"], "x,t\n1,u\n2,v\n3,u\n4,v\n-,u\nNA,v\n"),
+    "missing": (["--na", "-"], "x,t\n1,u\n2,v\n3,u\n4,v\n-,u\nNA,v\n"),
 }
 
 

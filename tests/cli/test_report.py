@@ -129,9 +129,7 @@ def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
 
 
 def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok):
-    typed = (
-        "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
-    )
+    typed = "report iris --cv 3 -i sepal_width --na sql://eve:s3cret@h --fast -o a.json -q"
     ok(*typed.split())
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.core.table.matrix import column_position
 from suffice.discriminative.logistic_loss import Evaluation
-from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Floats
 
@@ -92,7 +91,9 @@ class DescentPath:
 
         ``window`` is (low, high) of each parameter that is drawn, by default around the way.
         """
-        return cast("Figure", draw("path", self, self.pair(parameters), window))
+        from suffice.present.plots.paths import descent_figure
+
+        return descent_figure(self, self.pair(parameters), window)
 
     def animate(
         self,
@@ -100,9 +101,9 @@ class DescentPath:
         n_frames: int = 60,
     ) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss, with ``save(path)``."""
-        return cast(
-            "FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames)
-        )
+        from suffice.present.plots.paths import descent_animation
+
+        return descent_animation(self, self.pair(parameters), n_frames)
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""

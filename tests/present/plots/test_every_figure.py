@@ -112,6 +112,14 @@ def test_every_parameter_is_documented(name):
     assert set(inspect.signature(figure).parameters) <= set(re.findall(r"\w+", heads))
 
 
+@pytest.mark.parametrize("name", [*FIGURES, *OTHERS])
+def test_every_parameter_is_written_out_with_its_type(name):
+    figure = getattr(plots, name)
+    assert not hasattr(figure, "__wrapped__")
+    assert not hasattr(figure, "__signature__")
+    assert {*inspect.signature(figure).parameters, "return"} == {*figure.__annotations__}
+
+
 def test_a_look_that_a_figure_does_not_have_is_refused(lda, flowers):
     with pytest.raises(TypeError, match=r"confusion_matrix.*'legend'"):
         plots.confusion_matrix(lda, *flowers, legend=False)

@@ -42,7 +42,7 @@ def test_the_first_classes_differ_in_colour_and_in_marker_and_in_grey():
     looks = looks_of(range(10))
     assert len({look.colour for look in looks}) == 10
     assert len({look.marker for look in looks}) == 10
-    assert len({(look.line, look.hatch) for look in looks}) == 10
+    assert len({(look.dashes, look.hatch) for look in looks}) == 10
 
 
 def test_every_colour_is_seen_on_both_grounds():

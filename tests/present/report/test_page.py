@@ -217,7 +217,7 @@ def test_a_power_transform_leaves_no_message_on_the_page():
     rng = np.random.default_rng(3)
     y = np.arange(150) % 2
     X = np.exp(rng.normal(size=(150, 2)) + y[:, None])
-    report = sf.LDA(power="yeo-johnson").report(X, y, models=["tree"], cv=3)
+    report = sf.report(X, y, estimator=sf.LDA(power="yeo-johnson"), models=["tree"], cv=3)
     assert "needs a fitted" not in report.write("md")
 
 

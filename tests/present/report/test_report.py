@@ -188,7 +188,7 @@ def test_the_report_is_the_same_twice(iris, iris_report):
 
 
 def test_an_estimator_reports_about_itself(iris):
-    report = sf.QDA(shrinkage=0.1).report(*iris, models=["LDA"], cv=5)
+    report = sf.report(*iris, estimator=sf.QDA(shrinkage=0.1), models=["LDA"], cv=5)
     assert repr(report.estimator) == "QDA(shrinkage=0.1)"
     assert report.verdict.startswith("QDA can be used")
 
@@ -313,7 +313,7 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
 
 
 def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tmp_path):
-    report = sf.AutoGaussian().report(*iris, models=["LDA"], cv=3, fast=True)
+    report = sf.report(*iris, estimator=sf.AutoGaussian(), models=["LDA"], cv=3, fast=True)
     text = report.write("md")
     assert "averages the posteriors of" in text
     assert (

@@ -79,7 +79,7 @@ def test_a_covariance_that_oas_shrinks_to_its_diagonal_has_as_many_parameters_as
 
 def test_coefficients_are_per_standard_deviation(rows):
     """One definition wherever they are told: s_j of all rows, never that within classes."""
-    from suffice.present.plots.linear import coefficient_importance
+    from suffice.present.plots.importance import coefficient_importance
 
     X, y = rows
     s = X.std(axis=0)

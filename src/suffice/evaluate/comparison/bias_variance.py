@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,10 +11,12 @@ from suffice.core.decision.predictions import log_posteriors_of
 from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison.models import ModelsLike, parse_models
 from suffice.typing import Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,9 +36,11 @@ class BiasVariance(Tabled):
         """Return a mapping per classifier: model, squared bias, variance, mean errors."""
         return list(self.table)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw squared bias and variance of each classifier, one upon the other."""
-        return draw("bias and variance", self, ax=ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw squared bias and variance of each classifier as stacked bars."""
+        from suffice.present.plots.results import bias_variance_figure
+
+        return bias_variance_figure(self, ax)
 
     def __repr__(self) -> str:
         names = ", ".join(row["model"] for row in self.table)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
-from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
@@ -27,7 +26,7 @@ from suffice.evaluate.comparison.models import (
 from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 SAMPLE_ROWS = 20_000  # of that sample
@@ -131,9 +130,11 @@ class Comparison(Tabled):
         """Return ``rows()`` as a pandas frame, indexed by model."""
         return super().to_frame().set_index("model")
 
-    def plot(self, *, theme: Any = "light") -> Any:
-        """Draw errors with intervals, and log-losses beside them; return the two Axes."""
-        return draw("comparison", self, theme)
+    def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
+        """Draw errors with intervals, and log-losses beside them; return the two axes."""
+        from suffice.present.plots.comparisons import comparison_figure
+
+        return comparison_figure(self, theme)
 
     def __repr__(self) -> str:
         model = self[self.reference]

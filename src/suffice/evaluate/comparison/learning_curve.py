@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,11 @@ from suffice.core.table.matrix import is_complete, taken
 from suffice.core.table.sampling import ranks_within
 from suffice.core.text.numbers import percent
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
 from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, Floats, LabelsLike, RowsLike
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _N_SIZES = 9
@@ -80,9 +79,11 @@ class LearningCurve(Tabled):
             rows += curve.rows(self.sizes)
         return rows
 
-    def plot(self, *, theme: Any = "light") -> Any:
-        """Draw error and log-loss by the number of rows; return the two Axes."""
-        return draw("learning curve", self, theme)
+    def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
+        """Draw error and log-loss by the number of rows; return the two axes."""
+        from suffice.present.plots.comparisons import learning_curve_figure
+
+        return learning_curve_figure(self, theme)
 
     def __repr__(self) -> str:
         return (

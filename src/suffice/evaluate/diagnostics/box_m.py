@@ -1,7 +1,7 @@
 """Do the classes share one covariance? Box's M, from moments alone."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, polygamma
@@ -21,6 +21,9 @@ from suffice.evaluate.diagnostics.diagnostic import (
     usable_columns,
 )
 from suffice.typing import Codes, Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 
@@ -80,7 +83,6 @@ def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
 class BoxM(Diagnostic):
     """Whether classes share one covariance; see ``box_m``."""
 
-    figure: ClassVar[str] = "Box's M"
     classes: Labels  # those compared  (K,)
     degrees: Floats  # v_k = w_k − 1  (K,)
     n_features: int
@@ -123,6 +125,12 @@ class BoxM(Diagnostic):
             }
             for name, test in tests.items()
         ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import box_m_figure
+
+        return box_m_figure(self, ax)
 
     def __repr__(self) -> str:
         test = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"

@@ -1,7 +1,7 @@
 """Do stated probabilities come true? The calibration of the most probable class."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,14 @@ from suffice.evaluate.curves.reliability import BINS, Reliability, reliability
 from suffice.evaluate.diagnostics.diagnostic import Diagnostic, simulated_p_values
 from suffice.typing import Labels, LabelsLike
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
 
-    figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
     bins: Reliability  # of the most probable class: is it the true one?
     expected_error: float  # mean calibration error of calibrated models with these bins
@@ -45,6 +47,12 @@ class Calibration(Diagnostic):
             "stated_minus_observed": self.excess,
         }
         return [row]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import calibration_figure
+
+        return calibration_figure(self, ax)
 
     def __repr__(self) -> str:
         return (

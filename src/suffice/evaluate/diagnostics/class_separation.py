@@ -1,7 +1,7 @@
 """Do the class means differ? Wilks' Λ and canonical correlations, from moments alone."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import fdtrc
@@ -22,12 +22,14 @@ from suffice.evaluate.diagnostics.diagnostic import (
 )
 from suffice.typing import Floats
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassSeparation(Diagnostic):
     """How far apart the class means lie; see ``class_separation``."""
 
-    figure: ClassVar[str] = "class separation"
     roots: Floats  # eigenvalues λ of W⁻¹B, falling  (s,)
     statistic: float  # Rao's F
     df1: int
@@ -63,6 +65,12 @@ class ClassSeparation(Diagnostic):
             "correlation": float(self.correlations.max(initial=0.0)),
         }
         return [row]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import class_separation_figure
+
+        return class_separation_figure(self, ax)
 
     def __repr__(self) -> str:
         verdict = "Class means: no evidence that they differ"

@@ -1,7 +1,6 @@
 """What all diagnostics share: the frozen answer, simulated p-values, usable rows and columns."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from suffice.core.table.sampling import ranks_within
 from suffice.core.table.table import Table
 from suffice.core.text.lists import quoted
 from suffice.core.text.tables import Tabled
-from suffice.drawing import draw
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
@@ -28,11 +26,6 @@ class Diagnostic(Tabled):
     """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
 
     __slots__ = ()
-    figure: ClassVar[str]  # the name of its drawing
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into ``ax``, or new axes, and return them."""
-        return draw(self.figure, self, ax)
 
 
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:

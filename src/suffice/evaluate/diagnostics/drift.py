@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import fdtr, fdtrc, gammaincc, stdtr
@@ -16,7 +16,6 @@ from suffice.core.table.schema import Schema
 from suffice.core.text.lists import quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.diagnostics.row_sums import RowSums, number_names, pooled_kurtosis
 from suffice.typing import Codes, Floats, RowsLike, WeightsLike
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from suffice.estimators.gaussian_estimator import GaussianEstimator
 
 GAUSSIAN_KURTOSIS = 3.0
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,11 @@ class Drift(Tabled):
         ]
         return sorted(rows, key=lambda row: -abs(row["effect"]))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the effect of each column, those that moved significantly filled."""
-        return draw("drift", self, ax)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the effect of each column, with a filled dot where it is significant."""
+        from suffice.present.plots.results import drift_figure
+
+        return drift_figure(self, ax)
 
     def __repr__(self) -> str:
         rows = f"{self.n_after:g} rows against {self.n_before:g} of the fit"

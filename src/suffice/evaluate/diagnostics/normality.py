@@ -1,7 +1,7 @@
 """Is each class Gaussian? Henze and Zirkler's test, from rows."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr
@@ -20,6 +20,9 @@ from suffice.evaluate.diagnostics.diagnostic import (
     sampled,
 )
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLOCK = 256  # rows of products held at once
 
@@ -94,7 +97,6 @@ def _null_moments(b: float, d: int) -> tuple[float, float]:
 class Normality(Diagnostic):
     """Whether each class is Gaussian; see ``normality``."""
 
-    figure: ClassVar[str] = "normality"
     classes: Labels  # those tested  (K,)
     statistics: Floats  # Henze and Zirkler's  (K,)
     p_values: Floats  # (K,)
@@ -129,6 +131,12 @@ class Normality(Diagnostic):
             }
             for k, label in enumerate(self.classes)
         ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import normality_figure
+
+        return normality_figure(self, ax)
 
     def __repr__(self) -> str:
         rejected = self.classes[self.adjusted_p_values <= LEVEL]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from suffice.estimators.gaussian_estimator import GaussianEstimator
 
 Model = TypeVar("Model", bound="GaussianEstimator")
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
@@ -114,7 +117,6 @@ def _fitted_to(estimator: Model, moments: Moments) -> Model:
 class PredictiveCheck(Diagnostic):
     """Real rows compared with rows drawn from the model; see ``predictive_check``."""
 
-    figure: ClassVar[str] = "predictive check"
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
@@ -161,6 +163,12 @@ class PredictiveCheck(Diagnostic):
             for k, label in enumerate(self.classes)
             for j, what in enumerate(("distance", *self.feature_names))
         ]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import predictive_check_figure
+
+        return predictive_check_figure(self, ax)
 
     def __repr__(self) -> str:
         simulations = len(self.values) - 1
