@@ -7,8 +7,8 @@ from . import sklearn as sklearn
 from .core.estimation.normal_inverse_wishart import (
     NormalInverseWishart as NormalInverseWishart,
 )
-from .core.model.geometry.hyperplanes_and_quadrics import Hyperplane as Hyperplane
-from .core.model.geometry.hyperplanes_and_quadrics import Quadric as Quadric
+from .core.model.geometry.hyperplane import Hyperplane as Hyperplane
+from .core.model.geometry.quadric import Quadric as Quadric
 from .core.moments.moments import Moments as Moments
 from .core.power_transform import PowerTransform as PowerTransform
 from .data.predict import predict_stream as predict_stream

@@ -57,6 +57,16 @@ def correlation(sigma: Floats) -> tuple[Floats, Floats]:
     return sigma / scale / scale[:, None], scale
 
 
+def balanced(M: Floats) -> tuple[Floats, Floats]:
+    """Return (sᵢ Mᵢⱼ sⱼ, s) with s powers of two that bring every row near to one."""
+    s = np.ones(len(M))
+    for _ in range(8):
+        largest = np.abs(s[:, None] * M * s).max(axis=1, initial=0.0)
+        with np.errstate(divide="ignore"):
+            s = s * np.exp2(-np.round(0.5 * np.log2(np.where(largest > 0, largest, 1.0))))
+    return s[:, None] * M * s, s
+
+
 def scaled_cholesky(sigma: Floats) -> Floats | None:
     """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding."""
     corr, scale = correlation(sigma)  # so that units do not matter

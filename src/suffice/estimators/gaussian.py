@@ -28,7 +28,7 @@ from suffice.core.estimation.unlabelled import SharedOut
 from suffice.core.model import ClassModel, GaussianModel
 from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.core.model.gaussian import bic
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
+from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.model.linear import discriminant
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform, check_power

@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.core.decision.costs import Decision, parse_costs
 from suffice.core.model.averaged import AveragedModel
-from suffice.core.model.class_model import ClassModel, forwarded
+from suffice.core.model.class_model import ClassModel
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.mixture import MixtureModel
@@ -97,9 +97,20 @@ class Classifier:
         _, x, indicators = read(X, self.encoding.schema)
         return self.encoding.rows(x, indicators)
 
-    temperature = forwarded("temperature", "model")  # T of the posterior, softmax(a / T)
-    has_posterior = forwarded("has_posterior", "model")  # whether scores are log odds
-    has_density = forwarded("has_density", "model")  # whether rows have one, and can be drawn
+    @property
+    def temperature(self) -> float:
+        """T of the posterior, softmax(a / T)."""
+        return self.model.temperature
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether scores are log odds."""
+        return self.model.has_posterior
+
+    @property
+    def has_density(self) -> bool:
+        """Whether rows have a density, and can be drawn."""
+        return self.model.has_density
 
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
-from suffice.core.model.class_model import ClassModel, forwarded
+from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.posterior import Posterior
 from suffice.core.model.views import KernelFeatures, View, distinct_rows
@@ -215,15 +215,32 @@ class AveragedModel:
     allows_missing: bool = False
     has_posterior = True
 
-    # densities, samples and fills are those of the best single model, and so is T
-    has_density = forwarded("has_density", "best")
-    n_features = forwarded("n_features", "best")
-    temperature = forwarded("temperature", "best")
-    impute = forwarded("impute", "best")
-    sample_missing = forwarded("sample_missing", "best")
-    class_log_density = forwarded("class_log_density", "best")
-    log_density = forwarded("log_density", "best")
-    sample = forwarded("sample", "best")
+    @property
+    def has_density(self) -> bool:
+        return self.best.has_density
+
+    @property
+    def n_features(self) -> int:
+        return self.best.n_features
+
+    @property
+    def temperature(self) -> float:
+        return self.best.temperature
+
+    def impute(self, x: Any) -> Floats:
+        return self.best.impute(x)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        return self.best.sample_missing(x, rng)
+
+    def class_log_density(self, x: Any) -> Floats:
+        return self.best.class_log_density(x)
+
+    def log_density(self, x: Any) -> Floats:
+        return self.best.log_density(x)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        return self.best.sample(n, rng)
 
     @property
     def n_classes(self) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Patch
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
+from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.table.matrix import as_matrix
 from suffice.core.text.lists import default_names, shortened
 from suffice.errors import InvalidInputError

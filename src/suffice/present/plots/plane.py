@@ -10,7 +10,9 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from suffice import errors
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, Hyperplane, Quadric
+from suffice.core.model.geometry.boundary import Boundary
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.core.table.matrix import column_position
 from suffice.core.text.numbers import percent_label
 from suffice.estimators.gaussian import LDA
