@@ -20,7 +20,7 @@ from suffice.core.model.views import (
     Plain,
     Softened,
 )
-from suffice.core.text.tables import jsonable
+from suffice.core.text.tables import json_value
 from suffice.export.document import document_of, document_text, view_document
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
@@ -335,7 +335,7 @@ def test_every_view_of_an_average_is_in_the_document(kind):
     }
     made["fourier"] = lambda: FourierFeatures(Plain(), X[0], X.std(0), X[:4].T, 1.0)
     view = made[kind]()
-    written = json.loads(json.dumps(jsonable(view_document(view))))
+    written = json.loads(json.dumps(json_value(view_document(view))))
     check(written, SCHEMA["$defs"]["view"])
     found = [seen(written, row) for row in X[::10].tolist()]
     np.testing.assert_allclose(found, view.apply(X[::10]), atol=1e-12)

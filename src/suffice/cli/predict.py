@@ -11,7 +11,7 @@ import click
 from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure, write_to_standard_output
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError
 
 _SHOWN = 25  # rows of the table of changes, largest first
@@ -66,7 +66,7 @@ def predict(
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
         done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
-    outliers = "" if done.outliers is None else f", {plural(done.outliers, 'outlier')}"
+    outliers = "" if done.outliers is None else f", {counted(done.outliers, 'outlier')}"
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 
 

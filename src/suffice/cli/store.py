@@ -12,7 +12,7 @@ from suffice.cli.command import given, learning_data, output, several, subcomman
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.terminal import Terminal
-from suffice.core.text.lists import plural, quoted
+from suffice.core.text.lists import quoted
 from suffice.errors import InvalidParameterError
 
 _place, _partition = click.argument("store"), click.argument("partition")
@@ -94,7 +94,7 @@ def add(
     new = {name: rows for name, rows in counted.items() if rows}
     rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
     text = (
-        f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
+        f"{counted(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
     )
     terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
 

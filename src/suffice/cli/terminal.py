@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.core.text.lists import CONTROL, plural, printable
-from suffice.core.text.tables import jsonable, rich_table
+from suffice.core.text.lists import CONTROL, counted, printable
+from suffice.core.text.tables import json_value, rich_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ class Terminal:
     def result(self, document: dict[str, Any], text: str | None = None) -> None:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
-            known = jsonable(document | ({"not_used": self.not_used} if self.not_used else {}))
+            known = json_value(
+                document | ({"not_used": self.not_used} if self.not_used else {})
+            )
             text = json.dumps(known, ensure_ascii=False, allow_nan=False)
             # no character that steers a terminal
             click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -65,7 +67,7 @@ class Terminal:
     @property
     def closing(self) -> str:
         """What was not used, in words; empty where all was."""
-        counts = [plural(n, what[:-1]) for what, n in self.not_used.items() if n]
+        counts = [counted(n, what[:-1]) for what, n in self.not_used.items() if n]
         return f"; not used: {', '.join(counts)}" if counts else ""
 
     @contextmanager

@@ -181,7 +181,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
     def _learnt(self) -> str:
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
-        shown = notebook.shown(self.choices_)
+        shown = notebook.first_rows(self.choices_)
         rows = [[c.describe(), f"{c.weight:.0%}", c.log_loss, c.log_loss_se] for c in shown]
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 

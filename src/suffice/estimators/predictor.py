@@ -18,7 +18,7 @@ from suffice.core.table.labels import as_labels, codes_of, has_label
 from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.core.threads import at_most
 from suffice.errors import FeatureMismatchError, InvalidInputError, UnusedDataWarning, warn
 from suffice.export import onnx, sql
@@ -226,23 +226,23 @@ class PredictorMixin(ClassifierMixin, ABC):
 
     def _learnt(self) -> str:
         """Return the classes, and how each scores a row where that is linear."""
-        classes, d = notebook.shown(self.classes_.tolist()), self.n_features_in_
+        classes, d = notebook.first_rows(self.classes_.tolist()), self.n_features_in_
         moments, coefficients = getattr(self, "moments_", None), getattr(self, "coef_", None)
         columns, of = {"class": classes}, ""
         if moments is not None:
             priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
             columns |= {"rows": moments.counts.tolist(), "prior": priors}
             of = f"{int(moments.counts.sum()):,} rows, "
-        said = f"Fitted to {of}{plural(d, 'feature')}, {plural(len(self.classes_), 'class')}"
+        said = f"Fitted to {of}{counted(d, 'feature')}, {counted(len(self.classes_), 'class')}"
         parts = [notebook.html_table(list(columns), zip(*columns.values(), strict=False))]
         if coefficients is not None:
-            names = notebook.shown(feature_names(self) or [f"x{j}" for j in range(d)])
+            names = notebook.first_rows(feature_names(self) or [f"x{j}" for j in range(d)])
             who = classes if len(coefficients) > 1 else [self.classes_[1]]
             scores = zip(who, self.intercept_, coefficients, strict=False)
             lines = [[label, intercept, *w[: len(names)]] for label, intercept, w in scores]
             head = ["score of", "intercept", *names]
             parts.append(notebook.html_table(head, lines, "Coefficients"))
-        return notebook.titled(said, *parts)
+        return notebook.titled_html(said, *parts)
 
     to_sql, to_ibis, to_onnx = sql.to_sql, sql.to_ibis, onnx.to_onnx
 

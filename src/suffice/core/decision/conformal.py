@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.numbers import percent_label
-from suffice.core.text.tables import html_table, titled
+from suffice.core.text.tables import html_table, titled_html
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats, Labels
 
@@ -64,7 +64,7 @@ class PredictionSets:
             f"Sets of classes of {len(self):,} rows, coverage {percent_label(self.coverage)}"
         )
         sizes = html_table(["classes in the set", "rows"], rows)
-        return titled(said, sizes, html_table(["row", "set"], first))
+        return titled_html(said, sizes, html_table(["row", "set"], first))
 
     @property
     def sizes(self) -> npt.NDArray[np.intp]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
-from suffice.core.text.lists import listed, plain, plural
+from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.judging import Outcome
@@ -194,8 +194,8 @@ class Verdict:
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} where its "
             f"posterior is at least {number(t.value, 3)} would find about {t.found:,} of {t.of:,}, "
-            f"with {plural(t.false_alarms, 'false alarm')} ({percent(precision)} of those predicted"
-            " are right), counted in each fold by the threshold that the other folds choose."
+            f"with {counted(t.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            "predicted are right), counted in each fold by the threshold that the other folds choose."
         )
 
 
@@ -278,7 +278,9 @@ def _found(rows: Predictions) -> tuple[Found, ...]:
     hits = np.rint(np.bincount(rows.truth, once * ~rows.wrong, k)).astype(int)
     order = np.argsort(hits / np.maximum(of, 1), kind="stable")
     return tuple(
-        Found(plain(rows.classes[j]), int(hits[j]), int(of[j])) for j in order if of[j] > 0
+        Found(python_scalar(rows.classes[j]), int(hits[j]), int(of[j]))
+        for j in order
+        if of[j] > 0
     )
 
 
@@ -311,7 +313,9 @@ def _threshold(own: Outcome) -> Threshold | None:
     hits, alarms = (
         int(np.rint(once @ (called & (rows.truth == k)))) for k in (rare, 1 - rare)
     )
-    return Threshold(plain(label), hits, round(counts[rare]), best(slice(None)), alarms)
+    return Threshold(
+        python_scalar(label), hits, round(counts[rare]), best(slice(None)), alarms
+    )
 
 
 def most_missed(found: Sequence[Found]) -> Found:
@@ -326,16 +330,16 @@ def _misses(found: Sequence[Found]) -> str:
     if not missed:
         return "It finds all rows of every class."
     more = sum(each.found < each.of / 2 for each in found if each is not worst)
-    also = f", and more than half of {plural(more, 'other class')}" * (more > 0)
-    some = f"{missed:,} of {plural(worst.of, 'row')} of class {worst.label}"
+    also = f", and more than half of {counted(more, 'other class')}" * (more > 0)
+    some = f"{missed:,} of {counted(worst.of, 'row')} of class {worst.label}"
     return f"It misses {some} ({percent(missed / worst.of)}){also}."
 
 
 def _few(found: Sequence[Found]) -> list[str]:
     n, least = sum(each.of for each in found), min(found, key=lambda each: each.of)
     if n < FEW_ROWS:
-        return [f"There are only {plural(n, 'row')}: the error is known only roughly."]
+        return [f"There are only {counted(n, 'row')}: the error is known only roughly."]
     if least.of < FEW_OF_A_CLASS:
-        of = plural(least.of, "row")
+        of = counted(least.of, "row")
         return [f"Class {least.label} has only {of}: how often it is found is hardly known."]
     return []

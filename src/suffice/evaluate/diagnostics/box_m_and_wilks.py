@@ -11,7 +11,7 @@ from suffice.core.decision.predictions import LEVEL
 from suffice.core.linalg import dependent_columns, resolved, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.moments import Moments
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import number, p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError
@@ -227,7 +227,7 @@ class BoxM(Diagnostic):
         if self.p_value > LEVEL:
             return f"Equal covariances: no evidence against them ({account}){remarks}"
         ends = (self.classes[i(self.log_det_excess)] for i in (np.argmax, np.argmin))
-        most, least = (repr(plain(label)) for label in ends)
+        most, least = (repr(python_scalar(label)) for label in ends)
         found = f"class {most} spreads most, {least} least"
         return f"Covariances differ: {found} ({account}){remarks}"
 

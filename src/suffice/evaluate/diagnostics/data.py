@@ -11,7 +11,7 @@ from scipy.special import bdtrc
 
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import number, percent
 from suffice.typing import Codes, Floats
 
@@ -53,7 +53,7 @@ class DataChecks:
         cure = "make sure that it is known before the class is, or leave it out"
         said = [f"Column {s.column!r} {s.why}: {cure}" for s in self.suspects]
         if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
-            copies = f"{plural(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others"
+            copies = f"{counted(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others"
             said.append(f"{copies}, so that some held-out rows were seen in training")
         said += [self.together] if self.together else []
         return tuple(f"{each}." for each in said)
@@ -197,7 +197,7 @@ def _impossible(values: Floats) -> list[str]:
         code, gap = float(distinct[end]), abs(distinct[end] - distinct[beside])
         low, high = np.quantile(known[known != code], [0.25, 0.75])
         if code in CODES and 1 < counts[end] < len(known) / 2 and gap > high - low:
-            times = plural(int(counts[end]), "row")
+            times = counted(int(counts[end]), "row")
             found.append(f"is {number(code)} in {times}, far from all others")
     low, rest = known[known <= 0], distinct[distinct > 0]
     # zero or less in a few rows, where the other values keep further from zero than from each other
@@ -205,5 +205,5 @@ def _impossible(values: Floats) -> list[str]:
     if few and not found and rest[0] > 6 * np.diff(rest[:10]).mean():
         least = f"{number(low.max())}{' or less' * bool(low.min() < low.max())}"
         others = f"in all others {number(rest[0])} or more: check it"
-        found.append(f"is {least} in {plural(len(low), 'row')}, {others}")
+        found.append(f"is {least} in {counted(len(low), 'row')}, {others}")
     return found

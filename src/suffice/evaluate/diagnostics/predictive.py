@@ -13,7 +13,7 @@ from suffice.core.model import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_matrix
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.evaluate.diagnostics import diagnostic
@@ -116,7 +116,7 @@ class PredictiveCheck(diagnostic.Diagnostic):
         found["p_value"] = diagnostic.simulated_p(real, drawn)
         return [
             {
-                "class": plain(label),
+                "class": python_scalar(label),
                 "what": what,
                 **{n: float(v[k, j]) for n, v in found.items()},
             }
@@ -142,10 +142,12 @@ class PredictiveCheck(diagnostic.Diagnostic):
         ratios, found = self.values[0] / self.values[1:].mean(0), []
         if adjusted[0] <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
-            found.append(f"distances of class {plain(self.classes[k])!r}")
+            found.append(f"distances of class {python_scalar(self.classes[k])!r}")
         if adjusted[1] <= LEVEL:
             at, j = np.unravel_index(np.argmax(ratios[:, 1:]), ratios[:, 1:].shape)
-            found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
+            found.append(
+                f"{self.feature_names[j]!r} in class {python_scalar(self.classes[at])!r}"
+            )
         return found
 
 

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import shortened
-from suffice.core.text.numbers import amount, percent_label
+from suffice.core.text.numbers import percent_label, weight_label
 from suffice.errors import InvalidInputError
 from suffice.evaluate.curves import reliability as counting
 from suffice.evaluate.curves import thresholds as sweep
@@ -67,7 +67,7 @@ def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
 def _write(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
     """Write the number of rows in every cell, and its share where there is room."""
     for (row, column), count in np.ndenumerate(counts):
-        text = amount(count)
+        text = weight_label(count)
         if count and counts.shape[1] <= 8:
             text += f"\n{percent_label(float(shares[row, column]))}"
         colour = "#ffffff" if cells[row, column] @ (0.299, 0.587, 0.114) < 0.55 else "#1b1f24"
@@ -206,7 +206,7 @@ def reliability(
     bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
     above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
     top = float(table.weights.max())
-    above.set(ylim=(0, top), yticks=[top], yticklabels=[amount(top)])
+    above.set(ylim=(0, top), yticks=[top], yticklabels=[weight_label(top)])
     above.set_ylabel("rows", color=canvas.style.ink)
 
 

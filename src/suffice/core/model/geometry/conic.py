@@ -153,7 +153,8 @@ class RotatedConic:
         candidates = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
         s: Floats = np.unique(candidates[np.abs(candidates) <= REACH])
         is_new = np.append(True, np.diff(s) > 8 * EPS)
-        return s[is_new]
+        ends: Floats = s[is_new]
+        return ends
 
     def _exits(self) -> Floats:
         """Return the s of the points on the four sides of the square."""

@@ -13,7 +13,7 @@ from suffice.core.linalg import EPS
 from suffice.core.model.geometry.conic import conic_polylines, real_roots
 from suffice.core.table.matrix import column_position
 from suffice.core.text.lists import default_names
-from suffice.core.text.tables import titled
+from suffice.core.text.tables import titled_html
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Floats, Labels
 
@@ -207,7 +207,7 @@ class Surface(ABC):
         positive_text = escape(str(positive))
         negative_text = escape(str(negative))
         sides = f"<p>Above zero: {positive_text}; below: {negative_text}.</p>"
-        return titled(f"{type(self).__name__}: {self.equation()}", sides)
+        return titled_html(f"{type(self).__name__}: {self.equation()}", sides)
 
     def _terms(self) -> list[Term]:
         """Return every coefficient of y(x) that is not zero, and the features it multiplies."""
