@@ -88,8 +88,9 @@ def warm_up(terminal: Terminal, /) -> None:
 
     with terminal.working("compiling"):
         _everyday_work()
-    n = sum(len(kernel.signatures) for kernel in compiled.KERNELS)
-    document = {"functions": len(compiled.KERNELS), "compiled": n, "cores": usable_cores()}
+    functions = compiled.COMPILED_FUNCTIONS
+    n = sum(len(function.signatures) for function in functions)
+    document = {"functions": len(functions), "compiled": n, "cores": usable_cores()}
     terminal.result(document, f"{n} functions are compiled and kept")
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
 from suffice.core.decision.classifier import Classifier, softmax_temperature
-from suffice.core.decision.conformal import Conformity, PredictionSets
+from suffice.core.decision.conformal import NonconformityScores, PredictionSets
 from suffice.core.decision.predictions import Predictions
 from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 from suffice.core.estimation.fisher import DiscriminantSpace
@@ -326,7 +326,7 @@ class GaussianClassifier(
         """
         with at_most(self.n_jobs):
             judged = partial(Predictions.by, strict=False) if held_out else leave_one_out
-            self._conformity = Conformity.of(judged(self, X, y, sample_weight))
+            self._conformity = NonconformityScores.of(judged(self, X, y, sample_weight))
         return self
 
     def recipe(self) -> Recipe:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from suffice.core.decision.classifier import Classifier, softmax_temperature
-from suffice.core.decision.conformal import Conformity
+from suffice.core.decision.conformal import NonconformityScores
 from suffice.core.estimation.recipe import Recipe, recipe_of
 from suffice.core.estimation.settings import OPEN, is_open
 from suffice.core.linalg import inverse_lower
@@ -55,7 +55,8 @@ def gaussian_state(learnt: Fields) -> State:
     chosen = {f"{name}_": learnt[f"{name}_"] for name in CHOSEN if f"{name}_" in learnt}
     arrays = arrays_of(moments)
     if conformity is not None:
-        arrays |= {f"conformity_{name}": getattr(conformity, name) for name in _CONFORMITY}
+        arrays["conformity_strangeness"] = conformity.scores
+        arrays["conformity_weights"] = conformity.weights
     return {"chosen": kept("chosen", chosen), **header_of(moments)}, arrays
 
 
@@ -65,13 +66,14 @@ def chosen_in(header: Fields) -> dict[str, Any]:
     return {f"{name}_": chosen[f"{name}_"] for name in CHOSEN if f"{name}_" in chosen}
 
 
-def conformity_in(arrays: Fields) -> dict[str, Conformity]:
+def conformity_in(arrays: Fields) -> dict[str, NonconformityScores]:
     """Return what prediction sets are calibrated by, by attribute, where it was kept."""
     known = under(arrays, "conformity_")
     if not known:
         return {}
     check_dims(known, dict.fromkeys(_CONFORMITY, (len(known["weights"]),)))
-    return {"_conformity": Conformity(**known)}
+    scores = NonconformityScores(known["strangeness"], known["weights"])
+    return {"_conformity": scores}
 
 
 def gaussian_from(header: Fields, arrays: Fields) -> Classifier:

@@ -256,7 +256,11 @@ class Moments:
             np.bincount(table.codes, minlength=table.n_classes),
         )
         if power is not None:
-            blank = replace(blank, **summed_log_slopes(power, table))
+            blank = replace(
+                blank,
+                power=power.among(np.arange(power.n_features), table.n_features),
+                log_slopes=summed_log_slopes(power, table),
+            )
             table = table.with_rows(power.apply(table.x), table.names)
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
         with np.errstate(invalid="ignore", over="ignore"):

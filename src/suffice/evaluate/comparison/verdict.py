@@ -195,7 +195,8 @@ class Verdict:
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} where its "
             f"posterior is at least {number(t.value, 3)} would find about {t.found:,} of {t.of:,}, "
             f"with {counted(t.false_alarms, 'false alarm')} ({percent(precision)} of those "
-            "predicted are right), counted in each fold by the threshold that the other folds choose."
+            "predicted are right), counted in each fold by the threshold that the other folds "
+            "choose."
         )
 
 
