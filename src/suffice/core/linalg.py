@@ -58,7 +58,7 @@ def unit_scale(variances: Floats) -> Floats:
 
 def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
     """Return the variances, exactly zero where they are no more than rounding of the data."""
-    # a variance below (16 ε)² of the squared size of the numbers cannot be told from zero
+    # a variance below (16 ε)² of the squared size of the numbers may be rounding alone
     return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
 
 

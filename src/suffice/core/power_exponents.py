@@ -10,10 +10,8 @@ from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats, RowsLike, WeightsLike
 
-RANGE = (
-    -4.0,
-    6.0,
-)  # of exponents, symmetric about 1: mirroring a feature mirrors its exponent
+# of exponents, symmetric about 1: mirroring a feature mirrors its exponent
+RANGE = (-4.0, 6.0)
 PRECISION = 1e-13
 SCOUTS = 1_000  # rows of the first, rough search for an exponent
 SMALL = 1e-4  # an exponent under which closed forms cancel

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 MOST_CLASSES = 128  # whose scores stay in the registers of a multiprocessor
-WIDEST = 64  # columns of rows that are whitened there
+WIDEST = 64  # columns of rows that are whitened in registers
 _CHUNK = 16  # columns that are multiplied at once
 _N_WARPS = 4
 

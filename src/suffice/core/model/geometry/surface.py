@@ -20,9 +20,8 @@ from suffice.typing import Floats, Labels
 Axes: TypeAlias = tuple[int | str, int | str]  # names or numbers of two features
 Sides: TypeAlias = tuple[object, object]  # labels of the positive and the negative side
 Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
-Term: TypeAlias = tuple[
-    float, tuple[int, ...]
-]  # a coefficient, and the features it multiplies
+# a coefficient, and the features it multiplies
+Term: TypeAlias = tuple[float, tuple[int, ...]]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
