@@ -32,9 +32,11 @@ class FeatureFit(NamedTuple):
 
 def power_curve(e: float | Floats, logs: Floats) -> Floats:
     """Return P = ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
+    # ``logs`` may also be a node of an ONNX graph, so it is not made an array here
     is_zero = np.asarray(e == 0)
     if not is_zero.any():
-        return np.asarray(np.expm1(e * logs) / e)
+        curve: Floats = np.expm1(e * logs) / e
+        return curve
     return np.where(is_zero, logs, np.expm1(e * logs) / np.where(is_zero, 1.0, e))
 
 
