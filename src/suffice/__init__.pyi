@@ -11,8 +11,8 @@ from .core.estimation.normal_inverse_wishart import (
 from .core.estimation.priors import Dirichlet as Dirichlet
 from .core.estimation.settings import Categorical as Categorical
 from .core.estimation.shrinkage import Shrinkage as Shrinkage
-from .core.model.geometry.hyperplanes_and_quadrics import Hyperplane as Hyperplane
-from .core.model.geometry.hyperplanes_and_quadrics import Quadric as Quadric
+from .core.model.geometry.hyperplane import Hyperplane as Hyperplane
+from .core.model.geometry.quadric import Quadric as Quadric
 from .core.moments.moments import Moments as Moments
 from .core.power_transform import PowerTransform as PowerTransform
 from .data.predict import predict_stream as predict_stream

@@ -21,7 +21,7 @@ from suffice.cli.options import (
     several,
 )
 from suffice.cli.terminal import Terminal, write_to_standard_output
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 
 
 @subcommand(
@@ -117,5 +117,5 @@ def predict(
         )
     text = f"{result.rows:,} rows"
     if result.outliers is not None:
-        text += f", {plural(result.outliers, 'outlier')}"
+        text += f", {counted(result.outliers, 'outlier')}"
     terminal.written(output, text, **asdict(result))

@@ -22,7 +22,7 @@ from suffice.cli.options import (
     sums_options,
 )
 from suffice.cli.terminal import Terminal
-from suffice.core.text.lists import plural, quoted
+from suffice.core.text.lists import counted, quoted
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def add(
                 **sums,
             )
     new = {name: n_rows for name, n_rows in rows_counted.items() if n_rows}
-    text = f"{plural(len(new), 'partition')} counted"
+    text = f"{counted(len(new), 'partition')} counted"
     if new:
         text += f", {sum(new.values()):,} rows: {quoted(new, 5)}"
     text += f"; {len(rows_counted) - len(new)} unchanged"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.core.text.lists import CONTROL, plural, printable
-from suffice.core.text.tables import jsonable, rich_table
+from suffice.core.text.lists import CONTROL, counted, printable
+from suffice.core.text.tables import json_value, rich_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Terminal:
             content = dict(document)
             if self.unused is not None:
                 content["not_used"] = self.unused
-            line = json.dumps(jsonable(content), ensure_ascii=False, allow_nan=False)
+            line = json.dumps(json_value(content), ensure_ascii=False, allow_nan=False)
             click.echo(CONTROL.sub(_escape, line))  # control characters steer terminals
         elif text is not None:
             click.echo(printable(text))
@@ -74,9 +74,9 @@ class Terminal:
             return ""
         counts = []
         if self.unused["columns"]:
-            counts.append(plural(self.unused["columns"], "column"))
+            counts.append(counted(self.unused["columns"], "column"))
         if self.unused["rows"]:
-            counts.append(plural(self.unused["rows"], "row"))
+            counts.append(counted(self.unused["rows"], "row"))
         return f"; not used: {', '.join(counts)}" if counts else ""
 
     @contextmanager

@@ -26,9 +26,9 @@ def warm_up(terminal: Terminal, /) -> None:
 
     with terminal.working("compiling"):
         _use_everything()
-    n_compiled = sum(len(loop.signatures) for loop in compiled.KERNELS)
+    n_compiled = sum(len(loop.signatures) for loop in compiled.COMPILED_FUNCTIONS)
     document = {
-        "functions": len(compiled.KERNELS),
+        "functions": len(compiled.COMPILED_FUNCTIONS),
         "compiled": n_compiled,
         "cores": usable_cores(),
     }

@@ -15,7 +15,7 @@ import polars as pl
 from suffice.core.table import Table
 from suffice.core.table.foreign import copied_quickly
 from suffice.core.table.labels import encode
-from suffice.core.text.lists import noun, plural, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.data.columns import Roles, as_numbers, encoded_levels
 from suffice.data.source import (
     Progress,
@@ -48,7 +48,7 @@ class RowsRead:
         return type(self)(rows, unusable, lacking, levels)
 
     def say(self, outcome: str = "left out") -> None:
-        rows = plural(self.rows, "row")
+        rows = counted(self.rows, "row")
         if self.unusable:
             places = f"no usable value in {_counted(self.by_column)}"
             why = places if self.by_column else "too far from all classes"
@@ -223,7 +223,7 @@ def load_rows(
             set(labels.drop_nulls().unique()).difference(chunk.table.classes.tolist())
         )
         if lost:
-            classes = f"{noun(len(lost), 'class')} {quoted(lost, 5)}"
+            classes = f"{noun_for(len(lost), 'class')} {quoted(lost, 5)}"
             warn(UnusedDataWarning(f"no usable row is left of the {classes}"))
     return chunk
 

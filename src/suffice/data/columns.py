@@ -14,7 +14,7 @@ import polars as pl
 from suffice import errors
 from suffice.core.table.mixed import DAY, Levels, category_of, is_free_text, levels_of, twins
 from suffice.core.table.schema import MOST_LEVELS, Category, Column, Number, Schema
-from suffice.core.text.lists import noun, quoted
+from suffice.core.text.lists import noun_for, quoted
 from suffice.data.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.data.spelling import numbers_in
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
@@ -216,7 +216,7 @@ def roles_for_predicting(
         features = _by_position(sample, n_features, keep, source.label)
     lacking = [name for name in features if name not in sample.columns]
     if lacking:
-        what, cure = noun(len(lacking), "column"), _suggestion(lacking[0], sample.columns)
+        what, cure = noun_for(len(lacking), "column"), _suggestion(lacking[0], sample.columns)
         msg = f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"
         raise FeatureMismatchError(msg)
     levels = {c.name for c in schema.categories} if schema else set()

@@ -11,7 +11,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.table.mixed import levels_of
-from suffice.core.text.lists import of_one_kind
+from suffice.core.text.lists import labels_of_one_type
 from suffice.core.threads import over_stream
 from suffice.data.chunks import RowsRead, frames_of, gaps_in, usable_rows
 from suffice.data.columns import ColumnOptions, Roles, as_numbers, roles_for_predicting
@@ -123,7 +123,7 @@ class Answers:
 def _labels_of(classifier: Classifier) -> pl.Series:
     """Return what each action predicts: the classes, and the label of rows that are refused."""
     refused = classifier.decision.actions[len(classifier.classes) :]
-    return pl.Series(of_one_kind([*classifier.classes.tolist(), *refused.tolist()]))
+    return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:

@@ -14,7 +14,7 @@ from suffice.core.linalg import positive_factor, solve_factored
 from suffice.core.model.gaussian import bic
 from suffice.core.table.table import Table
 from suffice.core.text.numbers import p_value
-from suffice.core.text.tables import html_table, text_lines, titled
+from suffice.core.text.tables import html_table, text_lines, titled_html
 from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_loss import Evaluation, gram
 from suffice.typing import Floats
@@ -137,7 +137,9 @@ class LogisticSummary:
 
     def _repr_html_(self) -> str:
         tables = [html_table(_HEAD, rows, who) for who, rows in _tables(self)]
-        return titled("Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>")
+        return titled_html(
+            "Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>"
+        )
 
 
 _HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")

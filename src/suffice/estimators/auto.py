@@ -242,7 +242,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
         rows = [
             [choice.describe(), f"{choice.weight:.0%}", choice.log_loss, choice.log_loss_se]
-            for choice in notebook.shown(self.choices_)
+            for choice in notebook.first_rows(self.choices_)
         ]
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.core.decision import Classifier
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.estimation.settings import parse_word
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
+from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.model.linear import LinearModel
 from suffice.core.moments import Moments
 from suffice.core.table.foreign import to_numpy

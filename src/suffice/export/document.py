@@ -11,7 +11,7 @@ from suffice.core.model.class_model import MarginalModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.core.model.trees import Trees
-from suffice.core.text.tables import jsonable
+from suffice.core.text.tables import json_value
 from suffice.export.marginal import integrates, own_members
 
 FORMAT = 2
@@ -47,7 +47,7 @@ def document_of(estimator: Any) -> dict[str, Any]:
 
 def document_text(document: dict[str, Any]) -> str:
     """Return a document as JSON; numbers that are not finite are null."""
-    return json.dumps(jsonable(document), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(json_value(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _formula(model: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from suffice.core.decision import Classifier
 from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.core.table.schema import Encoding, Number, Schema
-from suffice.core.text.lists import of_one_kind
+from suffice.core.text.lists import labels_of_one_type
 from suffice.errors import InvalidParameterError
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals
 from suffice.export.reading import ColumnReading, Dialect, Stage, added, double, literal, tree
@@ -199,7 +199,7 @@ def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
 
 def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     """Return the label of the first column that is the best; NULL where there is no best."""
-    pairs = zip(columns, map(literal, of_one_kind(labels.tolist())), strict=True)
+    pairs = zip(columns, map(literal, labels_of_one_type(labels.tolist())), strict=True)
     cases = " ".join(f"WHEN {column} = {best} THEN {label}" for column, label in pairs)
     return f"CASE {cases} END"
 

@@ -17,11 +17,11 @@ from scipy.stats import binomtest
 from suffice.core.moments import Moments
 from suffice.core.text.numbers import (
     count,
-    difference_in_points,
     loss,
     number,
     p_statement,
     percent,
+    percentage_points,
 )
 from suffice.data.predict import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
@@ -243,7 +243,7 @@ def _model(report):
     size = j.explained.model_.model.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
     for i in j.importance[:1]:
-        unit, said = (" points", difference_in_points) if i.loss == "error" else ("", loss)
+        unit, said = (" points", percentage_points) if i.loss == "error" else ("", loss)
         what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
         rise = said(i.mean).lstrip("+") + unit
         yield f"shuffling {i.feature} raises the {what} by {rise}."
@@ -378,11 +378,11 @@ def _of_classes(rows, names, data):
 def _of_models(j):
     """Yield differences of models, importances of columns, and errors by the number of rows."""
     for d in j.comparison.differences():
-        mean, low, high = map(difference_in_points, (d.mean, d.low, d.high))
+        mean, low, high = map(percentage_points, (d.mean, d.low, d.high))
         yield f"{d.model}: {mean} ({low} to {high})"
     for i in j.importance:
         mean, low, high = map(
-            difference_in_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
+            percentage_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
         )
         yield f"{i.feature}: {mean} ({low} to {high})"
     if j.growth is not None:

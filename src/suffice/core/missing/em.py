@@ -16,7 +16,7 @@ from suffice.core.moments import Moments
 from suffice.core.moments.collect import ratio, two_sum
 from suffice.core.moments.patterns import with_patterns
 from suffice.core.moments.scatter import Scatter
-from suffice.core.text.lists import noun, plural, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
 from suffice.typing import Codes, Floats
@@ -258,7 +258,7 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
     empty = np.flatnonzero(~seen.any(0))
     if len(empty):
         named = quoted([names[j] for j in empty], _NAMED)
-        msg = f"{noun(len(empty), 'column')} {named} has no value in any row: leave it out"
+        msg = f"{noun_for(len(empty), 'column')} {named} has no value in any row: leave it out"
         raise InvalidInputError(msg)
     if quiet:
         return
@@ -280,7 +280,7 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
     if len(pairs):
         told = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
         warn(
-            f"{plural(len(pairs), 'pair')} of columns never observed together in some class "
+            f"{counted(len(pairs), 'pair')} of columns never observed together in some class "
             f"({'; '.join(told)}): their correlation is known from the other columns alone; "
             "leave one of them out, or set tied=True, pooling or shrinkage",
             DegenerateDataWarning,

@@ -103,7 +103,10 @@ def collect(
         if power is None:
             return sums_between(rows, 0, hi - lo)
         sums = sums_between(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo)
-        return _moved(sums, power.centre)._replace(**summed_log_slopes(power, rows))
+        return _moved(sums, power.centre)._replace(
+            power=power.among(np.arange(power.n_features), rows.n_features),
+            log_slopes=summed_log_slopes(power, rows),
+        )
 
     yield from (
         [chunk(0, table.n_rows)] if few else in_threads(chunk, table.n_rows, table.n_classes)
@@ -205,8 +208,8 @@ def _chunk(
     (k, d), x = (rows.n_classes, rows.x.shape[1]), rows.x
     padded, full = -(-d // 4) * 4, storage == "per-class"
     by_column = not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
-    given = x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight
-    given = read_only(*given)
+    weight = np.zeros(0) if rows.weight is None else rows.weight
+    given = read_only(x, rows.codes, weight)
     totals = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares, quartic = np.zeros((0 if full else k, d)), None
     if storage == "pooled":

@@ -256,7 +256,11 @@ class Moments:
             np.bincount(table.codes, minlength=table.n_classes),
         )
         if power is not None:
-            blank = replace(blank, **summed_log_slopes(power, table))
+            blank = replace(
+                blank,
+                power=power.among(np.arange(power.n_features), table.n_features),
+                log_slopes=summed_log_slopes(power, table),
+            )
             table = table.with_rows(power.apply(table.x), table.names)
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -405,12 +409,19 @@ class Moments:
         archive.write(path, KIND, header_of(self), arrays_of(self))
 
     def _repr_html_(self) -> str:
-        names = notebook.shown(self.feature_names or [str(j) for j in range(self.n_features)])
+        names = notebook.first_rows(
+            self.feature_names or [str(j) for j in range(self.n_features)]
+        )
         head = ["class", "rows", "weight", *(f"mean of {name}" for name in names)]
         means = self.means[:, : len(names)].tolist()
-        columns = (notebook.shown(self.classes.tolist()), self.counts, self.weights, means)
+        columns = (
+            notebook.first_rows(self.classes.tolist()),
+            self.counts,
+            self.weights,
+            means,
+        )
         rows = [[k, int(n), float(w), *mean] for k, n, w, mean in zip(*columns, strict=False)]
-        return notebook.titled(repr(self), notebook.html_table(head, rows))
+        return notebook.titled_html(repr(self), notebook.html_table(head, rows))
 
     def __repr__(self) -> str:
         shape = f"{self.n_classes} classes × {self.n_features} features"

@@ -29,6 +29,11 @@ def is_on_device(x: Any) -> bool:
     return is_foreign(x) and x.__dlpack_device__()[0] not in _HOST
 
 
+def is_on_cuda(x: Any) -> bool:
+    """Return whether x is an array in the memory of an NVIDIA GPU."""
+    return is_foreign(x) and x.__dlpack_device__()[0] == _CUDA
+
+
 def triton_kernels(x: Any, room: str) -> Any:
     """Return the kernels of a room, where x lies on a GPU of NVIDIA's and there is Triton."""
     if is_foreign(x) and x.__dlpack_device__()[0] == _CUDA:
@@ -68,8 +73,8 @@ def placed(values: Any, x: Any, dtype: Any = None) -> Any:
     return namespace(x).asarray(own, dtype=dtype, device=device_of(x))
 
 
-def beside(constants: Any, x: Any) -> Any:
-    """Return constants to compute with x: for another library's array, in its type and place."""
+def constants_like(constants: Any, x: Any) -> Any:
+    """Return constants to compute with x: in its library, type and place if it is foreign."""
     return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 

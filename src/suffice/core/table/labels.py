@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suffice.core.table.foreign import to_numpy
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Labels
 
@@ -189,7 +189,7 @@ def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
         codes = np.where(known[at] == found, at, -1)
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
-        label = plain(found[row])
+        label = python_scalar(found[row])
         msg = f"row {row} has label {label!r}, which is not one of {quoted(known, SHOWN)}"
         raise UnknownLabelError(msg)
     return codes
@@ -205,7 +205,7 @@ def label_written(text: str, classes: Any) -> Any:
 
 def position(label: Any, known: dict[Any, int], *, where: str) -> int:
     """Return the code of one label, or say which labels there are."""
-    name = plain(label)
+    name = python_scalar(label)
     try:
         return known[name]
     except (KeyError, TypeError):

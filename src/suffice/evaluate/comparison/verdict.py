@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
-from suffice.core.text.lists import listed, plain, plural
+from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.judging import Outcome
@@ -260,7 +260,7 @@ class Verdict:
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
             f"posterior is at least {number(threshold.value, 3)} would find about "
             f"{threshold.found:,} of {threshold.of:,}, with "
-            f"{plural(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
             "predicted are right), counted in each fold by the threshold that the other folds "
             "choose."
         )
@@ -391,7 +391,9 @@ def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
     n_found = np.rint(np.bincount(rows.truth, once * ~rows.wrong, k)).astype(int)
     order = np.argsort(n_found / np.maximum(n_rows, 1), kind="stable")
     return tuple(
-        ClassRecall(label=plain(rows.classes[j]), found=int(n_found[j]), of=int(n_rows[j]))
+        ClassRecall(
+            label=python_scalar(rows.classes[j]), found=int(n_found[j]), of=int(n_rows[j])
+        )
         for j in order
         if n_rows[j] > 0
     )
@@ -433,7 +435,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     called = rows.posteriors[:, rare] >= np.array(by_fold)[model.folds]
     is_rare = rows.truth == rare
     return Threshold(
-        label=plain(rows.classes[rare]),
+        label=python_scalar(rows.classes[rare]),
         found=int(np.rint(once @ (called & is_rare))),
         of=round(counts[rare]),
         value=best_threshold(rows),
@@ -458,12 +460,12 @@ def _misses(recalls: Sequence[ClassRecall]) -> str:
     others = [each for each in recalls if each is not worst and each.found < each.of / 2]
     if others:
         return (
-            f"It misses {n_missed:,} of {plural(worst.of, 'row')} of class {worst.label} "
+            f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
             f"({percent(n_missed / worst.of)}), and more than half of "
-            f"{plural(len(others), 'other class')}."
+            f"{counted(len(others), 'other class')}."
         )
     return (
-        f"It misses {n_missed:,} of {plural(worst.of, 'row')} of class {worst.label} "
+        f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
         f"({percent(n_missed / worst.of)})."
     )
 
@@ -471,11 +473,11 @@ def _misses(recalls: Sequence[ClassRecall]) -> str:
 def _caveats_on_few_rows(recalls: Sequence[ClassRecall]) -> list[str]:
     n_rows = sum(recall.of for recall in recalls)
     if n_rows < FEW_ROWS:
-        return [f"There are only {plural(n_rows, 'row')}: the error is known only roughly."]
+        return [f"There are only {counted(n_rows, 'row')}: the error is known only roughly."]
     rarest = min(recalls, key=lambda recall: recall.of)
     if rarest.of < FEW_OF_A_CLASS:
         return [
-            f"Class {rarest.label} has only {plural(rarest.of, 'row')}: how often it is found is "
+            f"Class {rarest.label} has only {counted(rarest.of, 'row')}: how often it is found is "
             "hardly known."
         ]
     return []

@@ -10,7 +10,7 @@ from suffice.core.decision.predictions import LEVEL
 from suffice.core.linalg import resolved, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.moments import Moments
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import number, p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
@@ -137,8 +137,8 @@ class BoxM(Diagnostic):
         if self.p_value > LEVEL:
             verdict = f"Equal covariances: no evidence against them ({test})"
         else:
-            most = plain(self.classes[np.argmax(self.log_det_excess)])
-            least = plain(self.classes[np.argmin(self.log_det_excess)])
+            most = python_scalar(self.classes[np.argmax(self.log_det_excess)])
+            least = python_scalar(self.classes[np.argmin(self.log_det_excess)])
             verdict = (
                 f"Covariances differ: class {most!r} spreads most, {least!r} least ({test})"
             )

@@ -11,7 +11,7 @@ from scipy.special import bdtrc
 
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import number, percent
 from suffice.typing import Array, Codes, Floats, LabelsLike
 
@@ -63,7 +63,7 @@ class DataChecks:
         ]
         if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
             caveats.append(
-                f"{plural(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others, so that "
+                f"{counted(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others, so that "
                 "some held-out rows were seen in training."
             )
         if self.together:
@@ -280,7 +280,7 @@ def _impossible(values: Floats) -> list[str]:
         gap = abs(distinct[end] - distinct[neighbour])
         low, high = np.quantile(observed[observed != value], [0.25, 0.75])
         if value in PLACEHOLDERS and 1 < n < len(observed) / 2 and gap > high - low:
-            reasons.append(f"is {number(value)} in {plural(n, 'row')}, far from all others")
+            reasons.append(f"is {number(value)} in {counted(n, 'row')}, far from all others")
     return reasons or _rare_nonpositive(observed, distinct)
 
 
@@ -294,7 +294,7 @@ def _rare_nonpositive(observed: Floats, distinct: Floats) -> list[str]:
     # far: the smallest others are further from zero than from each other
     if positive[0] <= 6 * np.diff(positive[:10]).mean():
         return []
-    rows = plural(len(nonpositive), "row")
+    rows = counted(len(nonpositive), "row")
     largest = number(nonpositive.max())
     if nonpositive.min() < nonpositive.max():
         largest = f"{largest} or less"

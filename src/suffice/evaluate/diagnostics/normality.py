@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.linalg import EPS, rank_tolerance
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
@@ -121,7 +121,7 @@ class Normality(Diagnostic):
         adjusted = self.adjusted_p_values
         return [
             {
-                "class": plain(label),
+                "class": python_scalar(label),
                 "henze_zirkler": float(self.statistics[k]),
                 "p_value": float(self.p_values[k]),
                 "adjusted_p_value": float(adjusted[k]),

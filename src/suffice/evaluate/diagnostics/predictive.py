@@ -14,7 +14,7 @@ from suffice.core.model import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_matrix
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import (
@@ -154,7 +154,7 @@ class PredictiveCheck(Diagnostic):
         p_values = simulated_p_values(observed, simulated)
         return [
             {
-                "class": plain(label),
+                "class": python_scalar(label),
                 "what": what,
                 "statistic": float(observed[k, j]),
                 "expected": float(expected[k, j]),
@@ -195,12 +195,14 @@ class PredictiveCheck(Diagnostic):
         differences = []
         if distances_p <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
-            differences.append(f"distances of class {plain(self.classes[k])!r}")
+            differences.append(f"distances of class {python_scalar(self.classes[k])!r}")
         if marginals_p <= LEVEL:
             marginals = ratios[:, 1:]
             of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)
             feature = self.feature_names[of_feature]
-            differences.append(f"{feature!r} in class {plain(self.classes[of_class])!r}")
+            differences.append(
+                f"{feature!r} in class {python_scalar(self.classes[of_class])!r}"
+            )
         return differences
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from suffice import errors
 from suffice.core.moments import Moments
 from suffice.core.table.sampling import stratified_sample
-from suffice.core.text.lists import plural, quoted
-from suffice.core.text.tables import jsonable
+from suffice.core.text.lists import counted, quoted
+from suffice.core.text.tables import json_value
 from suffice.data.chunks import load_rows
 from suffice.data.columns import ColumnOptions, roles_for_learning
 from suffice.data.opening import open_source
@@ -102,9 +102,7 @@ class LabTable:
                 raise errors.InvalidInputError(msg)
             x = self.x[:, [self.names.index(name) for name in names]]
         rows = stratified_sample(self.codes, MOST_POINTS, 0)
-        size = (
-            f"{plural(len(self.codes), 'row')}, {plural(len(self.names), 'column')} of numbers"
-        )
+        size = f"{counted(len(self.codes), 'row')}, {counted(len(self.names), 'column')} of numbers"
         few = f"{len(rows):,} rows are shown" if len(rows) < len(self.codes) else None
         return {
             "points": np.column_stack([x, self.codes])[rows].tolist(),
@@ -158,7 +156,7 @@ class Lab:
         result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
         keys = ("model", "error", "error_se", "log_loss")
         told = [[row[key] for key in keys] for row in result.rows()]
-        return {"models": jsonable(told), "said": result.verdict}
+        return {"models": json_value(told), "said": result.verdict}
 
     @property
     def _opened(self) -> LabTable:

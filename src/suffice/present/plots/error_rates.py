@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import shortened
-from suffice.core.text.numbers import amount, percent_label
+from suffice.core.text.numbers import percent_label, weight_label
 from suffice.errors import InvalidInputError
 from suffice.evaluate.curves.reliability import Reliability, confusion
 from suffice.evaluate.curves.reliability import reliability as reliability_of
@@ -130,7 +130,7 @@ def _number_cells(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats)
     """Write the number of rows in every cell, and its share where there is room."""
     has_room = counts.shape[1] <= MOST_SHARES
     for (row, column), count in np.ndenumerate(counts):
-        text = amount(count)
+        text = weight_label(count)
         if count and has_room:
             text += f"\n{percent_label(float(shares[row, column]))}"
         luminance = cells[row, column] @ (0.299, 0.587, 0.114)
@@ -436,5 +436,5 @@ def _draw_bin_weights(canvas: Canvas, table: Reliability, colour: str) -> None:
         label="_counts",
     )
     top = float(table.weights.max())
-    strip.set(ylim=(0, top), yticks=[top], yticklabels=[amount(top)])
+    strip.set(ylim=(0, top), yticks=[top], yticklabels=[weight_label(top)])
     strip.set_ylabel("rows", color=canvas.style.ink)

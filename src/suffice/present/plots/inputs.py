@@ -204,7 +204,7 @@ def ranked_by(
 ) -> Predictions:
     """Return predictions that rank rows: by posteriors, or by the decision function of two."""
     has_margin = hasattr(source, "decision_function") and not hasattr(source, "predict_proba")
-    if has_margin and X is not None:
+    if has_margin and X is not None and y is not None:
         scores = np.asarray(source.decision_function(X))
         if scores.ndim == 1:
             log_odds = np.stack([np.zeros(len(scores)), scores], axis=1)

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from suffice.core.decision.classifier import Classifier
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, Hyperplane, Quadric
+from suffice.core.model.geometry.boundary import Boundary
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.core.table.matrix import column_position
 from suffice.core.text.numbers import percent_label
 from suffice.errors import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from suffice.core.text.lists import listed, plural
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, p_statement, percent
 from suffice.evaluate.comparison.models import CONSTANT
 from suffice.evaluate.comparison.verdict import FEW_OF_A_CLASS, FEW_ROWS, most_missed
@@ -35,7 +35,7 @@ def answer(f: Findings) -> page.Section:
     )
     measured = f"Measured on rows not seen in training: {verdict.protocol}."
     if f.sample.groups is not None:
-        n_groups = plural(len(np.unique(f.sample.groups)), "group")
+        n_groups = counted(len(np.unique(f.sample.groups)), "group")
         measured += f" Folds keep whole groups of {f.data.groups_name} together ({n_groups})."
     blocks: list[page.Block] = [
         page.Paragraph(verdict.headline, verdict.usable),

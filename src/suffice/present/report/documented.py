@@ -13,7 +13,7 @@ from suffice.core.table.matrix import filled, has_missing, refuse_nonfinite, tak
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.schema import Category, Column, LeftOut, Number
 from suffice.core.table.table import Table
-from suffice.core.text.lists import listed, plural
+from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
 from suffice.selection.validation.fold_rows import row_group_codes
@@ -80,7 +80,7 @@ class DocumentedTable:
             told |= {"ids": np.asarray(ids)[kept], "sample_weight": read.weight[kept]}
             told["groups"] = None if groups is None else taken(groups, kept)
             made = cls.of(taken(X, kept), read.labels[kept], **told)
-            note = f"{plural(read.n_rows - len(kept), 'row')} of weight zero left out"
+            note = f"{counted(read.n_rows - len(kept), 'row')} of weight zero left out"
             return replace(made, notes=(*made.notes, note))
         table, encoding = read.encoded()
         if np.isinf(table.x).any():
@@ -176,7 +176,7 @@ def _said(table: Table) -> tuple[str, ...]:
     notes, columns = [], () if table.schema is None else table.schema.columns
     categories = [c for c in columns if isinstance(c, Category)]
     read = [c for c in categories if c.n_levels > 1]
-    levels = [f"{c.name} ({plural(c.n_levels - c.missing, 'level')})" for c in read]
+    levels = [f"{c.name} ({counted(c.n_levels - c.missing, 'level')})" for c in read]
     if levels:
         empty = ", empty cells being a level" * any(c.missing for c in read)
         notes.append(

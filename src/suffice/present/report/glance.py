@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from suffice.core.moments import Moments
-from suffice.core.text.lists import listed, plural, shortened
+from suffice.core.text.lists import counted, listed, shortened
 from suffice.core.text.numbers import percent
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.encoder import TableEncoder
@@ -114,7 +114,7 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
     )
     few = f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else ""
     if many and counts.min() == counts.max():
-        each = plural(int(counts[0]), "row")
+        each = counted(int(counts[0]), "row")
         return page.Paragraph(f"Each of the {len(counts):,} classes has {each}.")
     return page.Intervals("Rows of each class", "rows", "count", items, few)
 
@@ -127,7 +127,7 @@ def _separation(f: Findings) -> page.Intervals:
     )
     items = tuple(page.Interval(f.data.names[j], float(between[j])) for j in order)
     more = len(f.data.names) - len(order)
-    few = f"{plural(more, 'more feature')} not shown." if more else ""
+    few = f"{counted(more, 'more feature')} not shown." if more else ""
     axis = "share of the variance that lies between the classes"
     return page.Intervals("Features by separation", axis, "percent", items, few)
 
@@ -149,7 +149,7 @@ def _columns(data: DocumentedTable) -> page.DataTable:
         ("column", "type", "empty", "distinct", "mean", "standard deviation", "min", "max"),
         ("text", "text", "percent", "count", *["number"] * 4),
         tuple(body),
-        note=f"{plural(more, 'more column')} not shown." if more else "",
+        note=f"{counted(more, 'more column')} not shown." if more else "",
     )
 
 
@@ -173,8 +173,8 @@ def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     )
     head = ("rows", *shortened([p.name for p in shown]))
     note = (
-        f"■ known, □ empty; shown: {len(order)} of {plural(len(counts), 'pattern')}, the most "
-        f"frequent first, and {len(shown)} of {plural(len(holed), 'column')} with empty cells."
+        f"■ known, □ empty; shown: {len(order)} of {counted(len(counts), 'pattern')}, the most "
+        f"frequent first, and {len(shown)} of {counted(len(holed), 'column')} with empty cells."
     )
     caption, styles = "Which cells are empty together", ("count", *["text"] * len(shown))
     return (page.DataTable(caption, head, styles, body, note),)
@@ -207,6 +207,6 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...
 
 def summary(data: DocumentedTable) -> str:
     """Return the size of the data in words."""
-    rows, classes = plural(data.table.n_rows, "row"), plural(data.table.n_classes, "class")
-    what = plural(len(data.columns), "feature" if data.source is None else "column")
+    rows, classes = counted(data.table.n_rows, "row"), counted(data.table.n_classes, "class")
+    what = counted(len(data.columns), "feature" if data.source is None else "column")
     return f"{rows} of {what} in {classes} (column {data.target})"

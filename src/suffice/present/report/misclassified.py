@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from suffice.core.text.lists import plural
-from suffice.core.text.numbers import count, difference, number, percent
+from suffice.core.text.lists import counted
+from suffice.core.text.numbers import count, number, percent, signed_difference
 from suffice.data.predict import OUTLIER_RATE, outlier_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
@@ -115,7 +115,7 @@ def _in_words(f: Findings) -> str:
     errors = counts[:, :-1] * ~np.eye(len(counts), dtype=bool)
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
-    said = f"It misclassified {n_wrong:,} of {plural(n_rows, 'row')} while they were held out"
+    said = f"It misclassified {n_wrong:,} of {counted(n_rows, 'row')} while they were held out"
     a, b = np.unravel_index(errors.argmax(), errors.shape)
     if (errors == errors[a, b]).sum() > 1:  # no pair stands out
         return f"{said}."
@@ -170,7 +170,7 @@ def _worst(f: Findings) -> page.DataTable:
         "probable wrong class against the true one. They start from those of a typical row, the "
         "one of the true class nearest to its mean; each column adds its part; the sum, rounded, "
         "is above zero where the wrong class is the more probable one. "
-        f"Log posteriors below {difference(LEAST)} count as that."
+        f"Log posteriors below {signed_difference(LEAST)} count as that."
     )
     return page.DataTable(
         "Worst predictions",

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from suffice.core.text.numbers import cell, count, percent
-from suffice.core.text.tables import jsonable
+from suffice.core.text.tables import json_value
 from suffice.present.report.blocks import Block, DataTable, Intervals, Matrix, Plot
 
 if TYPE_CHECKING:
@@ -41,7 +41,10 @@ def as_json(report: Report) -> str:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    return {"kind": block.kind, **{n: v for n, v in jsonable(block).items() if n != "base64"}}
+    return {
+        "kind": block.kind,
+        **{n: v for n, v in json_value(block).items() if n != "base64"},
+    }
 
 
 def as_markdown(report: Report) -> str:

@@ -14,7 +14,7 @@ from suffice.core.moments import Moments
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import taken
 from suffice.core.table.table import require_as_many
-from suffice.core.text.lists import listed, plural
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import count, p_statement, percent
 from suffice.errors import SufficeError
 from suffice.evaluate.diagnostics import box_m, normality, predictive_check
@@ -179,7 +179,7 @@ def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
     of = f" ({new.name})" if new.name else ""
     said = (
-        f"{plural(int(found.n_after), 'new row')}{of} against the {count(found.n_before)} of the "
+        f"{counted(int(found.n_after), 'new row')}{of} against the {count(found.n_before)} of the "
         f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly (all "
         f"means and shares together: {p_statement(found.p_value)})."
     )
@@ -213,11 +213,11 @@ def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
     before, lost = f.outcome.error, len(labels) - len(known)
     often = "less" if high < before else "more" if low > before else "about as"
     unknown = (
-        f" {plural(lost, 'row')} of classes it never saw are not counted." if lost else ""
+        f" {counted(lost, 'row')} of classes it never saw are not counted." if lost else ""
     )
     n_wrong, than = int(scored.wrong.sum()), "as" if often == "about as" else "than"
     said = (
-        f"It misclassifies {n_wrong:,} of {plural(len(known), 'new row')}: {often} often {than} "
+        f"It misclassifies {n_wrong:,} of {counted(len(known), 'new row')}: {often} often {than} "
         f"held-out rows.{unknown}"
     )
     interval = f"95 % interval {percent(low)} to {percent(high)}"

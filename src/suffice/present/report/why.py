@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from suffice.core.text.lists import listed, plural
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, number, percent
 from suffice.evaluate.comparison.models import core
 from suffice.evaluate.curves.feature_separation import separation, standardised_coefficients
@@ -132,7 +132,7 @@ def _by_level(f: Findings, column: Profile) -> tuple[page.DataTable, ...]:
         body.append((level, int(counts[at]), *stated[codes == at].mean(0).tolist()))
     more = len(levels) - len(body)
     note = "Averages over held-out rows, which may differ in other columns too."
-    note += f" {plural(more, 'more level')} not shown." * (more > 0)
+    note += f" {counted(more, 'more level')} not shown." * (more > 0)
     head, styles = (
         (column.name, "rows", *columns),
         ("text", "count", *["percent"] * len(columns)),
@@ -251,7 +251,7 @@ def _averaged(f: Findings) -> tuple[page.Block, ...]:
     size = f.outcome.n_parameters
     known = "" if np.isnan(size) else f", with {size:,.0f} free parameters together,"
     said = (
-        f"{f.name} averages the posteriors of {plural(len(body), 'classifier')}{known} and has no "
+        f"{f.name} averages the posteriors of {counted(len(body), 'classifier')}{known} and has no "
         "short equation. "
         "Classes and posteriors on this page are of the average; densities, samples and outliers "
         "are of its best single Gaussian."
@@ -259,7 +259,7 @@ def _averaged(f: Findings) -> tuple[page.Block, ...]:
     shown, rest = body[:MOST_AVERAGED], body[MOST_AVERAGED:]
     left = percent(sum(share for share, *_ in rest))
     note = (
-        f"{plural(len(rest), 'more setting')} with {left} together not shown." if rest else ""
+        f"{counted(len(rest), 'more setting')} with {left} together not shown." if rest else ""
     )
     head, styles = ("share", "log-loss", "setting"), ("percent", "loss", "text")
     return page.Paragraph(said), page.DataTable("What is averaged", head, styles, shown, note)
