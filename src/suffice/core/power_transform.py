@@ -278,21 +278,6 @@ def parse_power(power: Any, table: Table) -> PowerTransform:
     return known
 
 
-def summed_log_slopes(power: PowerTransform, table: Table) -> dict[str, Any]:
-    """Return the transform of all features, and Σ w log dt_j/dx_j of each class, (K, d)."""
-    terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
-    terms = np.where(np.isnan(table.x), 0.0, terms)  # what is missing was not transformed
-    if w is not None:
-        terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
-    sums = np.zeros((k, table.n_features))
-    for j, column in enumerate(terms.T):
-        sums[:, j] = np.bincount(table.codes, column, k)
-    return {
-        "power": power.among(np.arange(power.n_features), table.n_features),
-        "log_slopes": sums,
-    }
-
-
 # --- exponents of greatest likelihood, feature by feature, from a bounded sample of rows ---
 
 

@@ -37,7 +37,13 @@ from suffice.core.model.tiles import LANES, empty_tile
 from suffice.core.moments import Moments
 from suffice.core.moments.device import shared_sums
 from suffice.core.table import Table
-from suffice.core.table.foreign import beside, in_blocks, is_foreign, namespace, to_numpy
+from suffice.core.table.foreign import (
+    constants_like,
+    in_blocks,
+    is_foreign,
+    namespace,
+    to_numpy,
+)
 from suffice.core.table.matrix import has_missing, taken
 from suffice.core.table.sampling import ranks_within
 from suffice.core.threads import chunk_edges, in_order
@@ -211,8 +217,8 @@ class MixtureRows:
 
         def summed(lo: int, hi: int) -> Sums:
             part = xp.astype(taken(x, rows[lo:hi]), xp.float64)
-            weight = None if w is None else beside(w[rows[lo:hi]], part)
-            means = beside(model.centre + model.offsets, part)
+            weight = None if w is None else constants_like(w[rows[lo:hi]], part)
+            means = constants_like(model.centre + model.offsets, part)
             return shared_sums(part, device_score(scorer, part, Joint()), weight, means)
 
         parts = in_blocks(summed, len(rows), max(DEVICE_NUMBERS // x.shape[1], 4096))

@@ -18,7 +18,7 @@ from suffice.core.model.posterior import (
 )
 from suffice.core.model.scoring import LinearScores, Scaled, Scorer, Whitened
 from suffice.core.table import foreign
-from suffice.core.table.foreign import in_blocks, is_on_device, namespace, triton_kernels
+from suffice.core.table.foreign import in_blocks, is_on_cuda, is_on_device, namespace
 from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidInputError
 
@@ -51,10 +51,21 @@ Reader = tuple[Callable[[Any], tuple[Any, Any]], int]
 """From rows to what is read out and numbers that tell whether all is finite; numbers held a row."""
 
 
+def _device_loops(x: Any) -> Any:
+    """Return the Triton loops, or None where x is not on an NVIDIA GPU or Triton is absent."""
+    if not is_on_cuda(x):
+        return None
+    try:
+        from suffice.core.model import device_loops
+    except ImportError:
+        return None
+    return device_loops
+
+
 def _fused(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader | None:
     """Return one kernel from rows to answers, where there is one for these scores."""
     kernels, answer, parts = (
-        triton_kernels(x, "model"),
+        _device_loops(x),
         _ANSWERS.get(type(readout)),
         scorer.parts,
     )
@@ -95,7 +106,7 @@ _ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}
 
 def _norms(z: Any, centres: Any, constants: Any) -> Any:
     """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
-    xp, k, kernels = namespace(z), constants.shape[0], triton_kernels(z, "model")
+    xp, k, kernels = namespace(z), constants.shape[0], _device_loops(z)
     if kernels:
         return xp.from_dlpack(kernels.scores_of(z, centres, constants))
     z = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))
@@ -127,7 +138,7 @@ class _Scores:
                 yield part.classes, self._grouped(part)
 
     def _here(self, *values: Any) -> Iterator[Any]:
-        return (foreign.beside(value, self.like) for value in values)
+        return (foreign.constants_like(value, self.like) for value in values)
 
     def linear_terms(self, part: LinearScores) -> tuple[Any, ...]:
         """Return the origin (d,), weights (d, K) and constants (K,) of linear scores."""

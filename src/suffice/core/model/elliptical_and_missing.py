@@ -16,7 +16,7 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.posterior import Readout, read_scores
 from suffice.core.model.scoring import SMALL, unscored
-from suffice.core.moments.patterns import hole_words
+from suffice.core.table.matrix import missing_bits
 from suffice.typing import Array, Codes, Floats
 
 MOST = 16  # rows of a run
@@ -35,7 +35,7 @@ class IncompleteRows:
     @classmethod
     def of(cls, x: Floats) -> IncompleteRows:
         """Return the rows (n, d), sorted out; NaN is a hole."""
-        words = hole_words(x, "<u8")
+        words = missing_bits(x, "<u8")
         one = words.shape[1] == 1
         order = np.argsort(words[:, 0], kind="stable") if one else np.lexsort(words.T)
         ahead = words[order]

@@ -10,7 +10,8 @@ from scipy.special import fdtr, fdtrc, gammaincc, stdtr
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.linalg import unit_scale
 from suffice.core.moments import Moments
-from suffice.core.moments.merging import aligned, under_schema
+from suffice.core.moments.merging import aligned
+from suffice.core.moments.schema_change import under_schema
 from suffice.core.table import Table
 from suffice.core.table.schema import Schema
 from suffice.core.text.lists import quoted
@@ -183,7 +184,7 @@ def _of_all_classes(m: Moments) -> _Sample:
     variances = (m.scatter.pooled_diagonal() + between) / max(m.total_weight, 1e-300)
     mean, observed = m.grand_mean, np.full(m.n_features, m.total_weight)
     if m.patterns is not None:  # of each column, the rows that have it
-        by_class = m.patterns.by_column().cells.weights
+        by_class = m.patterns.by_column().column_sums.weights
         observed = by_class.sum(0)
         shares = by_class / np.maximum(observed, 1e-300)
         mean = mean + (shares * (m.means - mean + m.means_low)).sum(0)
