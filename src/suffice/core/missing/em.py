@@ -193,7 +193,7 @@ class _Problem:
             return 0.0
         total = 0.0
         variances = self.prior * self.unit**2
-        for g in np.flatnonzero(self.group_weights):
+        for g in np.flatnonzero(self.group_weights).tolist():
             covariance = model.covariances[g]
             precisions = np.square(covariance.whiten(np.eye(len(self.unit)))).sum(1)
             # inverse Wishart: −½ κ (log|Σ| + tr Σ⁻¹ D)
@@ -291,7 +291,7 @@ def _observed_columns(moments: Moments) -> Flags:
 def _refuse_empty_columns(moments: Moments) -> None:
     is_observed = _observed_columns(moments).any(0)
     if not is_observed.all():
-        empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed)]
+        empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
         verb = "has" if len(empty) == 1 else "have"
         raise InvalidInputError(
             f"{noun(len(empty), 'column')} {quoted(empty, _NAMED)} {verb} no value in any row: "
@@ -318,7 +318,7 @@ def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
             "column out, or use missing='indicator' if its absence says something",
             DegenerateDataWarning,
         )
-    pairs = _unobserved_pairs(patterns, observed.all(0), group_of)
+    pairs = _unobserved_pairs(patterns, observed, group_of)
     if len(pairs):
         named = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
         warn(
@@ -336,12 +336,13 @@ def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
         )
 
 
-def _unobserved_pairs(patterns: Incomplete, in_every_class: Flags, group_of: Codes) -> Codes:
+def _unobserved_pairs(patterns: Incomplete, observed: Flags, group_of: Codes) -> Codes:
     """Return pairs of columns that every class has, but some group never together, (P, 2)."""
     weights = patterns.available_sums().product_weights
     if weights.ndim < 3:  # by column: pairs do not matter
         return np.zeros((0, 2), np.intp)
     together = np.zeros((int(group_of.max(initial=0)) + 1, *weights.shape[1:]))
     np.add.at(together, group_of, weights)
+    in_every_class = np.asarray(observed.all(0))
     is_apart = (together == 0).any(0) & in_every_class[:, None] & in_every_class
     return np.argwhere(np.triu(is_apart, 1))

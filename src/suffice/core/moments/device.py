@@ -126,7 +126,8 @@ def device_weights(x: Any, weight: Any) -> Any:
 def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
-    return np.diff(to_numpy(_class_starts(counted, n_classes))).astype(np.intp)
+    starts = np.asarray(to_numpy(_class_starts(counted, n_classes)), np.intp)
+    return np.diff(starts)
 
 
 def is_constant(x: Any, columns: Codes) -> bool:

@@ -84,7 +84,7 @@ def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
         peaks = np.maximum(total.peaks, peaks)
     is_single = as_columns(rest.counts <= 1)
     if rest.storage == "pooled":
-        is_single = is_single.all(0, keepdims=True)
+        is_single = np.asarray(is_single.all(0, keepdims=True))
     is_impossible = np.where(
         is_single, np.abs(left) > _SLACK * peaks, left < -ROUNDING * peaks
     )

@@ -205,7 +205,7 @@ class PatternSums:
         is_source = (T != 0).T
 
         def lacks_source(is_missing: Flags) -> Flags:
-            return is_missing.astype(np.float64) @ is_source > 0
+            return np.asarray(is_missing.astype(np.float64) @ is_source > 0)
 
         keys = pattern_keys(self.class_of, ~lacks_source(~self.observed))
         is_missing = np.isnan(self.single_rows.x)

@@ -149,7 +149,7 @@ def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
     """Return what stands in the empty cells of filled numbers, in the units of sums, (h,)."""
     if power is None:
         return schema.fills
-    return power.select(schema.filled).apply(schema.fills[None])[0]
+    return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])
 
 
 def mean_filled(m: Moments) -> Moments:

@@ -46,10 +46,11 @@ def as_labels(y: Any) -> Labels:
 
 def _as_array(y: Any) -> Labels:
     """Return labels as a NumPy array, None for those that a masked array hides."""
+    labels = np.asarray(to_numpy(y))
     if np.ma.is_masked(y):
-        masked: Labels = y.astype(object).filled(None)
-        return masked
-    return np.asarray(to_numpy(y))
+        labels = labels.astype(object)
+        labels[np.ma.getmaskarray(y)] = None
+    return labels
 
 
 def has_label(y: Any) -> Flags:

@@ -45,9 +45,10 @@ def unmasked(values: Any) -> Any:
         return values
     if not np.ma.is_masked(values):
         return values.data
-    if values.dtype.kind in "fiub":
-        return values.astype(np.float64).filled(np.nan)
-    return values.astype(object).filled(None)
+    is_numeric = values.dtype.kind in "fiub"
+    plain = values.data.astype(np.float64 if is_numeric else object)
+    plain[np.ma.getmaskarray(values)] = np.nan if is_numeric else None
+    return plain
 
 
 def is_mixed(X: Any) -> bool:
@@ -70,7 +71,7 @@ def _is_pandas_like(X: Any) -> bool:
 
 
 def _arrow_types(X: Any) -> Sequence[Any]:
-    schema = getattr(X, "schema", None)
+    schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "dtypes"):  # polars
         return list(schema.dtypes())
     return getattr(schema, "types", [])
@@ -227,7 +228,8 @@ def is_complete(table: Any) -> Flags:
     values = np.asarray(unmasked(table))
     if values.dtype.kind != "f":
         return np.ones(len(values), bool)
-    return ~np.isnan(values).reshape(len(values), -1).any(1)
+    is_missing = np.isnan(values).reshape(len(values), -1).any(1)
+    return np.asarray(~is_missing)
 
 
 def column_name(names: Sequence[str] | None, column: int) -> str:

@@ -256,7 +256,8 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         ) from error
     distinct = uniques.tolist()
     if distinct and not as_levels and are_numbers(distinct):
-        return np.array([*map(float, distinct), np.nan])[codes]
+        # the last entry is that of code −1, an empty cell
+        return np.asarray(np.array([*map(float, distinct), np.nan])[codes])
     types = {type(value) for value in distinct}
     if len(types) == 1 and isinstance(distinct[0], (date, time, timedelta)):
         import polars as pl
