@@ -8,6 +8,9 @@ import numpy as np
 from suffice.core.moments.collect import ChunkSums, two_sum
 from suffice.core.moments.scatter import SCATTERS, Storage, scatter_shape
 from suffice.core.table.foreign import (
+    Device,
+    DeviceArray,
+    Namespace,
     device_of,
     in_blocks,
     is_foreign,
@@ -19,18 +22,17 @@ from suffice.core.table.foreign import (
 from suffice.core.table.labels import as_labels, encode, union
 from suffice.core.table.matrix import as_weights
 from suffice.core.table.table import require_as_many
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
 
-# Any in this file is an array of another library, or its functions.
 BLOCK_ROWS = 1 << 26
 GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
 _NARROW = 256  # labels in so small a range are sorted as bytes
 
 
 def device_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: DeviceArray,
+    codes: DeviceArray,
+    weight: DeviceArray,
     n_classes: int,
     storage: Storage,
     block: int = BLOCK_ROWS,
@@ -53,7 +55,9 @@ class SharedSums(NamedTuple):
     log_likelihood: float
 
 
-def shared_sums(x: Any, log_joint: Any, weight: Any, means: Any) -> SharedSums:
+def shared_sums(
+    x: DeviceArray, log_joint: DeviceArray, weight: DeviceArray, means: DeviceArray
+) -> SharedSums:
     """Return the sums of R components of means (R, d), given log joint densities (n, R)."""
     xp = namespace(x)
     # p = w softmax(log joint): the share of each component in each row
@@ -81,7 +85,9 @@ def shared_sums(x: Any, log_joint: Any, weight: Any, means: Any) -> SharedSums:
     )
 
 
-def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
+def device_labels(
+    x: DeviceArray, y: Any, classes: LabelsLike | None = None
+) -> tuple[Labels, DeviceArray]:
     """Return the classes (K,), on the host, and the code of each row (n,), on the device of x."""
     xp = namespace(x)
     require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
@@ -98,12 +104,12 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
     return all_labels, xp.take(places, xp.astype(codes, xp.int64))
 
 
-def device_codes(x: Any, codes: Codes, n_classes: int) -> Any:
+def device_codes(x: DeviceArray, codes: Codes, n_classes: int) -> DeviceArray:
     """Return codes of the host on the device of x, as narrow as they can be."""
     return placed(codes.astype(np.uint8 if n_classes <= _NARROW else np.int32), x)
 
 
-def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
+def _integer_labels(xp: Namespace, y: DeviceArray) -> tuple[Labels, DeviceArray]:
     first = int(xp.min(y))
     if int(xp.max(y)) - first >= _NARROW:
         labels, codes = xp.unique_inverse(y)
@@ -117,33 +123,33 @@ def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
     return present + first, xp.take(table, xp.astype(offsets, xp.int64))
 
 
-def device_weights(x: Any, weight: Any) -> Any:
+def device_weights(x: DeviceArray, weight: WeightsLike | DeviceArray) -> DeviceArray:
     """Return checked row weights on the device of x, or None where every row counts once."""
     checked = as_weights(to_numpy(weight), x.shape[0])
     return None if checked is None else placed(checked, x)
 
 
-def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
+def device_counts(codes: DeviceArray, weight: DeviceArray, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
     starts = np.asarray(to_numpy(_class_starts(counted, n_classes)), np.intp)
     return np.diff(starts)
 
 
-def is_constant(x: Any, columns: Codes) -> bool:
+def is_constant(x: DeviceArray, columns: Codes) -> bool:
     """Return whether each of some columns holds one number alone."""
     xp = namespace(x)
     return all(bool(xp.all(x[:, int(j)] == x[0, int(j)])) for j in columns)
 
 
-def _class_starts(codes: Any, n_classes: int) -> Any:
+def _class_starts(codes: DeviceArray, n_classes: int) -> DeviceArray:
     """Return how many rows have a class before each, and all rows at last, (K + 1,)."""
     xp = namespace(codes)
     classes = xp.arange(n_classes + 1, dtype=xp.int32, device=device_of(codes))
     return xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
 
 
-def _device_loops(x: Any) -> Any:
+def _device_loops(x: DeviceArray) -> Any:
     """Return the Triton loops, or None where x is not on an NVIDIA GPU or Triton is absent."""
     if not is_on_cuda(x):
         return None
@@ -157,15 +163,15 @@ def _device_loops(x: Any) -> Any:
 class _Sums(NamedTuple):
     """Sums about a shift of each class, on the device."""
 
-    weights: Any  # (K,)
-    sums: Any  # Σ w z  (K, d)
-    products: Any  # Σ w z zᵀ  (K, d, d), pooled (d, d) or diagonal (K, d)
+    weights: DeviceArray  # (K,)
+    sums: DeviceArray  # Σ w z  (K, d)
+    products: DeviceArray  # Σ w z zᵀ  (K, d, d), pooled (d, d) or diagonal (K, d)
 
 
 def _block_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: DeviceArray,
+    codes: DeviceArray,
+    weight: DeviceArray,
     n_classes: int,
     storage: Storage,
 ) -> ChunkSums:
@@ -205,13 +211,15 @@ def _block_sums(
     )
 
 
-def _offsets(xp: Any, sums: _Sums) -> Any:
+def _offsets(xp: Namespace, sums: _Sums) -> DeviceArray:
     """Return m = Σ w z / w of each class, (K, d)."""
     divisors = xp.where(sums.weights > 0, sums.weights, xp.ones_like(sums.weights))
     return sums.sums / divisors[:, None]
 
 
-def _centred_products(xp: Any, sums: _Sums, offsets: Any, storage: Storage) -> Any:
+def _centred_products(
+    xp: Namespace, sums: _Sums, offsets: DeviceArray, storage: Storage
+) -> DeviceArray:
     # S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
     if storage == "diagonal":
         return sums.products - offsets * sums.sums
@@ -235,13 +243,13 @@ def _sums_of_no_rows(n_classes: int, n_features: int, storage: Storage) -> Chunk
 class _Tiles(NamedTuple):
     """Sorted rows cut into tiles of equal height, each of one class; arrays are on the device."""
 
-    class_of: Any  # (T,)
-    first: Any  # first place of each tile in the sorted rows  (T,)
-    class_start: Any  # first place of its class  (T,)
-    class_end: Any  # place behind the last of its class  (T,)
+    class_of: DeviceArray  # (T,)
+    first: DeviceArray  # first place of each tile in the sorted rows  (T,)
+    class_start: DeviceArray  # first place of its class  (T,)
+    class_end: DeviceArray  # place behind the last of its class  (T,)
 
 
-def _tiles(xp: Any, device: Any, starts: Codes, height: int) -> _Tiles:
+def _tiles(xp: Namespace, device: Device, starts: Codes, height: int) -> _Tiles:
     n_tiles = -(-np.diff(starts) // height)
     class_of = np.repeat(np.arange(len(n_tiles)), n_tiles)
     place_in_class = np.arange(len(class_of)) - np.repeat(
@@ -256,11 +264,11 @@ def _tiles(xp: Any, device: Any, starts: Codes, height: int) -> _Tiles:
 
 
 def _tiled_sums(
-    x: Any,
-    order: Any,
+    x: DeviceArray,
+    order: DeviceArray,
     starts: Codes,
-    shifts: Any,
-    weight: Any,
+    shifts: DeviceArray,
+    weight: DeviceArray,
     storage: Storage,
 ) -> _Sums:
     """Return the sums about the shifts, by tiles of one class."""
@@ -285,12 +293,12 @@ def _tiled_sums(
 
 
 def _sums_of_tiles(
-    x: Any,
-    order: Any,
+    x: DeviceArray,
+    order: DeviceArray,
     tiles: _Tiles,
     height: int,
-    shifts: Any,
-    weight: Any,
+    shifts: DeviceArray,
+    weight: DeviceArray,
     storage: Storage,
 ) -> _Sums:
     """Return the sums of some tiles by class, products as rows of numbers."""
@@ -323,12 +331,12 @@ def _sums_of_tiles(
 
 
 def _shifted_rows(
-    x: Any,
-    rows: Any,
-    shifts: Any,
-    class_of: Any,
+    x: DeviceArray,
+    rows: DeviceArray,
+    shifts: DeviceArray,
+    class_of: DeviceArray,
     height: int,
-) -> tuple[Any, Any]:
+) -> tuple[DeviceArray, DeviceArray | None]:
     """Return rows less the shift of their tile (T, height, d), and sums (T, d) or None."""
     xp = namespace(x)
     shape = (class_of.shape[0], height, x.shape[1])
@@ -342,7 +350,7 @@ def _shifted_rows(
     return z, xp.sum(partial_sums, axis=1, dtype=xp.float64)
 
 
-def _products(xp: Any, wz: Any, z: Any, storage: Storage) -> Any:
+def _products(xp: Namespace, wz: DeviceArray, z: DeviceArray, storage: Storage) -> DeviceArray:
     """Return Σ w z zᵀ of each tile, as rows of numbers, or its diagonal."""
     if storage == "diagonal":
         return xp.sum(wz * z, axis=1, dtype=xp.float64)

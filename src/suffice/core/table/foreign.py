@@ -1,7 +1,7 @@
 """Arrays of other libraries, such as PyTorch and CuPy: where they lie, to NumPy and back."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -9,6 +9,10 @@ from suffice.errors import InvalidInputError, InvalidParameterError, extra
 from suffice.typing import Array
 
 V = TypeVar("V")
+# mypy knows nothing of other libraries: these names say what an Any is
+DeviceArray: TypeAlias = Any  # an array of PyTorch, CuPy or another library of the Array API
+Namespace: TypeAlias = Any  # the functions of the Array API for such an array
+Device: TypeAlias = Any  # "cuda", or what a library calls its devices
 _SMALLEST = 1 << 12  # rows of the smallest block that a device is asked to hold
 _HOST = (1, 3)  # DLPack's numbers for memory of the host, plain and page-locked
 _CUDA = 2  # DLPack's number for memory of an NVIDIA GPU
@@ -32,12 +36,12 @@ def is_on_cuda(x: Any) -> bool:
     return is_foreign(x) and x.__dlpack_device__()[0] == _CUDA
 
 
-def namespace(x: Any) -> Any:
+def namespace(x: DeviceArray) -> Namespace:
     """Return the functions of the Array API for x."""
     return _array_api_compat().array_namespace(x)
 
 
-def device_of(x: Any) -> Any:
+def device_of(x: DeviceArray) -> Device:
     """Return the device that x lies on."""
     return _array_api_compat().device(x)
 
@@ -59,7 +63,7 @@ def like(values: Any, x: Any) -> Any:
     return placed(values, x) if is_numeric and is_foreign(x) else values
 
 
-def placed(values: Array, x: Any, dtype: Any = None) -> Any:
+def placed(values: Array, x: DeviceArray, dtype: Any = None) -> DeviceArray:
     """Return a NumPy array as an array of x's library, on the device of x."""
     writeable = np.require(values, requirements="W")  # PyTorch warns of read-only arrays
     return namespace(x).asarray(writeable, dtype=dtype, device=device_of(x))
@@ -70,12 +74,12 @@ def constants_like(constants: Array, x: Any) -> Any:
     return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 
-def on_device(x: Array, device: Any) -> Any:
+def on_device(x: Array, device: Device) -> DeviceArray:
     """Return a NumPy array as a PyTorch tensor on a device."""
     return _torch(device).from_numpy(x).to(device, non_blocking=True)
 
 
-def copied_quickly(shape: tuple[int, ...], device: Any) -> Array:
+def copied_quickly(shape: tuple[int, ...], device: Device) -> Array:
     """Return an empty NumPy array in page-locked memory, which a GPU reads without another copy."""
     torch = _torch(device)
     locked = torch.device(device).type == "cuda"
@@ -109,7 +113,7 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
         lo += block
 
 
-def _torch(device: Any) -> Any:
+def _torch(device: Device) -> Any:
     try:
         import torch
 

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.table.foreign import to_numpy
 from suffice.core.text.lists import plain, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
-from suffice.typing import Codes, Flags, Labels
+from suffice.typing import Codes, Flags, Labels, LabelsLike
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
@@ -28,7 +28,7 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
     return _encode_integers(y)
 
 
-def as_labels(y: Any) -> Labels:
+def as_labels(y: LabelsLike) -> Labels:
     """Return ``y`` as a one-dimensional array of integers, booleans, floats or text."""
     labels = _as_array(y)
     if labels.ndim != 1:
@@ -44,16 +44,16 @@ def as_labels(y: Any) -> Labels:
     return labels
 
 
-def _as_array(y: Any) -> Labels:
+def _as_array(y: LabelsLike) -> Labels:
     """Return labels as a NumPy array, None for those that a masked array hides."""
     labels = np.asarray(to_numpy(y))
-    if np.ma.is_masked(y):
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         labels = labels.astype(object)
         labels[np.ma.getmaskarray(y)] = None
     return labels
 
 
-def has_label(y: Any) -> Flags:
+def has_label(y: LabelsLike) -> Flags:
     """Return which rows have a label, (n,): not None, NaN, masked or another library's NA."""
     labels = _as_array(y)
     if labels.dtype.kind == "O":
@@ -63,7 +63,7 @@ def has_label(y: Any) -> Flags:
     return np.ones(len(labels), bool)
 
 
-def is_empty(value: Any) -> bool:
+def is_empty(value: object) -> bool:
     """Return whether a cell holds nothing: None, NaN, or pandas' NA and NaT."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
@@ -198,17 +198,17 @@ def _unboxed(y: Labels) -> Labels:
     return labels
 
 
-def positions(classes: Any) -> dict[Any, int]:
+def positions(classes: LabelsLike) -> dict[Any, int]:
     """Return the code of each label."""
     return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
 
 
-def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
+def code_of(label: object, classes: LabelsLike, *, where: str = "the call") -> int:
     """Return the code of one label; the error of an unknown label lists the classes."""
     return position(label, positions(classes), where=where)
 
 
-def two_codes(label_a: Any, label_b: Any, classes: Any) -> tuple[int, int]:
+def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[int, int]:
     """Return the codes of two labels, which must differ."""
     a = code_of(label_a, classes)
     b = code_of(label_b, classes)
@@ -217,7 +217,7 @@ def two_codes(label_a: Any, label_b: Any, classes: Any) -> tuple[int, int]:
     return a, b
 
 
-def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
+def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
     wanted = _as_array(labels)
     known = np.asarray(classes)
@@ -250,7 +250,7 @@ def _can_be_sorted_together(a: Labels, b: Labels) -> bool:
     return kinds != {"i", "u"} or np.result_type(a, b).kind != "f"
 
 
-def label_written(text: str, classes: Any) -> Any:
+def label_written(text: str, classes: LabelsLike) -> Any:
     """Return the class that a person wrote as text, on a command line."""
     label_of = {str(label): label for label in np.asarray(classes).tolist()}
     if text in label_of:
@@ -258,7 +258,7 @@ def label_written(text: str, classes: Any) -> Any:
     raise UnknownLabelError(f"no class is called {text!r}{_hint(text, label_of)}")
 
 
-def position(label: Any, code_of_label: Mapping[Any, int], *, where: str) -> int:
+def position(label: object, code_of_label: Mapping[Any, int], *, where: str) -> int:
     """Return the code of one label; the error of an unknown label lists the classes."""
     name = plain(label)
     try:
@@ -289,7 +289,7 @@ def values_by_class(
     return [value_of_code[code] for code in range(len(classes))]
 
 
-def _hint(label: Any, labels: Iterable[Any]) -> str:
+def _hint(label: object, labels: Iterable[object]) -> str:
     """Return the end of a message: the nearest class, if one is near, and the list of all."""
     texts = [name for name in labels if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []

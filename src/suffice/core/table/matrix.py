@@ -8,7 +8,7 @@ import numpy as np
 from suffice.core.table.foreign import device_of, is_foreign, namespace, to_numpy
 from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.typing import Array, Codes, Flags, Floats
+from suffice.typing import Array, Codes, Flags, Floats, WeightsLike
 
 # (n, d) float64, float32 or integers, in any memory order, perhaps another library's array
 Matrix: TypeAlias = Any
@@ -130,11 +130,11 @@ def filled(x: Matrix) -> Matrix:
     return np.where(missing, means, x)
 
 
-def as_weights(weight: Any, n_rows: int) -> Floats | None:
+def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:
         return None
-    if np.ma.is_masked(weight):
+    if isinstance(weight, np.ma.MaskedArray) and np.ma.is_masked(weight):
         row = int(np.argmax(np.ma.getmaskarray(weight)))
         raise InvalidInputError(
             f"sample_weight of row {row} is masked: give every row a weight, 0 to leave it out"

@@ -47,7 +47,7 @@ def read(
     X: Any,
     schema: Schema | None = None,
     *,
-    categorical: Any = None,
+    categorical: Sequence[int | str] | str | None = None,
     missing: str = "marginal",
     names: Sequence[str] | None = None,
 ) -> MixedRows:
@@ -345,7 +345,10 @@ def _spells_number(text: str) -> bool:
     return True
 
 
-def _categorical_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
+def _categorical_names(
+    categorical: Sequence[int | str] | str | None,
+    names: Sequence[str],
+) -> Collection[str]:
     """Return the names of columns that were given by name or by position, −1 being the last."""
     if categorical is None:
         return ()
@@ -354,11 +357,18 @@ def _categorical_names(categorical: Any, names: Sequence[str]) -> Collection[str
     for j, name in enumerate(names):
         name_at[j] = name
         name_at[j - len(names)] = name
-    chosen = {c if isinstance(c, str) else name_at.get(c, c) for c in columns}
-    unknown = sorted(str(c) for c in chosen if c not in names)
+    chosen = set()
+    unknown = set()
+    for column in columns:
+        chosen_name = column if isinstance(column, str) else name_at.get(column)
+        if chosen_name is None or chosen_name not in names:
+            unknown.add(str(column))
+        else:
+            chosen.add(chosen_name)
     if unknown:
         raise FeatureMismatchError(
-            f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"
+            f"categorical names {quoted(sorted(unknown), 5)}, but the columns are "
+            f"{quoted(names, 12)}"
         )
     return chosen
 

@@ -1,7 +1,7 @@
 """The columns of a mixed table: numbers, categories with their levels, and what is left out."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -236,7 +236,7 @@ class Schema:
         return [{"kind": c.kind, **asdict(c)} for c in self.columns]
 
     @classmethod
-    def from_json(cls, columns: Any) -> Self:
+    def from_json(cls, columns: Iterable[Mapping[str, Any]]) -> Self:
         try:
             return cls(tuple(_column_from_json(dict(column)) for column in columns))
         except (TypeError, KeyError, ValueError) as error:
@@ -266,7 +266,8 @@ def _column_from_json(fields: dict[str, Any]) -> Column:
     if kind == Number.kind:
         column = Number(**fields)
     elif kind == Category.kind:
-        column = Category(**fields | {"levels": tuple(fields["levels"])})
+        fields["levels"] = tuple(fields["levels"])
+        column = Category(**fields)
     elif kind == LeftOut.kind:
         column = LeftOut(**fields)
     else:
@@ -299,7 +300,7 @@ class Encoding:
         return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
     @classmethod
-    def from_json(cls, kept: Any) -> Self | None:
+    def from_json(cls, kept: Mapping[str, Any] | None) -> Self | None:
         if kept is None:
             return None
         schema = Schema.from_json(kept["columns"])

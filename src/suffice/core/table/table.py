@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from suffice.core.table import matrix
-from suffice.core.table.foreign import is_foreign, to_numpy
+from suffice.core.table.foreign import DeviceArray, is_foreign, to_numpy
 from suffice.core.table.labels import as_labels, encode, union
 from suffice.core.table.matrix import Matrix, as_weights, taken
 from suffice.core.table.mixed import read
 from suffice.core.table.schema import Encoding, LevelCodes, Schema
 from suffice.errors import InvalidInputError
-from suffice.typing import Codes, Flags, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +34,12 @@ class Table:
     @classmethod
     def of(
         cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
         *,
-        classes: Any = None,
-        categorical: Any = None,
+        classes: LabelsLike | None = None,
+        categorical: Sequence[int | str] | str | None = None,
         missing: str = "marginal",
         schema: Schema | None = None,
         names: Sequence[str] | None = None,
@@ -85,7 +85,7 @@ class Table:
         )
 
     @classmethod
-    def of_device(cls, x: Any, y: Any, sample_weight: Any) -> Self:
+    def of_device(cls, x: DeviceArray, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         """Return rows that stay where they lie; labels and weights come to the host."""
         labels, codes = encode(as_labels(to_numpy(y)))
         require_as_many(x.shape[0], len(codes))
