@@ -325,16 +325,3 @@ def parse_power(power: object, table: Table) -> PowerTransform:
             f"the transform knows {transform.n_features} features, X has {n_numbers}"
         )
     return transform
-
-
-def summed_log_slopes(power: PowerTransform, table: Table) -> Floats:
-    """Return Σ w log dt_j/dx_j of each class, (K, d)."""
-    terms = power.log_slopes(table.x)
-    terms = np.where(np.isnan(table.x), 0.0, terms)  # a missing value was not transformed
-    w = table.weight
-    if w is not None:
-        terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
-    sums = np.zeros((table.n_classes, table.n_features))
-    for j, column in enumerate(terms.T):
-        sums[:, j] = np.bincount(table.codes, column, table.n_classes)
-    return sums

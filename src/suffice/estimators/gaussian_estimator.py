@@ -606,7 +606,7 @@ def _require_categories(moments: Moments, settings: Settings) -> None:
     columns = settings.categorical_columns
     if columns is None:
         return
-    names = [columns] if isinstance(columns, (str, int)) else list(columns)
+    names = [columns] if isinstance(columns, str) else list(columns)
     schema = moments.schema
     categories = () if schema is None else tuple(c.name for c in schema.categories)
     all_names = moments.feature_names if schema is None else schema.names

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.core.moments.column_sums import ColumnSums
+from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
-from suffice.core.moments.patterns import ColumnSums, Incomplete, PatternSums
+from suffice.core.moments.pattern_sums import PatternSums
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -51,7 +53,7 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     for part, held in parts.items():
         arrays |= {f"{part}_{name}": array for name, array in (held or {}).items()}
     if isinstance(m.patterns, PatternSums):
-        rows = m.patterns.rows
+        rows = m.patterns.single_rows
         arrays |= {"rows_x": rows.x, "rows_codes": rows.codes, "rows_weights": rows.weights}
         arrays["lost"] = m.patterns.lost
     return arrays
@@ -63,7 +65,7 @@ def _header_of_patterns(patterns: Incomplete) -> dict[str, Any]:
 
 
 def _cells(patterns: Incomplete) -> Moments:
-    return patterns.cells if isinstance(patterns, PatternSums) else patterns.flat
+    return patterns.pattern_sums if isinstance(patterns, PatternSums) else patterns.flat
 
 
 def _patterns(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.moments.patterns import hole_words
+from suffice.core.table.matrix import missing_bits
 from suffice.typing import Codes, Flags, Floats
 
 LONGEST_RUN = 16  # rows
@@ -26,7 +26,7 @@ class MissingPatterns:
     @classmethod
     def of(cls, x: Floats) -> MissingPatterns:
         """Return the patterns of the rows (n, d), in which NaN is missing."""
-        words = hole_words(x, "<u8")
+        words = missing_bits(x, "<u8")
         if words.shape[1] == 1:
             order = np.argsort(words[:, 0], kind="stable")
         else:

@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 
 from suffice.core.moments import Moments
-from suffice.core.moments.collect import SMALLEST, Storage, plan, ratio, two_sum
+from suffice.core.moments.collect import SMALLEST, plan, ratio, two_sum
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
     PooledScatter,
     Scatter,
+    Storage,
 )
 from suffice.data.chunks import RowsRead, encoded
 from suffice.data.columns import NUMBER, Roles, kind_of_type

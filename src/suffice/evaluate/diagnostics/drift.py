@@ -11,7 +11,8 @@ from scipy.special import fdtr, fdtrc, gammaincc, stdtr
 
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.moments import Moments
-from suffice.core.moments.merging import aligned, under_schema
+from suffice.core.moments.merging import aligned
+from suffice.core.moments.schema_change import under_schema
 from suffice.core.table.schema import Schema
 from suffice.core.text.lists import quoted
 from suffice.core.text.numbers import p_statement
@@ -200,7 +201,7 @@ class _Sample(NamedTuple):
         observed = np.full(moments.n_features, moments.total_weight)
         if moments.patterns is not None:
             # each column is described by the rows in which it is observed
-            observed_by_class = moments.patterns.by_column().cells.weights
+            observed_by_class = moments.patterns.by_column().column_sums.weights
             observed = observed_by_class.sum(0)
             shares = observed_by_class / np.maximum(observed, 1e-300)
             mean = mean + (shares * (moments.means - mean + moments.means_low)).sum(0)

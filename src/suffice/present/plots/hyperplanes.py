@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
+from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.text.lists import default_names
 from suffice.errors import InvalidInputError
 from suffice.present.plots.canvas import Canvas, canvas_grid, open_canvas, write_legend
