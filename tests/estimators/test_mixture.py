@@ -85,7 +85,7 @@ def test_samples_are_like_the_rows(moons):
 
 @pytest.mark.parametrize("words", [("full", False), ("diagonal", "class"), ("full", True)])
 def test_a_file_keeps_every_bit(words, tmp_path):
-    fit = sf.MixtureClassifier(2, *words, costs={("in", "out"): 3.0}, reject_cost=0.4)
+    fit = sf.MixtureClassifier(2, *words, costs=sf.Costs({("in", "out"): 3.0}, reject=0.4))
     fit = fit.fit(X, LABELS)
     fit.save(tmp_path / "a.suffice")
     again = sf.load(tmp_path / "a.suffice")
@@ -112,7 +112,9 @@ def test_priors_costs_and_reject_count(moons):
     odds = odds * [0.9, 0.1]
     want = odds / odds.sum(1, keepdims=True)
     np.testing.assert_allclose(skewed.predict_proba(X), want, atol=1e-10)
-    unsure = sf.MixtureClassifier(2, reject_cost=0.1, reject_label="?").fit(X, LABELS)
+    unsure = sf.MixtureClassifier(2, costs=sf.Costs(reject=0.1, reject_label="?")).fit(
+        X, LABELS
+    )
     assert ((unsure.predict(X) == "?") == (unsure.predict_proba(X).max(1) < 0.9)).all()
 
 
@@ -131,7 +133,7 @@ def test_the_seed_decides():
         ({"n_components": {"in": 2}}, "n_components has no entry for 'out'"),
         ({"n_components": 2.5}, "whole number"),
         ({"covariance": "spherical"}, "covariance must be one of 'full', 'diagonal'"),
-        ({"tied": "all"}, "tied must be one of 'False', 'True', 'class'"),
+        ({"tied": "all"}, "tied must be one of False, True, 'class'"),
         ({"prior_rows": -1}, "prior_rows must be a finite number"),
         ({"n_init": 0}, "n_init must be a whole number"),
         ({"priors": "even"}, "priors='even'"),

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 import suffice as sf
-from suffice.estimators.linear import LeastSquaresClassifier
+from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 
 COSTS = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
@@ -55,7 +55,11 @@ MODELS = {
     "temperature": (sf.QDA(temperature=3.0), 4, 3),
     "student": (sf.GaussianClassifier(estimate="predictive"), 3, 5),
     "debiased": (sf.GaussianClassifier(estimate="debiased"), 3, 3),
-    "mixture and reject": (sf.MixtureClassifier(2, prior_rows=2.0, reject_cost=0.4), 3, 3),
+    "mixture and reject": (
+        sf.MixtureClassifier(2, prior_rows=2.0, costs=sf.Costs(reject=0.4)),
+        3,
+        3,
+    ),
     "tied mixture of extreme priors": (
         sf.MixtureClassifier(2, tied=True, priors=extreme(4)),
         4,

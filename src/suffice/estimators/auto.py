@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.checks import whole_number
 from suffice.core.decision import Classifier
 from suffice.core.estimation.plug_in_and_debiased import require_two_classes
 from suffice.core.estimation.recipe import recipe_of
@@ -23,7 +24,6 @@ from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.linear import whole_number
 from suffice.persistence import gaussians as saved
 from suffice.selection.search import candidates as search
 from suffice.selection.search.plan import chosen

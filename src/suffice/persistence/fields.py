@@ -10,6 +10,8 @@ import numpy as np
 
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.core.power_transform import PowerTransform
+from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent
+from suffice.discriminative.perceptron import PerceptronLearning
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import check_field
@@ -18,7 +20,14 @@ KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name
 State: TypeAlias = tuple[dict[str, Any], dict[str, Any]]  # header and arrays
 VALUES: Mapping[str, type[Any]] = {
-    c.__name__: c for c in (NormalInverseWishart, PowerTransform)
+    c.__name__: c
+    for c in (
+        NormalInverseWishart,
+        PowerTransform,
+        GradientDescent,
+        NewtonDescent,
+        PerceptronLearning,
+    )
 }
 
 

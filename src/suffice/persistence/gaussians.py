@@ -114,8 +114,9 @@ def mixture_from(header: Fields, arrays: Fields) -> Classifier:
     components = GaussianModel.of(covariances=tuple(sigmas), **known)
     with np.errstate(divide="ignore"):
         model = MixtureModel(np.log(arrays["class_priors"]), components, class_of)
-    costs = {name: settings_of(header)[name] for name in COSTS}
-    found = Classifier.of(checked_classes(classes), header["feature_names"], model, **costs)
+    costs = settings_of(header)["costs"]
+    names = header["feature_names"]
+    found = Classifier.of(checked_classes(classes), names, model, costs=costs)
     refuse_misfits(found)
     return found.allowing_missing()
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
-from suffice.estimators.linear import LeastSquaresClassifier
+from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
 from suffice.typing import Floats, Labels

@@ -173,7 +173,8 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any) -> None:
     Examples
     --------
     >>> x = X[:, 2:3]
-    >>> regression_line(sf.LinearGaussianRegressor().fit(x, X[:, 3]), x, X[:, 3]).get_xlabel()
+    >>> line = sf.lectures.LinearGaussianRegressor().fit(x, X[:, 3])
+    >>> regression_line(line, x, X[:, 3]).get_xlabel()
     'x₁'
     """
     (x, names), sigma = as_matrix(X), float(np.sqrt(estimator.variance_))
@@ -212,7 +213,8 @@ def perceptron_steps(
     Parameters
     ----------
     estimator : Perceptron
-        Fitted to two classes and two features with ``record="mistakes"``.
+        Fitted to two classes and two features with
+        ``learning=PerceptronLearning(record="mistakes")``.
     X, y : array or frame (n, 2) and array (n,)
         The rows of the fit and their labels.
     most : int
@@ -221,14 +223,17 @@ def perceptron_steps(
     Examples
     --------
     >>> X, y = [[0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
-    >>> p = sf.Perceptron(record="mistakes", shuffle=False).fit(X, y)
+    >>> learning = sf.lectures.PerceptronLearning(shuffle=False, record="mistakes")
+    >>> p = sf.Perceptron(learning=learning).fit(X, y)
     >>> [ax.get_title() for ax in perceptron_steps(p, X, y)]
     ['step 1: row 0', 'step 2: row 2']
     """
     fitted, mistakes = Fitted.of(estimator, X), getattr(estimator, "mistakes_", ())[:most]
     if not mistakes or fitted.n_features != 2 or len(fitted.classes) != 2:
-        what = "a Perceptron(record='mistakes') of two classes and two features that made a mistake"
-        raise InvalidInputError(f"perceptron_steps draws {what}")
+        raise InvalidInputError(
+            "perceptron_steps draws a Perceptron of two classes and two features that made a "
+            "mistake: fit it with learning=PerceptronLearning(record='mistakes')"
+        )
     codes, n = fitted.codes(y), len(mistakes)
     lines = [Hyperplane(w[1:], w[0]) for w in estimator.path_.parameters[: len(mistakes) + 1]]
     window = _window(fitted, [line for line in lines if line.normal.any()])

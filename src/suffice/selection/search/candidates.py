@@ -17,11 +17,11 @@ from suffice.core.model.views import KernelFeatures, Plain, Softened, View
 from suffice.core.moments import Moments
 from suffice.core.table import Table
 from suffice.core.threads import side_by_side
-from suffice.discriminative.descent import Stopping
-from suffice.discriminative.design import Problem, coded_moments
-from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.problem import Problem, coded_moments
+from suffice.discriminative.solver import Stopping
+from suffice.discriminative.starts import lda_start
 from suffice.selection.search.losses_and_temperatures import (
     Verdicts,
     best_temperature,
