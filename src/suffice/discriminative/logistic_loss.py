@@ -48,7 +48,7 @@ def against_first(rows: Floats) -> Floats:
     """Undo ``sum_to_zero``: return the rows relative to the first class, (C, D)."""
     if len(rows) == 1:
         return rows
-    return rows[1:] - rows[0]
+    return np.asarray(rows[1:] - rows[0])
 
 
 # The next two functions take arrays of any library of the Array API, whose namespace is ``xp``.

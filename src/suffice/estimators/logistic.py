@@ -361,6 +361,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        assert self._stream is not None  # the estimator is fitted
         header, arrays = super()._state()
         more_header, more_arrays = logistic_state(
             self._stream, self._inference, self.separation_

@@ -177,4 +177,5 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         classifier = mixture_from(header, arrays)
         predictor.set_features(self, classifier.n_features, classifier.feature_names)
         self.n_iter_ = int(header["n_iter"])
+        assert isinstance(classifier.model, MixtureModel)
         return self._set_model(classifier.classes, classifier.model)

@@ -12,6 +12,7 @@ from sklearn.mixture import GaussianMixture
 
 import suffice as sf
 from suffice.core.estimation import mixture_em as mixture
+from suffice.core.estimation import mixture_rows
 from suffice.core.estimation.k_means import k_means
 from suffice.core.estimation.mixture_em import MixtureProblem, choose_counts, fit_mixtures
 from suffice.core.estimation.mixture_rows import MixtureRows
@@ -352,7 +353,7 @@ def test_k_means_finds_what_lies_apart_and_weighs_it():
 
 
 def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
-    monkeypatch.setattr(mixture, "SAMPLE", 100)
+    monkeypatch.setattr(mixture_rows, "SAMPLE", 100)
     x, y = blobs(n=1500, apart=8.0)
     model, runs = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     monkeypatch.setattr(mixture, "SAMPLE", 10_000)

@@ -73,6 +73,7 @@ class MixtureRows:
         moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
         recipe = Recipe.parse(covariance=settings.covariance, tied=settings.tied is True)
         single = recipe.estimate(moments, quiet=quiet)
+        assert isinstance(single, GaussianModel)  # as of all plain recipes
         completed = recipe.completed(moments, quiet=True)
         group_of = recipe.group_of(table.classes)
         if settings.is_diagonal:
