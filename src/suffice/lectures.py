@@ -1,4 +1,10 @@
-"""What a course shows and few others need: descents, bias and variance, the softmax of any base."""
+"""What a course shows and few others need: descents, bias and variance, the softmax of any base.
+
+>>> from suffice.lectures import descend
+>>> path = descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0], learning_rate=0.25)
+>>> path.losses[:3].tolist()
+[5.0, 1.25, 0.3125]
+"""
 
 from suffice.core.model.softmax import softmax
 from suffice.discriminative.descent import descend
