@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "discriminative": (
         "Discriminative models",
         "suffice",
-        "LogisticRegression Perceptron LeastSquaresClassifier LinearGaussianRegressor descend",
+        "LogisticRegression Perceptron LeastSquaresClassifier",
     ),
     "moments": (
         "Sufficient statistics and sources",
@@ -32,6 +32,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
     "choosing": ("Choosing and comparing", "suffice", None),
     "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
+    "lectures": ("For lectures", "suffice.lectures", None),
     "plots": ("Figures", "suffice.plots", None),
     "sklearn": ("Drop-in classes", "suffice.sklearn", None),
 }
@@ -71,7 +72,8 @@ def write(folder: Path) -> None:
     ]
     for group, (title, module, _) in GROUPS.items():
         members = members_of(group)
-        prefix = PREFIXES.get(module, module)
+        # drop-ins are imported by their full name
+        prefix = module if module == "suffice.sklearn" else module.replace("suffice", "sf", 1)
         index += [f"## {title}", "", "| name | |", "|---|---|"]
         page = [f"# {title}", ""]
         for name, value in members.items():

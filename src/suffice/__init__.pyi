@@ -2,6 +2,7 @@
 
 from . import datasets as datasets
 from . import diagnostics as diagnostics
+from . import lectures as lectures
 from . import plots as plots
 from . import sklearn as sklearn
 from .core.decision.costs import Costs as Costs
@@ -18,7 +19,6 @@ from .core.power_transform import PowerTransform as PowerTransform
 from .data.predict import predict_stream as predict_stream
 from .data.store.store import MomentStore as MomentStore
 from .data.summarize import summarize as summarize
-from .discriminative.descent import descend as descend
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.auto import AutoGaussian as AutoGaussian
 from .estimators.encoder import TableEncoder as TableEncoder
@@ -27,15 +27,12 @@ from .estimators.gaussian import QDA as QDA
 from .estimators.gaussian import RDA as RDA
 from .estimators.gaussian import GaussianClassifier as GaussianClassifier
 from .estimators.gaussian import GaussianNB as GaussianNB
-from .estimators.linear import LeastSquaresClassifier as LeastSquaresClassifier
-from .estimators.linear import LinearGaussianRegressor as LinearGaussianRegressor
+from .estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from .estimators.logistic import LogisticRegression as LogisticRegression
 from .estimators.mixture import MixtureClassifier as MixtureClassifier
 from .estimators.perceptron import Perceptron as Perceptron
-from .evaluate.comparison.bias_variance import bias_variance as bias_variance
 from .evaluate.comparison.comparison import compare as compare
 from .evaluate.comparison.learning_curve import learning_curve as learning_curve
-from .evaluate.comparison.selection import select as select
 from .persistence.load import load as load
 from .present.report.build import Report as Report
 from .present.report.build import report as report

@@ -18,7 +18,13 @@ FOUND = {"Moments", "Report"}  # made by functions, not by people
 LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 PUBLIC = [
     (module, name)
-    for module in ("suffice", "suffice.diagnostics", "suffice.plots", "suffice.sklearn")
+    for module in (
+        "suffice",
+        "suffice.diagnostics",
+        "suffice.lectures",
+        "suffice.plots",
+        "suffice.sklearn",
+    )
     for name in importlib.import_module(module).__all__
 ]
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.checks import whole_number
 from suffice.core.decision import Classifier
 from suffice.core.estimation.estimate import settings_of_view
 from suffice.core.estimation.plug_in import require_two_classes
@@ -24,7 +25,6 @@ from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.linear import whole_number
 from suffice.persistence import averages as saved
 from suffice.selection.search.candidates import (
     Candidate,

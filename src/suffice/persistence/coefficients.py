@@ -9,9 +9,9 @@ from suffice.core.decision import Classifier
 from suffice.core.model.linear import LinearModel
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
-from suffice.discriminative.gradient_descent import Stream
 from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
+from suffice.discriminative.stream import Stream
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import FileFormatError
 from suffice.persistence.fields import (

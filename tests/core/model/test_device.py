@@ -8,6 +8,8 @@ from tests.cuda import LIBRARIES, asarray_of
 import suffice as sf
 from suffice.core.table import foreign
 from suffice.discriminative import design
+from suffice.discriminative.problem import device_table
+from suffice.discriminative.scaling import Scaling
 from suffice.errors import InvalidInputError, UnusedDataWarning
 from suffice.selection.validation import folds, held_out
 
@@ -108,8 +110,8 @@ def test_logistic_sums_by_blocks_that_fit(library, curved, monkeypatch):
         pass
 
     x, y = data()
-    table, moments = design.device_table(library(x), library(y), None)
-    rows = design.design_of(table, design.Scaling.of(moments))
+    table, moments = device_table(library(x), library(y), None)
+    rows = design.design_of(table, Scaling.of(moments))
     phi = np.linspace(-1, 1, 10).reshape(2, 5)
     expected = rows.sums(phi, curved=curved)
     monkeypatch.setattr(design, "DEVICE_BLOCK", 4 * 64)

@@ -289,7 +289,7 @@ def test_the_support_vector_machine_states_calibrated_probabilities(iris):
 
 def test_select_never_picks_the_constant_it_was_not_asked_for(iris):
     noise = DummyClassifier(strategy="uniform", random_state=0)
-    chosen = sf.select(*iris, {"noise": noise})
+    chosen = sf.lectures.select(*iris, {"noise": noise})
     assert chosen.pick == "noise"
 
 

@@ -8,9 +8,12 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.core.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
+from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
+from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
+from suffice.lectures import GradientDescent, PerceptronLearning
 from suffice.present.report.explaining import contributions
 
 pytestmark = pytest.mark.browser
@@ -185,8 +188,8 @@ def test_separable_classes_get_the_same_penalty(page):
 @pytest.mark.parametrize("solver", ["gd", "sgd"])
 def test_descents_in_the_units_of_the_data(page, n_classes, solver):
     x, y = blobs(n_classes, seed=5)
-    how = {"solver": solver, "learning_rate": 0.05, "max_iter": 30, "tol": 1e-300}
-    fit = sf.LogisticRegression(0.5, start="zero", standardize=False, **how).fit(x, y)
+    descent = GradientDescent(solver, learning_rate=0.05, start="zero", standardize=False)
+    fit = sf.LogisticRegression(0.5, solver=descent, max_iter=30, tol=1e-300).fit(x, y)
     posteriors, _ = shown(
         page, x, y, model="logistic", solver=solver, l2=0.5, rate=0.05, passes=30
     )
@@ -197,7 +200,8 @@ def test_descents_in_the_units_of_the_data(page, n_classes, solver):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_perceptron_in_batches(page, n_classes):
     x, y = blobs(n_classes, seed=6)
-    fit = sf.Perceptron("batch", learning_rate=0.1, max_iter=25, standardize=False).fit(x, y)
+    batch = PerceptronLearning("batch", standardize=False)
+    fit = sf.Perceptron(learning=batch, learning_rate=0.1, max_iter=25).fit(x, y)
     _, actions = shown(page, x, y, model="perceptron", batch=True, rate=0.1, passes=25)
     np.testing.assert_array_equal(actions, fit.predict(grid()))
     w = page.evaluate("lab.bench.fit.model.weights")
@@ -232,13 +236,13 @@ def test_mixtures_from_the_same_start(page):
     x = x + 4 * (np.arange(80) % 4 > 1)[:, None]
     posteriors, _ = shown(page, x, y, model="mixture", components=2)
     starts = page.evaluate("lab.bench.fit.model.runs.map((run) => run.start)")
-    table, recipe = Table(x, np.arange(2), y), MixtureRecipe(prior_rows=4.0)
-    data, models = MixtureRows.of(table, recipe, quiet=True), []
+    table, settings = Table(x, np.arange(2), y), MixtureSettings(prior_rows=4.0)
+    data, models = MixtureRows.of(table, settings, quiet=True), []
     for k, start in enumerate(starts):
         targets = np.stack([start["psi"]] * 2)
-        problem = MixtureProblem(recipe, data, [k], [2], targets)
+        problem = MixtureProblem(settings, data, [k], [2], targets)
         offsets = np.array(start["means"]) - data.single.centre
-        first = problem._model(np.array(start["shares"]), offsets, targets)
+        first = problem.model(np.array(start["shares"]), offsets, targets)
         models.append(problem.run([data.rows[k]], first).model)
     components = replace(
         models[0],

@@ -52,18 +52,19 @@ every_figure = pytest.mark.parametrize("name", FIGURES)
 
 def perceptron_steps(**more):
     X, y = [[0.0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
-    learner = sf.Perceptron(record="mistakes", shuffle=False)
+    learning = sf.lectures.PerceptronLearning(shuffle=False, record="mistakes")
+    learner = sf.Perceptron(learning=learning)
     return plots.perceptron_steps(learner.fit(X, y), X, y, **more)
 
 
 def regression_line(**more):
     x = np.arange(6.0)[:, None]
     y = [1.0, 3.0, 5.0, 7.0, 9.0, 11.5]
-    return plots.regression_line(sf.LinearGaussianRegressor().fit(x, y), x, y, **more)
+    return plots.regression_line(sf.lectures.LinearGaussianRegressor().fit(x, y), x, y, **more)
 
 
 def loss_surface(**more):
-    path = sf.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
+    path = sf.lectures.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
     return plots.loss_surface(path, window=((-2, 2), (-3, 3)), **more)
 
 

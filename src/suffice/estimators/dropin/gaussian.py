@@ -19,7 +19,7 @@ from suffice.core.moments import Moments
 from suffice.core.moments.collect import ratio
 from suffice.core.table import Table
 from suffice.core.table.labels import codes_of
-from suffice.discriminative.design import coded_moments
+from suffice.discriminative.problem import coded_moments
 from suffice.estimators.dropin import rows
 from suffice.estimators.dropin.rows import log_of, pooled_rows
 from suffice.typing import Floats

@@ -11,9 +11,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from suffice.core.table import Table
-from suffice.discriminative.design import moments_to_fit
-from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
+from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.logistic_loss import against_first, all_scores, sum_to_zero
+from suffice.discriminative.problem import moments_to_fit
+from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.errors import InvalidParameterError
 from suffice.estimators.dropin.rows import FLOATS, Linear, labelled_table
 from suffice.estimators.linear import UnfinishedDescentWarning
@@ -83,8 +84,9 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
             moments_to_fit(table),
             l2=l2,
             fit_intercept=self.fit_intercept,
-            start=start if self.max_iter else start or zero_start,
-            limits={"max_iter": self.max_iter, "tol": min(self.tol, _FINEST)},
+            start=start or (lda_start if self.max_iter else zero_start),
+            max_iter=self.max_iter,
+            tol=min(self.tol, _FINEST),
             per_deviation=False,
             refuse_separation=False,
         )
@@ -117,7 +119,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
             msg = f"Initialization coef is of shape {self.coef_.shape}, expected shape {shape}"
             raise ValueError(msg)
         beta = against_first(np.column_stack([self.intercept_, self.coef_]).astype(np.float64))
-        return lambda problem: problem.scaling.from_original(beta)
+        return start_at(beta)
 
     def _l2(self) -> float:
         """Return λ = 1 / C of the penalty ½ λ Σ w², after refusing other penalties."""

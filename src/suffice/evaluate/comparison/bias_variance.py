@@ -77,7 +77,7 @@ def bias_variance(
     --------
     >>> import suffice as sf
     >>> truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
-    >>> found = sf.bias_variance(truth, ["LDA", "QDA"], n_rows=40, repeats=20)
+    >>> found = sf.lectures.bias_variance(truth, ["LDA", "QDA"], n_rows=40, repeats=20)
     >>> lda, qda = found.rows()
     >>> lda["variance"] < qda["variance"]
     True

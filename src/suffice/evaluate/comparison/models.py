@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoClassifier, AutoGaussian
 from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
-from suffice.estimators.linear import LeastSquaresClassifier
+from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
 from suffice.evaluate.comparison.competitors import CalibratedSvm, ChosenNeighbours

@@ -93,7 +93,7 @@ def select(
     >>> import suffice as sf
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> chosen = sf.select(X, y, ["LDA", "tree"])
+    >>> chosen = sf.lectures.select(X, y, ["LDA", "tree"])
     >>> chosen.pick, len(chosen.parts.test)
     ('LDA', 36)
     """

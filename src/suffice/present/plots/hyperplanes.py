@@ -115,7 +115,8 @@ def perceptron_steps(
     Parameters
     ----------
     estimator : Perceptron
-        Fitted to two classes and two features with ``record="mistakes"``.
+        Fitted to two classes and two features with
+        ``learning=PerceptronLearning(record="mistakes")``.
     X, y : array or frame (n, 2) and array (n,)
         The rows of the fit and their labels.
     most : int
@@ -127,7 +128,8 @@ def perceptron_steps(
     --------
     >>> import suffice as sf
     >>> X, y = [[0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
-    >>> p = sf.Perceptron(record="mistakes", shuffle=False).fit(X, y)
+    >>> learning = sf.lectures.PerceptronLearning(shuffle=False, record="mistakes")
+    >>> p = sf.Perceptron(learning=learning).fit(X, y)
     >>> [ax.get_title() for ax in perceptron_steps(p, X, y)]
     ['step 1: row 0', 'step 2: row 2']
     """
@@ -136,11 +138,10 @@ def perceptron_steps(
     mistakes = getattr(estimator, "mistakes_", ())[:most]
     n_steps = len(mistakes)
     if n_steps == 0 or fitted.n_features != 2 or len(fitted.classes) != 2:
-        msg = (
-            "perceptron_steps draws a Perceptron(record='mistakes') of two classes and two "
-            "features that made a mistake"
+        raise InvalidInputError(
+            "perceptron_steps draws a Perceptron of two classes and two features that made a "
+            "mistake: fit it with learning=PerceptronLearning(record='mistakes')"
         )
-        raise InvalidInputError(msg)
     codes = fitted.codes(y)
     weights = estimator.path_.parameters[: n_steps + 1]
     lines = [Hyperplane(w[1:], w[0]) for w in weights]

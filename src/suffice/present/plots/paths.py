@@ -175,7 +175,7 @@ def loss_surface(
     Parameters
     ----------
     path : DescentPath
-        ``path_`` of a solver that recorded it, or what ``sf.descend`` returns.
+        ``path_`` of a solver that recorded it, or what ``sf.lectures.descend`` returns.
     parameters : two names or indices, optional
         By default the first two; the others are held at their last values.
     window : ((low, high), (low, high)), optional
@@ -190,7 +190,7 @@ def loss_surface(
     Examples
     --------
     >>> import suffice as sf
-    >>> path = sf.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
+    >>> path = sf.lectures.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
     >>> loss_surface(path, window=((-2, 2), (-3, 3))).get_zlabel()
     'loss'
     """

@@ -45,7 +45,8 @@ def regression_line(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> x = X[:, 2:3]
-    >>> regression_line(sf.LinearGaussianRegressor().fit(x, X[:, 3]), x, X[:, 3]).get_xlabel()
+    >>> line = sf.lectures.LinearGaussianRegressor().fit(x, X[:, 3])
+    >>> regression_line(line, x, X[:, 3]).get_xlabel()
     'x₁'
     """
     x, names = as_matrix(X)
