@@ -67,7 +67,7 @@ def report(
         raise InvalidParameterError(msg)
     _start_helpers(data, when=not asked["fast"])
     from suffice.present.report.build import FORMATS, report_of
-    from suffice.present.report.choosing import ReportSettings
+    from suffice.present.report.findings import ReportSettings
     from suffice.present.report.usage import Provenance
 
     stem = _stem(data.name)
@@ -130,7 +130,7 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
 
     from suffice.data.chunks import load_rows
     from suffice.data.columns import is_date
-    from suffice.present.report.documented import DocumentedTable
+    from suffice.present.report.documented_table import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -160,10 +160,10 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
 
     from suffice.data.chunks import frames_of, load_rows
     from suffice.data.columns import ColumnOptions, roles_for_learning, roles_for_predicting
-    from suffice.present.report.trust import NewRows
+    from suffice.present.report.new_rows import NewRows
 
     source, columns = replace(data, name=name).source(), documented.columns
-    schema = suffice.Moments.of(documented.asked, documented.table.labels).schema
+    schema = suffice.Moments.of(documented.named_rows, documented.table.labels).schema
     said = ColumnOptions(documented.target, columns, schema=schema)
     if documented.target in source.sample.columns:
         chunk = load_rows(source, roles_for_learning(source, said))

@@ -1,52 +1,70 @@
-"""Can it be trusted: assumptions and their tests; new rows, whether labelled or not."""
+"""Whether the chosen model can be trusted: its assumptions, and tests of them."""
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from suffice.core.decision.predictions import LEVEL, Predictions, wilson
+from suffice.core.decision.predictions import LEVEL
 from suffice.core.moments import Moments
-from suffice.core.table.labels import as_labels
-from suffice.core.table.matrix import taken
-from suffice.core.table.table import require_as_many
-from suffice.core.text.lists import listed, plural
-from suffice.core.text.numbers import count, p_statement, percent
+from suffice.core.text.lists import listed
 from suffice.errors import SufficeError
 from suffice.evaluate.diagnostics import box_m, normality, predictive_check
-from suffice.evaluate.diagnostics.drift import RowSums, drift
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import FEWEST_VALUES, distances
-from suffice.present.report.choosing import Findings
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import Findings
 from suffice.typing import Floats
 
-ROWS_OF_A_CLASS = 500  # that tests look at
+ROWS_OF_A_CLASS = 500  # largest number of rows of a class that tests look at
 SIMULATIONS = 199
-FEW, MANY = 100, 2_000  # rows
-Seen: TypeAlias = tuple[
-    Any, pl.DataFrame, Floats
-]  # a Gaussian model, rows, these as it sees them
+FEW_ROWS = 100  # with fewer rows, tests have little power
+MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
 
 
-def trust(f: Findings) -> page.Section:
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianRows:
+    """A Gaussian classifier, the rows that it reads, and the numbers that its density sees."""
+
+    model: Any
+    rows: pl.DataFrame
+    x: Floats  # transformed where the model transforms its features  (n, d)
+
+
+class Diagnostic(Protocol):
+    """A test of an assumption: a small p-value is evidence against it."""
+
+    @property
+    def p_value(self) -> float: ...
+
+
+def assumptions(findings: Findings) -> page.Section:
     """Return the section of assumptions."""
-    left_out, n_rows = columns_of_few_values(f.sample), f.sample.table.n_rows
-    seen = gaussian_rows(f, left_out)
-    checks = _checks(f, seen)
-    said = checks_in_words(checks, n_rows, densities=seen is not None)
-    said += " That does not make it useful: see The answer." * (f.verdict.usable == "no")
-    blocks: list[page.Block] = [page.Paragraph(said, "lead")]
-    blocks += [page.Checks(checks)] if checks else []
-    if left_out and f.explained is not None and not _is_average(f):
-        few = f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out"
-        blocks.append(page.Paragraph(f"{few}: {listed(left_out)}.", "note"))
-    if seen is not None and not f.many:
-        blocks.append(distances(seen[0], seen[2], f.sample))
+    left_out = columns_of_few_values(findings.sample)
+    gaussian = gaussian_rows(findings, left_out)
+    checks = _checks(findings, gaussian)
+    lead = checks_in_words(
+        checks,
+        findings.sample.table.n_rows,
+        needs_gaussians=gaussian is not None,
+    )
+    if findings.verdict.usable == "no":
+        lead += " That does not make it useful: see The answer."
+    blocks: list[page.Block] = [page.Paragraph(lead, "lead")]
+    if checks:
+        blocks.append(page.Checks(checks))
+    if left_out and findings.gaussian is not None and not _is_average(findings):
+        note = (
+            f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out: "
+            f"{listed(left_out)}."
+        )
+        blocks.append(page.Paragraph(note, "note"))
+    if gaussian is not None and not findings.has_many_classes:
+        blocks.append(distances(gaussian.model, gaussian.x, findings.sample))
     return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
@@ -54,173 +72,130 @@ def checks_in_words(
     checks: tuple[page.Check, ...],
     n_rows: int,
     *,
-    densities: bool = False,
+    needs_gaussians: bool = False,
 ) -> str:
     """Return how many assumptions hold, and what that means."""
     if not checks:
         return "It states no probabilities, and assumes nothing that could be tested."
-    doubts = sum(check.tone == "caution" for check in checks)
-    tested = sum(check.verdict != "not tested" for check in checks)
-    if not doubts and n_rows < FEW:
+    n_doubts = sum(check.tone == "caution" for check in checks)
+    n_tested = sum(check.verdict != "not tested" for check in checks)
+    if not n_doubts and n_rows < FEW_ROWS:
         return (
             f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
             "they would find only gross departures from it."
         )
-    said = f"{doubts} of {tested} checks found cause for caution."
-    if not doubts:
-        said = f"No evidence against the model in any of {tested} checks."
-    if tested == 1:
-        said = (
-            f"The check of its probabilities found {'' if doubts else 'no '}cause for caution."
-        )
-    if doubts and n_rows > MANY:
-        said += " With so many rows, tests find differences too small to matter."
-    said += (
-        " Errors were counted on held-out rows: they need no assumption but that new rows are like "
-        "these and independent of them. Other persons or later years may bring more."
+    sentences = []
+    if n_tested == 1 and n_doubts:
+        sentences.append("The check of its probabilities found cause for caution.")
+    elif n_tested == 1:
+        sentences.append("The check of its probabilities found no cause for caution.")
+    elif n_doubts:
+        sentences.append(f"{n_doubts} of {n_tested} checks found cause for caution.")
+    else:
+        sentences.append(f"No evidence against the model in any of {n_tested} checks.")
+    if n_doubts and n_rows > MANY_ROWS:
+        sentences.append("With so many rows, tests find differences too small to matter.")
+    sentences.append(
+        "Errors were counted on held-out rows: they need no assumption but that new rows are like "
+        "these and independent of them."
     )
-    return said + " Densities, samples and outliers need Gaussian classes too." * densities
+    sentences.append("Other persons or later years may bring more errors.")
+    if needs_gaussians:
+        sentences.append("Densities, samples and outliers need Gaussian classes too.")
+    return " ".join(sentences)
 
 
 def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
-    """Return the features that are no Gaussian whatever the rows: indicators, and few numbers."""
+    """Return features that cannot be Gaussian: indicators, and numbers of few distinct values."""
     many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
     return tuple(name for name in sample.names if name not in many)
 
 
-def gaussian_rows(f: Findings, left_out: tuple[str, ...]) -> Seen | None:
+def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows | None:
     """Return a classifier of the other columns, None where nothing depends on Gaussian classes."""
-    model, table, rows = f.explained, f.sample.table, f.sample.frame.drop(left_out)
-    # an average predicts by more than a Gaussian, and levels have no density
-    if model is None or not rows.width or (left_out and _is_average(f)):
+    model = findings.gaussian
+    table = findings.sample.table
+    rows = findings.sample.frame.drop(left_out)
+    if model is None or not rows.width:
+        return None
+    # an average predicts by more than one Gaussian, and levels have no density
+    if left_out and _is_average(findings):
         return None
     if left_out:
         power = None if model.moments_.power is None else "yeo-johnson"
-        model = clone(model).set_params(power=power).fit(rows, table.labels, table.weight)
-    x, power = rows.to_numpy(), model.moments_.power
-    return model, rows, x if power is None else power.apply(x)
+        model = clone(model).set_params(power=power)
+        model.fit(rows, table.labels, table.weight)
+    x = rows.to_numpy()
+    if model.moments_.power is not None:
+        x = model.moments_.power.apply(x)
+    return GaussianRows(model, rows, x)
 
 
-def _is_average(f: Findings) -> bool:
-    return hasattr(f.estimator, "choices_")
+def _is_average(findings: Findings) -> bool:
+    return hasattr(findings.estimator, "choices_")
 
 
-def _checks(f: Findings, seen: Seen | None) -> tuple[page.Check, ...]:
-    labels, found = f.sample.table.labels, []
-    if f.calibration is not None:
+def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Check, ...]:
+    table = findings.sample.table
+    checks = []
+    calibration = findings.calibration
+    if calibration is not None:
         question = "Are its probabilities right as often as they state (calibrated)?"
-        found.append(_asked(question, lambda: f.calibration))
-    if seen is None:
-        return tuple(found)
-    model, rows, x = seen
-    if not _is_average(f):
-        if model.model_.shared_covariance is not None:
-            question = f"Do all classes share one covariance, as {f.name} assumes?"
-            sums = Moments.of(x, labels, f.sample.table.weight, names=rows.columns)
-            found.append(_asked(question, lambda: box_m(sums)))
-        question = f"Is each class Gaussian, as {f.name} assumes?"
-        found.append(_asked(question, lambda: normality(x, labels, max_rows=ROWS_OF_A_CLASS)))
-    if not f.fast:
-        who = (
-            "its best Gaussian, which only densities need," if _is_average(f) else "the model"
+        checks.append(_check(question, lambda: calibration))
+    if gaussian is None:
+        return tuple(checks)
+    is_average = _is_average(findings)
+    if not is_average and gaussian.model.model_.shared_covariance is not None:
+        question = f"Do all classes share one covariance, as {findings.name} assumes?"
+        names = gaussian.rows.columns
+        moments = Moments.of(gaussian.x, table.labels, table.weight, names=names)
+        checks.append(_check(question, lambda: box_m(moments)))
+    if not is_average:
+        question = f"Is each class Gaussian, as {findings.name} assumes?"
+        checks.append(
+            _check(
+                question,
+                lambda: normality(gaussian.x, table.labels, max_rows=ROWS_OF_A_CLASS),
+            )
         )
-        question = f"Do rows drawn from {who} look like the real ones?"
-        how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(f.sample)}
-        found.append(_asked(question, lambda: predictive_check(model, rows, labels, **how)))
-    return tuple(found)
+    if findings.fast:
+        return tuple(checks)
+    question = "Do rows drawn from the model look like the real ones?"
+    if is_average:
+        question = (
+            "Do rows drawn from its best Gaussian, which only densities need, look like the real "
+            "ones?"
+        )
+    checks.append(
+        _check(
+            question,
+            lambda: predictive_check(
+                gaussian.model,
+                gaussian.rows,
+                table.labels,
+                simulations=SIMULATIONS,
+                max_rows=simulated_rows_of_a_class(findings.sample),
+            ),
+        )
+    )
+    return tuple(checks)
 
 
-def _rows_of_a_class(sample: DocumentedTable) -> int:
+def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
     """Return how many rows of a class to simulate, so that it takes about a second."""
     work = sample.table.n_features**2 * sample.table.n_classes
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
-def _asked(question: str, ask: Callable[[], Any]) -> page.Check:
-    """Return the answer of a diagnostic, to which a small p-value is bad news."""
+def _check(question: str, test: Callable[[], Diagnostic]) -> page.Check:
+    """Return the answer of a test, or why it could not be made."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = ask()
+            diagnostic = test()
     except (SufficeError, np.linalg.LinAlgError) as error:
-        return page.Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
-    if found.p_value > LEVEL:
-        return page.Check(question, "no evidence against it", f"{found!r}.", "good")
-    return page.Check(question, "no", f"{found!r}.", "caution")
-
-
-MOST = 12  # columns shown, those that moved always
-COLUMNS = ("column", "what", "before", "after", "effect", "p_adjusted")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NewRows:
-    """Rows that the report's data is compared with, labelled or not."""
-
-    rows: Any
-    labels: Any = None
-    name: str = ""  # of their file
-
-
-def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
-    """Return the section of new rows: drift by column, and the errors where labels are known."""
-    if new is None:
-        return None
-    if f.data.source is None and not hasattr(new.rows, "columns"):
-        new = replace(
-            new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns))
-        )
-    weight = f.data.table.weight
-    before = Moments.of(f.data.asked, f.data.table.labels, weight)
-    found = drift(RowSums.like(before, f.data.asked, weight), RowSums.like(before, new.rows))
-    moved = listed(found.moved) if found.moved else "no column"
-    told = [row for i, row in enumerate(found.rows()) if row["moved"] or i < MOST]
-    of = f" ({new.name})" if new.name else ""
-    said = (
-        f"{plural(int(found.n_after), 'new row')}{of} against the {count(found.n_before)} of the "
-        f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly (all "
-        f"means and shares together: {p_statement(found.p_value)})."
-    )
-    table = page.DataTable(
-        "What has changed, largest effect first",
-        ("column", "what", "before", "now", "effect", "p"),
-        ("text", "text", "number", "number", "short", "p"),
-        tuple(tuple(row[name] for name in COLUMNS) for row in told),
-        "Before, now: the mean or standard deviation of a number, the share of empty cells, the "
-        "share of the level that changed most. Effect: of a mean in standard deviations, of a "
-        "spread the log of its ratio, of shares the part of rows that is elsewhere now. p is "
-        "adjusted for the number of tests (Holm).",
-        tuple(i for i, row in enumerate(told) if row["moved"]),
-    )
-    scores = () if new.labels is None else _scored(f, new)
-    return page.Section(
-        "against", "The new rows", (page.Paragraph(said, "lead"), *scores, table)
-    )
-
-
-def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
-    """Return how often the chosen model is wrong about the new rows."""
-    labels = as_labels(new.labels)
-    require_as_many(len(new.rows), len(labels))
-    known = np.flatnonzero(np.isin(labels, f.held_out.classes))
-    if not len(known):
-        none = "None of the new rows is of a class that the model knows."
-        return (page.Paragraph(none, "caution"),)
-    scored = Predictions.by(f.estimator, taken(new.rows, known), labels[known])
-    low, high = (float(v[0]) for v in wilson(np.array([scored.error]), np.array([len(known)])))
-    before, lost = f.outcome.error, len(labels) - len(known)
-    often = "less" if high < before else "more" if low > before else "about as"
-    unknown = (
-        f" {plural(lost, 'row')} of classes it never saw are not counted." if lost else ""
-    )
-    n_wrong, than = int(scored.wrong.sum()), "as" if often == "about as" else "than"
-    said = (
-        f"It misclassifies {n_wrong:,} of {plural(len(known), 'new row')}: {often} often {than} "
-        f"held-out rows.{unknown}"
-    )
-    interval = f"95 % interval {percent(low)} to {percent(high)}"
-    facts = [page.Fact("error, new rows", scored.error, interval, "percent")]
-    facts.append(page.Fact("error, held-out rows", before, "of this report", "percent"))
-    if scored.logs is not None:
-        facts.append(page.Fact("log-loss, new rows", scored.log_loss, "", "loss"))
-    return page.Paragraph(said), page.Facts(tuple(facts))
+        reason = str(error).split(": ")[0]
+        return page.Check(question, "not tested", f"{reason}.", "note")
+    if diagnostic.p_value > LEVEL:
+        return page.Check(question, "no evidence against it", f"{diagnostic!r}.", "good")
+    return page.Check(question, "no", f"{diagnostic!r}.", "caution")
