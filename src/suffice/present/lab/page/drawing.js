@@ -29,17 +29,24 @@ export function raster(model, rule, window, n, withDensity = false) {
     if (withDensity) {
       grid.logDensities.push(logDensity(scores, buffer));
     }
+    const p = model.isShare ? scores : softmax(scores, rule.temperature, buffer);
     if (model.hasPosterior) {
-      const p = model.isShare ? scores : softmax(scores, rule.temperature, buffer);
-      grid.p.set(p, cell * K);
-      setAction(grid, cell, p, rule);
+      copyInto(grid.p, cell * K, p);
     }
     if (decidesByScore) {
       grid.action[cell] = argmax(scores);
-      grid.merits.set(scores, cell * A);
+      copyInto(grid.merits, cell * A, scores);
+    } else {
+      setAction(grid, cell, p, rule);
     }
   }
   return grid;
+}
+
+function copyInto(target, first, values) {
+  for (let k = 0; k < values.length; k++) {
+    target[first + k] = values[k];
+  }
 }
 
 /** Return log p(x) = a_k − log p(k | x), which is the same for every class k. */

@@ -69,17 +69,22 @@ function expectation(rows, parts) {
     likelihood += total;
     for (let r = 0; r < R; r++) {
       const responsibility = Math.exp(logs[r] - total);
-      const deviation = subtract(row, parts[r].mean);
       weights[r] += responsibility;
-      for (let i = 0; i < d; i++) {
-        sums[r][i] += responsibility * deviation[i];
-        for (let j = 0; j < d; j++) {
-          scatters[r][i][j] += responsibility * deviation[i] * deviation[j];
-        }
-      }
+      addDeviation(sums[r], scatters[r], row, parts[r].mean, responsibility);
     }
   }
   return { weights, sums, scatters, likelihood };
+}
+
+/** Add w (x − m) to a sum and w (x − m)(x − m)ᵀ to a scatter. */
+function addDeviation(total, scatter, row, mean, weight) {
+  for (let i = 0; i < row.length; i++) {
+    const weighted = weight * (row[i] - mean[i]);
+    total[i] += weighted;
+    for (let j = 0; j < row.length; j++) {
+      scatter[i][j] += weighted * (row[j] - mean[j]);
+    }
+  }
 }
 
 /** Return the parts of greatest posterior for the sums of an E-step. */

@@ -21,9 +21,9 @@ export class NeighbourModel {
 
   /** Find the k nearest rows of x, which are no farther than the rows that were found last. */
   search(x) {
+    const { first, second, nearest, squares, k } = this;
     const u = x[0];
     const v = x[1] ?? 0;
-    const { first, second } = this;
     let limit = this.squaredReach(u, v);
     const reach = Math.sqrt(limit) * (1 + 1e-12);
     let count = 0;
@@ -31,11 +31,11 @@ export class NeighbourModel {
       const dx = first[i] - u;
       const dy = second[i] - v;
       const square = dx * dx + dy * dy;
-      const isNear = count < this.k ? square <= limit : square < limit;
-      if (isNear) {
-        count = this.insert(i, square, count);
-        if (count === this.k) {
-          limit = this.squares[this.k - 1];
+      if (square < limit || (count < k && square === limit)) {
+        insertSorted(nearest, squares, Math.min(count, k - 1), i, square);
+        count += 1;
+        if (count >= k) {
+          limit = squares[k - 1];
         }
       }
     }
@@ -43,24 +43,27 @@ export class NeighbourModel {
 
   /** Return the largest squared distance to the rows that were found last. */
   squaredReach(u, v) {
-    const { first, second, nearest } = this;
-    if (this.k > 1 && nearest[0] === nearest[1]) {
+    const { first, second, nearest, k } = this;
+    if (k > 1 && nearest[0] === nearest[1]) {
       return Infinity; // nothing has been found yet
     }
     let largest = 0;
-    for (const i of nearest) {
-      largest = Math.max(largest, (first[i] - u) ** 2 + (second[i] - v) ** 2);
+    for (let r = 0; r < k; r++) {
+      const dx = first[nearest[r]] - u;
+      const dy = second[nearest[r]] - v;
+      largest = Math.max(largest, dx * dx + dy * dy);
     }
     return largest;
   }
 
   /** Return the position of the first row whose first feature is at least `value`. */
   firstAtLeast(value) {
+    const { first } = this;
     let low = 0;
-    let high = this.first.length;
+    let high = first.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.first[middle] < value) {
+      if (first[middle] < value) {
         low = middle + 1;
       } else {
         high = middle;
@@ -69,29 +72,17 @@ export class NeighbourModel {
     return low;
   }
 
-  /** Insert a row among the nearest, and return how many there are now. */
-  insert(row, square, count) {
-    const { nearest, squares } = this;
-    let place = Math.min(count, this.k - 1);
-    while (place > 0 && squares[place - 1] > square) {
-      squares[place] = squares[place - 1];
-      nearest[place] = nearest[place - 1];
-      place -= 1;
-    }
-    squares[place] = square;
-    nearest[place] = row;
-    return Math.min(count + 1, this.k);
-  }
-
   /** Write the share of each class among the neighbours into `out`. */
   scores(x, out) {
     this.search(x);
+    const { y, nearest, squares, byDistance } = this;
+    const hasExactNeighbour = squares[0] === 0;
     out.fill(0);
     let total = 0;
-    for (let i = 0; i < this.k; i++) {
-      const vote = this.vote(this.squares[i]);
-      out[this.y[this.nearest[i]]] += vote;
-      total += vote;
+    for (let r = 0; r < this.k; r++) {
+      const weight = byDistance ? voteByDistance(squares[r], hasExactNeighbour) : 1;
+      out[y[nearest[r]]] += weight;
+      total += weight;
     }
     for (let k = 0; k < this.K; k++) {
       out[k] /= total;
@@ -99,18 +90,27 @@ export class NeighbourModel {
     return out;
   }
 
-  vote(square) {
-    if (!this.byDistance) {
-      return 1;
-    }
-    const hasExactNeighbour = this.squares[0] === 0;
-    if (hasExactNeighbour) {
-      return square === 0 ? 1 : 0;
-    }
-    return 1 / Math.sqrt(square);
-  }
-
   boundary() {
     return null;
   }
+}
+
+/** Insert a row into rows that are sorted by distance; `last` is the place that becomes free. */
+function insertSorted(nearest, squares, last, row, square) {
+  let place = last;
+  while (place > 0 && squares[place - 1] > square) {
+    squares[place] = squares[place - 1];
+    nearest[place] = nearest[place - 1];
+    place -= 1;
+  }
+  squares[place] = square;
+  nearest[place] = row;
+}
+
+/** Return 1 / distance; next to rows at the very place, all others have no vote. */
+function voteByDistance(square, hasExactNeighbour) {
+  if (hasExactNeighbour) {
+    return square === 0 ? 1 : 0;
+  }
+  return 1 / Math.sqrt(square);
 }
