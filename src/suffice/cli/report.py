@@ -34,8 +34,8 @@ from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.present.report.build import Report
-    from suffice.present.report.documented import DocumentedTable
-    from suffice.present.report.trust import NewRows
+    from suffice.present.report.documented_table import DocumentedTable
+    from suffice.present.report.new_rows import NewRows
 
 ROW = "\0row"  # the column of row numbers; no column of data has this name
 _LARGE_FILE = 1 << 24  # bytes beyond which fits are shared by threads, not processes
@@ -103,7 +103,7 @@ def report(
     if not fast:
         start_helpers(data)
     from suffice.present.report.build import report_of
-    from suffice.present.report.choosing import ReportSettings
+    from suffice.present.report.findings import ReportSettings
     from suffice.present.report.usage import Provenance
 
     stem = _stem(data.name)
@@ -194,7 +194,7 @@ def _documented_table(data: Data, name: str, groups: str | None) -> DocumentedTa
 
     from suffice.data.chunks import load_rows
     from suffice.data.columns import is_date
-    from suffice.present.report.documented import DocumentedTable
+    from suffice.present.report.documented_table import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -224,11 +224,11 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
 
     from suffice.data.chunks import frames_of, load_rows
     from suffice.data.columns import ColumnOptions, roles_for_learning, roles_for_predicting
-    from suffice.present.report.trust import NewRows
+    from suffice.present.report.new_rows import NewRows
 
     source = replace(data, name=name).source()
     columns = documented.columns
-    schema = suffice.Moments.of(documented.asked, documented.table.labels).schema
+    schema = suffice.Moments.of(documented.named_rows, documented.table.labels).schema
     options = ColumnOptions(documented.target, columns, schema=schema)
     if documented.target in source.sample.columns:
         chunk = load_rows(source, roles_for_learning(source, options))

@@ -14,8 +14,8 @@ from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
 from suffice.evaluate.comparison.models import parse_models
 from suffice.evaluate.comparison.verdict import ClassRecall, _misses, most_missed, verdict_on
 from suffice.evaluate.curves.thresholds import roc_curve
-from suffice.present.report.choosing import ReportSettings, judge
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import ReportSettings, judge
 
 
 def verdict(X, y, models, cv=5, **options):

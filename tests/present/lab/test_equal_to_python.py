@@ -14,7 +14,7 @@ from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
 from suffice.lectures import GradientDescent, PerceptronLearning
-from suffice.present.report.explaining import contributions
+from suffice.present.report.effects import ExplainedModel, contributions
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +51,7 @@ def every_shown(page, x, y, settings, dimension=2):
     points = np.column_stack([x, np.zeros(len(x)), y] if dimension == 1 else [x, y]).tolist()
     first = {"points": points, "window": WINDOW, "dimension": dimension, "painted": True}
     told = page.evaluate(f"""{json.dumps([first | each for each in settings])}.map((state) => {{
-      lab.load("lda", state);
+      lab.openScene("lda", state);
       const grid = lab.grid({N});
       return [Array.from(grid.p), Array.from(grid.action)];
     }})""")
@@ -204,7 +204,7 @@ def test_the_perceptron_in_batches(page, n_classes):
     fit = sf.Perceptron(learning=batch, learning_rate=0.1, max_iter=25).fit(x, y)
     _, actions = shown(page, x, y, model="perceptron", batch=True, rate=0.1, passes=25)
     np.testing.assert_array_equal(actions, fit.predict(grid()))
-    w = page.evaluate("lab.bench.fit.model.weights")
+    w = page.evaluate("lab.session.fit.model.weights")
     found = np.diff(w, axis=0) if n_classes == 2 else np.array(w)
     np.testing.assert_allclose(found, fit.coef_, **CLOSE)
 
@@ -215,7 +215,7 @@ def test_least_squares(page, n_classes):
     fit = sf.LeastSquaresClassifier().fit(x, y)
     _, actions = shown(page, x, y, model="squares")
     np.testing.assert_array_equal(actions, fit.predict(grid()))
-    at = page.evaluate("lab.bench.fit.model.scores([1, 2], [0, 0, 0])")[:n_classes]
+    at = page.evaluate("lab.session.fit.model.scores([1, 2], [0, 0, 0])")[:n_classes]
     scores = fit.decision_function([[1.0, 2.0]])[0]
     np.testing.assert_allclose(np.diff(at)[0] if n_classes == 2 else at, scores, **CLOSE)
 
@@ -235,7 +235,7 @@ def test_mixtures_from_the_same_start(page):
     x, y = blobs(2, 80, seed=9)
     x = x + 4 * (np.arange(80) % 4 > 1)[:, None]
     posteriors, _ = shown(page, x, y, model="mixture", components=2)
-    starts = page.evaluate("lab.bench.fit.model.runs.map((run) => run.start)")
+    starts = page.evaluate("lab.session.fit.model.runs.map((run) => run.start)")
     table, settings = Table(x, np.arange(2), y), MixtureSettings(prior_rows=4.0)
     data, models = MixtureRows.of(table, settings, quiet=True), []
     for k, start in enumerate(starts):
@@ -253,7 +253,7 @@ def test_mixtures_from_the_same_start(page):
     )
     model = MixtureModel(data.single.log_priors, components, np.repeat([0, 1], 2))
     np.testing.assert_allclose(posteriors, model.posterior(grid()), **CLOSE)
-    best = page.evaluate("lab.bench.fit.model.runs.map((run) => run.objectives)")
+    best = page.evaluate("lab.session.fit.model.runs.map((run) => run.objectives)")
     assert all(np.all(np.diff(each) > -1e-9) for each in best)
 
 
@@ -275,9 +275,8 @@ def test_what_each_feature_adds(page):
     fit = sf.QDA().fit(x, y)
     shown(page, x, y, model="qda")
     rows = np.vstack([x[5], x.mean(0)])
-    ours = contributions(
-        fit, rows, fit.classes_, np.array([[0, 1]]), np.array([[2, 0]]), [[0], [1]]
-    )
-    code = "lab.contributions(lab.bench.fit.model, {}, {}, 2, 0, 1)"
+    explained = ExplainedModel(fit, rows, fit.classes_)
+    ours = contributions(explained, np.array([[0, 1]]), np.array([[2, 0]]), [[0], [1]])
+    code = "lab.contributions(lab.session.fit.model, {}, {}, 2, 0, 1)"
     told = page.evaluate(code.format(*map(json.dumps, rows.tolist())))
     np.testing.assert_allclose(told, ours[0, 1:], **CLOSE)  # the first is where the row starts

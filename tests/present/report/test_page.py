@@ -15,7 +15,7 @@ import suffice as sf
 from suffice.core.text.numbers import cell
 from suffice.errors import SufficeWarning
 from suffice.evaluate.comparison.verdict import ClassRecall
-from suffice.present.report.answer import _next
+from suffice.present.report.answer import next_step
 from suffice.present.report.blocks import (
     Axis,
     DataTable,
@@ -349,7 +349,7 @@ def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report
     ("helps", "advice"),
     [
         ("would help", "collect more rows of class c"),
-        ("would hardly help", "see whether other columns tell class c apart"),
+        ("would hardly help", "look for other columns that separate class c from the others"),
     ],
 )
 def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice):
@@ -361,7 +361,7 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         checks=SimpleNamespace(suspects=(), caveats=(), together=""),
         outcome=SimpleNamespace(n_rows=150),
     )
-    assert _next(f) == f"{advice} before anything depends on it"
+    assert next_step(f) == f"Next: {advice} before anything depends on it."
 
 
 def test_a_histogram_splits_no_whole_number_and_is_not_emptied_by_a_few_rows_far_away():

@@ -17,7 +17,7 @@ from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
 from suffice.selection.validation.fold_rows import row_group_codes
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,8 +26,8 @@ class Profile:
 
     name: str
     kind: str  # in words
-    empty: Any  # whether each row's cell is  (n,)
-    values: Floats  # numbers, or codes of levels  (n,)
+    empty: Flags  # whether the cell of each row is empty  (n,)
+    values: Floats | Codes  # numbers, or codes of levels  (n,)
     levels: tuple[str, ...] = ()
 
     @property
@@ -40,7 +40,7 @@ class DocumentedTable:
     """Rows, what data, target and rows are called, and what a reader must know of them."""
 
     table: Table  # of float64 without gaps: categories as indicators, empty cells filled
-    ids: Labels  # what a person finds each row by  (n,)
+    ids: Labels  # the name of each row  (n,)
     name: str = "data"  # of the data set
     target: str = "class"  # of the column of labels
     id_name: str = "row"  # of the ids
@@ -63,41 +63,48 @@ class DocumentedTable:
         groups: Any = None,
         dates: Sequence[str] = (),
     ) -> Self:
-        """Return users' rows: all of them, and all columns that say something."""
+        """Return users' rows: all of positive weight, and all columns that hold information."""
         if type(X).__module__.startswith("pyarrow"):
             X = pl.DataFrame(X)
-        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+        if isinstance(X, (list, tuple)):
+            X = np.asarray(X)
         read = Table.of(X, y, sample_weight)
-        twins = [name for name, n in Counter(read.names or ()).items() if n > 1]
-        if twins:
-            raise InvalidInputError(f"X has several columns {twins[0]!r}: rename all but one")
-        if ids is None:  # the index of a pandas frame, or the place of each row
+        _refuse_repeated_names(read.names or ())
+        if not target:
+            target = str(getattr(y, "name", None) or "class")
+        if ids is None:
             ids = X.index if hasattr(X, "iloc") else np.arange(read.n_rows)
-        word = target or str(getattr(y, "name", None) or "class")
         if read.weight is not None and not read.weight.all():
             kept = np.flatnonzero(read.weight)
-            told: dict[str, Any] = {"name": name, "target": word, "dates": dates}
-            told |= {"ids": np.asarray(ids)[kept], "sample_weight": read.weight[kept]}
-            told["groups"] = None if groups is None else taken(groups, kept)
-            made = cls.of(taken(X, kept), read.labels[kept], **told)
+            without_zeros = cls.of(
+                taken(X, kept),
+                read.labels[kept],
+                sample_weight=read.weight[kept],
+                ids=np.asarray(ids)[kept],
+                name=name,
+                target=target,
+                groups=None if groups is None else taken(groups, kept),
+                dates=dates,
+            )
             note = f"{counted(read.n_rows - len(kept), 'row')} of weight zero left out"
-            return replace(made, notes=(*made.notes, note))
+            return replace(without_zeros, notes=(*without_zeros.notes, note))
         table, encoding = read.encoded()
         if np.isinf(table.x).any():
             refuse_nonfinite(table.x, table.names, table.weight)
-        plain = encoding is None and not has_missing(table.x)
+        is_plain = encoding is None and not has_missing(table.x)
         names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
         table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
-        profiles = _profiles(read, names, {*dates, *dates_in(X)})
-        said: Any = {
-            "notes": _said(read),
-            "profiles": profiles,
-            "source": None if plain else X,
-        }
-        if groups is not None:
-            said["groups"] = row_group_codes(groups, table.labels)
-            said["groups_name"] = str(getattr(groups, "name", None) or "groups")
-        return cls(table, np.asarray(ids), name, word, **said)
+        return cls(
+            table=table,
+            ids=np.asarray(ids),
+            name=name,
+            target=target,
+            notes=_notes_on_columns(read),
+            profiles=_profiles(read, names, {*dates, *dates_in(X)}),
+            source=None if is_plain else X,
+            groups=None if groups is None else row_group_codes(groups, table.labels),
+            groups_name=str(getattr(groups, "name", None) or "groups"),
+        )
 
     @property
     def rows(self) -> Any:
@@ -105,8 +112,8 @@ class DocumentedTable:
         return self.table.x if self.source is None else self.source
 
     @property
-    def asked(self) -> Any:
-        """The rows as a fitted classifier is asked about them, columns named."""
+    def named_rows(self) -> Any:
+        """The rows as a fitted classifier reads them, columns named."""
         return self.frame if self.source is None else self.source
 
     @property
@@ -128,60 +135,98 @@ class DocumentedTable:
         return pl.DataFrame(self.table.x, schema=list(self.names))
 
     def take(self, rows: Codes) -> Self:
-        source = None if self.source is None else taken(self.source, rows)
-        cut = [replace(p, empty=p.empty[rows], values=p.values[rows]) for p in self.profiles]
-        few: dict[str, Any] = {"ids": self.ids[rows], "source": source, "profiles": tuple(cut)}
-        few["groups"] = None if self.groups is None else self.groups[rows]
-        return replace(self, table=self.table.take(rows), **few)
+        profiles = [
+            replace(profile, empty=profile.empty[rows], values=profile.values[rows])
+            for profile in self.profiles
+        ]
+        return replace(
+            self,
+            table=self.table.take(rows),
+            ids=self.ids[rows],
+            source=None if self.source is None else taken(self.source, rows),
+            profiles=tuple(profiles),
+            groups=None if self.groups is None else self.groups[rows],
+        )
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
         """Return these rows, or a seeded sample of them and at most as many others."""
         if self.table.n_rows <= n_rows:
             return self, None
         kept = stratified_sample(self.table.codes, n_rows, seed)
-        if self.groups is not None:  # other rows are of the same groups: they would flatter
+        if self.groups is not None:
+            # other rows are of the same groups: errors on them would be too small
             return self.take(kept), None
         others = np.delete(np.arange(self.table.n_rows), kept)
         drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
         return self.take(kept), self.take(np.sort(drawn))
 
 
+def _refuse_repeated_names(names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InvalidInputError(
+                f"X has {times} columns {name!r}, and a report tells columns by their names: "
+                "rename all but one"
+            )
+
+
 def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Profile, ...]:
     """Return what each column holds, in the order of the rows as they came."""
     schema = table.schema
-    columns: tuple[Column, ...] = (
-        tuple(map(Number, names)) if schema is None else schema.columns
-    )
-    found, numbers, levels = [], iter(table.x.T), iter(())
-    none = np.zeros(table.n_rows, bool)  # shared by all columns without gaps
+    columns: Sequence[Column] = [Number(name) for name in names]
+    if schema is not None:
+        columns = schema.columns
+    numbers = iter(table.x.T)
+    levels = iter(())
     if schema is not None and table.indicators is not None:
         levels = iter(table.indicators.T[len(schema.filled) :])
+    nothing_empty = np.zeros(table.n_rows, bool)  # shared by all columns without empty cells
+    profiles = []
     for column in columns:
         if isinstance(column, Number):
             x = np.asarray(next(numbers), np.float64)
-            empty = np.isnan(x) if np.isnan(x.sum()) else none
+            empty = np.isnan(x) if np.isnan(x.sum()) else nothing_empty
             kind = "date" if column.name in dates else "number"
-            found.append(Profile(column.name, kind, empty, x))
+            profiles.append(Profile(column.name, kind, empty, x))
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
-            empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
-            found.append(Profile(column.name, "category", empty, codes, column.level_names))
+            empty = codes < 0
+            if column.missing:  # the last level stands for empty cells
+                empty = empty | (codes == len(column.levels))
+            profiles.append(Profile(column.name, "category", empty, codes, column.level_names))
         else:
-            found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
-    return tuple(found)
+            kind = f"not used: {column.reason}"
+            zeros = np.zeros(table.n_rows)
+            profiles.append(Profile(column.name, kind, nothing_empty, zeros))
+    return tuple(profiles)
 
 
-def _said(table: Table) -> tuple[str, ...]:
+def _notes_on_columns(table: Table) -> tuple[str, ...]:
     """Return how the columns of a mixed or incomplete table are read, in words."""
-    notes, columns = [], () if table.schema is None else table.schema.columns
-    categories = [c for c in columns if isinstance(c, Category)]
-    read = [c for c in categories if c.n_levels > 1]
-    levels = [f"{c.name} ({counted(c.n_levels - c.missing, 'level')})" for c in read]
-    if levels:
-        empty = ", empty cells being a level" * any(c.missing for c in read)
-        notes.append(
-            f"categories, as indicators of all levels but one{empty}: {listed(levels)}"
+    if table.schema is None:
+        return ()
+    categories = [c for c in table.schema.columns if isinstance(c, Category)]
+    notes = []
+    encoded = [column for column in categories if column.n_levels > 1]
+    if encoded:
+        notes.append(_note_on_categories(encoded))
+    constant = [column for column in categories if column.n_levels < 2]
+    left_out = [c for c in table.schema.columns if isinstance(c, LeftOut)]
+    names = [f"{column.name!r} ({column.reason})" for column in left_out]
+    names.extend(f"{column.name!r} (always the same)" for column in constant)
+    if names:
+        notes.append(f"columns left out: {listed(names)}")
+    return tuple(notes)
+
+
+def _note_on_categories(columns: Sequence[Category]) -> str:
+    names = []
+    for column in columns:
+        n_levels = counted(column.n_levels - column.missing, "level")
+        names.append(f"{column.name} ({n_levels})")
+    if any(column.missing for column in columns):
+        return (
+            "categories, as indicators of all levels but one, empty cells being a level: "
+            f"{listed(names)}"
         )
-    left = [f"{c.name!r} ({c.reason})" for c in columns if isinstance(c, LeftOut)]
-    left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
-    return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
+    return f"categories, as indicators of all levels but one: {listed(names)}"

@@ -11,10 +11,15 @@ from sklearn.ensemble import RandomForestClassifier
 
 import suffice as sf
 from suffice.evaluate.comparison.importance import Importance
-from suffice.present.report.choosing import ReportSettings, judge
-from suffice.present.report.documented import DocumentedTable
-from suffice.present.report.explaining import contributions, exchanged, local_effects
-from suffice.present.report.why import _by_level, _effects, _importance
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.effects import (
+    ExplainedModel,
+    combined_rows,
+    contributions,
+    local_effects,
+)
+from suffice.present.report.explanation import effects, importance, posterior_by_level
+from suffice.present.report.findings import ReportSettings, judge
 
 
 @pytest.fixture
@@ -29,10 +34,10 @@ def test_cells_are_those_of_the_rows_named(rows):
     at = np.array([[0, 1, 2, 3], [5, 5, 5, 5]])
     expected = np.array([[x[0, 0], x[1, 1], x[2, 2], x[3, 3]], x[5]])
     names = list("abcd")
-    np.testing.assert_array_equal(exchanged(x, at), expected)
-    np.testing.assert_array_equal(exchanged(pd.DataFrame(x, columns=names), at), expected)
+    np.testing.assert_array_equal(combined_rows(x, at), expected)
+    np.testing.assert_array_equal(combined_rows(pd.DataFrame(x, columns=names), at), expected)
     mixed = pl.DataFrame(x, schema=names).with_columns(e=pl.Series(["u", "v"] * 60))
-    found = exchanged(mixed, np.c_[at, [1, 2]])
+    found = combined_rows(mixed, np.c_[at, [1, 2]])
     np.testing.assert_array_equal(found.drop("e").to_numpy(), expected)
     assert found["e"].to_list() == ["v", "u"]
 
@@ -42,7 +47,7 @@ def test_contributions_to_linear_log_odds_are_coefficients_times_differences(row
     model = sf.LDA().fit(x, y)
     who, pairs = np.array([[3, 7], [20, 50]]), np.array([[2, 0], [1, 2]])
     found = contributions(
-        model, x, model.classes_, who, pairs, [np.array([j]) for j in range(4)]
+        ExplainedModel(model, x, model.classes_), who, pairs, [np.array([j]) for j in range(4)]
     )
     w = model.coef_
     expected = [
@@ -59,7 +64,7 @@ def test_contributions_of_any_model_add_up_to_its_log_odds(rows):
     model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(x, y)
     who, pairs = np.array([[3, 7]]), np.array([[1, 0]])
     groups = [np.array([0]), np.array([2]), np.array([1, 3])]
-    found = contributions(model, x, model.classes_, who, pairs, groups)
+    found = contributions(ExplainedModel(model, x, model.classes_), who, pairs, groups)
     logs = np.log(model.predict_proba(x[[3, 7]]).clip(np.exp(-20)))
     assert found.sum() == pytest.approx(logs[0, 1] - logs[0, 0])
 
@@ -75,7 +80,9 @@ def test_effects_move_rows_no_further_than_their_own_bin(rows):
             seen.append(X)
             return np.log(np.full((len(X), 3), 1 / 3))
 
-    edges, curve = local_effects(Watched(), x, np.unique(y), 2, x[:, 2], bins=6)
+    edges, curve = local_effects(
+        ExplainedModel(Watched(), x, np.unique(y)), 2, x[:, 2], bins=6
+    )
     width = np.diff(edges).max()
     for asked in seen:
         assert np.abs(asked[:, 2] - x[:, 2]).max() <= width
@@ -93,7 +100,7 @@ def test_the_effect_of_a_column_on_an_additive_model_is_its_own_part():
             p = 0.2 + 0.3 * X[:, 0] + 0.2 * X[:, 1]
             return np.log(np.c_[1 - p, p])
 
-    edges, curve = local_effects(Additive(), x, np.array([0, 1]), 0, x[:, 0])
+    edges, curve = local_effects(ExplainedModel(Additive(), x, np.array([0, 1])), 0, x[:, 0])
     np.testing.assert_allclose(np.diff(curve[:, 1]) / np.diff(edges), 0.3, rtol=1e-6)
     np.testing.assert_allclose(curve.sum(1), 1)
 
@@ -106,7 +113,7 @@ def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
     found = replace(
         judge(data, data, settings), importance=(SimpleNamespace(feature="a", low=0.1),)
     )
-    (plot,) = _effects(found)
+    (plot,) = effects(found)
     curve = plot.series[0]
     assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0.5, abs=0.05)
 
@@ -152,12 +159,12 @@ def test_a_column_that_chance_explains_is_not_called_needed(rows):
     x, y = rows
     told = (rise("x1", 0.0007, -0.002, 0.0034, "log_loss"), rise("x2", 0.0001, -0.001, 0.001))
     found = found_of(x, y, importance=told)
-    (said,) = _importance(found)
+    (said,) = importance(found)
     assert said.text == (
         "No single column is needed: shuffling x1 raises the log-loss most, by 0.001 "
         "(95 % interval −0.002 to 0.003), which may be chance."
     )
-    assert _effects(found) == ()
+    assert effects(found) == []
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,7 @@ def test_a_column_that_chance_explains_is_not_called_needed(rows):
 )
 def test_importance_says_what_it_is_measured_in(rows, loss, by, axis):
     told = (rise("x1", 0.04, 0.01, 0.07, loss), rise("x2", 0.001, -0.01, 0.02, loss))
-    lead, drawn = _importance(found_of(*rows, importance=told))
+    lead, drawn = importance(found_of(*rows, importance=told))
     assert lead.text.startswith("It relies most on x1: shuffling x1 raises the ")
     assert lead.text.endswith(f" by {by}.")
     assert drawn.axis.endswith(axis)
@@ -180,7 +187,7 @@ def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():
     kind[::15] = None
     X = pd.DataFrame({"x": rng.normal(size=300) + (y == "yes"), "kind": kind})
     found = found_of(X, y, importance=(rise("kind", 0.1, 0.05, 0.15),))
-    (table,) = _effects(found)
+    (table,) = effects(found)
     assert table.caption == "Posterior by kind"
     assert table.columns == ("kind", "rows", "posterior of yes", "observed")
     p = found.held_out.posteriors[:, 1]
@@ -192,7 +199,7 @@ def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():
     many = replace(
         found.sample.profiles[1], values=np.arange(300) % 12, levels=tuple("abcdefghijkl")
     )
-    (table,) = _by_level(found, replace(many, empty=np.zeros(300, bool)))
+    table = posterior_by_level(found, replace(many, empty=np.zeros(300, bool)))
     assert len(table.rows) == 8
     assert table.note.endswith("4 more levels not shown.")
 
@@ -203,7 +210,7 @@ def test_lines_of_some_classes_only_are_said_to_be_so():
     found = found_of(
         pd.DataFrame(x, columns=["a", "b"]), y, importance=(rise("a", 0.1, 0.05, 0.2),)
     )
-    (plot,) = _effects(found)
+    (plot,) = effects(found)
     assert plot.caption.endswith(
         "(accumulated local effects); of 6 classes the 4 that move most."
     )
