@@ -33,8 +33,8 @@ class Counted(io.RawIOBase):
 @pytest.fixture
 def stream(monkeypatch):
     """Return a long standard input that is read in small blocks."""
-    monkeypatch.setattr("suffice.data.row_files._HEAD", 50_000)
-    monkeypatch.setattr("suffice.data.file_bytes.BLOCK", 50_000)
+    monkeypatch.setattr("suffice.data.formats.file_source._HEAD", 50_000)
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", 50_000)
     counted = Counted()
 
     class Stdin:
@@ -55,13 +55,13 @@ def test_answers_leave_while_rows_are_still_coming(stream):
             done += batch.height
             ahead.append(stream.rows - done)
 
-    predict_stream(model, "-", sink, ignore=["t"])
+    predict_stream(model, "-", sink, columns=sf.Columns(ignore=["t"]))
     assert done == ROWS * REPEATS
     assert max(ahead) < ROWS * REPEATS / 3
 
 
 def test_rows_are_summed_while_others_are_still_coming(stream, monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks._NUMBERS", 1)
+    monkeypatch.setattr("suffice.data.rows.loading._NUMBERS", 1)
     ahead = []
     m = summarize("-", target="t", progress=lambda rows, _: ahead.append(stream.rows - rows))
     assert m.counts.sum() == ROWS * REPEATS

@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from suffice import Columns, TextFormat
 from suffice.data.opening import open_source
 from suffice.data.summarize import summarize
 from suffice.errors import InvalidInputError, SufficeWarning
@@ -31,7 +32,7 @@ def test_a_separator_inside_quotes_is_none(table):
 
 def test_any_separator_may_be_named(table):
     path = table("a^b^t\n1^2^x\n3^4^y\n")
-    assert summarize(path, target="t", delimiter="^").n_features == 2
+    assert summarize(path, target="t", text=TextFormat(delimiter="^")).n_features == 2
 
 
 def test_a_decimal_comma_is_found(table):
@@ -86,7 +87,7 @@ def test_hostile_column_names_are_plain_names(tmp_path, name):
     for ending, writer in (("csv", data.write_csv), ("parquet", data.write_parquet)):
         path = tmp_path / f"d.{ending}"
         writer(path)
-        m = summarize(path, target="t", features=[name])
+        m = summarize(path, target="t", columns=[name])
         assert m.feature_names == (name,)
         assert m.means.ravel().tolist() == [1.0, 2.0]
 
@@ -108,7 +109,7 @@ def test_lines_of_too_few_fields_are_told(table, tmp_path, ending):
     path = tmp_path / f"data.{ending}"
     path.write_bytes(rows.encode() if ending == "csv" else gzip.compress(rows.encode()))
     told = r"data.csv\S*: 3 lines have fewer fields than there are columns, line 4 the first"
-    options = {"target": "t", "features": ["b"], "categorical": []}
+    options = {"target": "t", "columns": ["b"]}
     with (
         pytest.warns(SufficeWarning, match=told),
         pytest.warns(SufficeWarning, match="left out"),
@@ -122,9 +123,14 @@ def test_lines_of_too_few_fields_are_told_beside_comments(table):
         pytest.warns(SufficeWarning, match=r"1 line has fewer fields .*, line 4 the first"),
         pytest.warns(SufficeWarning, match="1 of 5 rows left out"),
     ):
-        assert summarize(path, target="t", comment="#").counts.tolist() == [2, 2]
+        assert summarize(path, target="t", text=TextFormat(comment="#")).counts.tolist() == [
+            2,
+            2,
+        ]
 
 
 def test_no_line_of_a_whole_table_is_told(table):
     path = table('a,b,t\n1,,x\n,,"y"\n"3, or","2\n\n1",x\n4,5,y\n')
-    assert summarize(path, target="t", categorical=["a", "b"]).counts.tolist() == [2, 2]
+    assert summarize(
+        path, target="t", columns=Columns(categorical=["a", "b"])
+    ).counts.tolist() == [2, 2]

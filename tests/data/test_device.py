@@ -27,7 +27,8 @@ def went_there(monkeypatch):
     """The shapes of the blocks that were copied to the device."""
     shapes, copied = [], foreign.on_device
     monkeypatch.setattr(
-        "suffice.data.summed.on_device", lambda x, d: shapes.append(x.shape) or copied(x, d)
+        "suffice.data.sums.running.on_device",
+        lambda x, d: shapes.append(x.shape) or copied(x, d),
     )
     return shapes
 
@@ -49,12 +50,13 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_files_are_summed_on_the_device(device, weight, tmp_path, went_there, monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks._NUMBERS", 5 * 4096)
+    monkeypatch.setattr("suffice.data.rows.loading._NUMBERS", 5 * 4096)
     frame().write_parquet(tmp_path / "t.parquet")
-    how = {"target": "y", "weight": weight, "ignore": () if weight else ("w",)}
+    how = {"target": "y", "weight": weight}
+    how["columns"] = sf.Columns(ignore=() if weight else ("w",))
     expected = sf.summarize(tmp_path / "t.parquet", **how)
     assert not went_there
-    found = sf.summarize(tmp_path / "t.parquet", **how, device=device, n_jobs=2)
+    found = sf.summarize(tmp_path / "t.parquet", n_jobs=2, on=device, **how)
     assert sum(n for n, _ in went_there) == 20_000
     assert len(went_there) == 5
     assert_same(found, expected)
@@ -65,7 +67,8 @@ def test_rows_with_holes_are_summed_on_the_host(device, went_there):
         x0=pl.when(pl.col("x1") > 1e4 + 2).then(None).otherwise("x0")
     )
     found, expected = (
-        sf.summarize(table, "y", ignore=["w"], device=where) for where in (device, None)
+        sf.summarize(table, "y", columns=sf.Columns(ignore=["w"]), on=where)
+        for where in (device, None)
     )
     assert went_there
     assert found.patterns is not None
@@ -77,7 +80,7 @@ def test_rows_with_holes_are_summed_on_the_host(device, went_there):
 
 def test_categories_stay_on_the_host(device, went_there):
     table = frame(300).with_columns(c=pl.Series(["a", "b", "c"] * 100))
-    found = sf.summarize(table, "y", device=device)
+    found = sf.summarize(table, "y", on=device)
     assert not went_there
     np.testing.assert_array_equal(found.means, sf.summarize(table, "y").means)
 
@@ -94,10 +97,10 @@ def test_the_command_line_names_a_device(device, tmp_path, went_there):
 def test_no_pytorch_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(InvalidInputError, match="need PyTorch"):
-        sf.summarize(frame(50), "y", device="cuda")
+        sf.summarize(frame(50), "y", on="cuda")
 
 
 @pytest.mark.parametrize("groups", [None, "w"])
 def test_a_device_that_is_not_there_is_told(groups):
     with pytest.raises(InvalidParameterError, match="no device='nowhere' here"):
-        sf.summarize(frame(50), "y", groups=groups, device="nowhere")
+        sf.summarize(frame(50), "y", groups=groups, on="nowhere")

@@ -53,11 +53,14 @@ def assert_same(ours, theirs):
 @pytest.mark.filterwarnings("ignore:dates count")
 @pytest.mark.filterwarnings("ignore:columns left out")
 def test_a_folder_is_its_files_and_the_columns_of_their_folders(folder, tmp_path):
-    theirs = sf.summarize(WHOLE, "t", ["x", "z", "day", "site"])
-    ours = sf.summarize(folder, "t", ["x", "z", "day", "site"])
+    theirs = sf.summarize(WHOLE, "t", columns=["x", "z", "day", "site"])
+    ours = sf.summarize(folder, "t", columns=["x", "z", "day", "site"])
     assert_same(ours, theirs)
     assert_same_bits(
-        sf.summarize(folder, "t", ["x", "z", "day", "site"], checkpoint=tmp_path / "c"), ours
+        sf.summarize(
+            folder, "t", checkpoint=tmp_path / "c", columns=["x", "z", "day", "site"]
+        ),
+        ours,
     )
     assert set(sf.summarize(f"{folder}/", "t").feature_names) >= set(ours.feature_names)
 
@@ -65,13 +68,15 @@ def test_a_folder_is_its_files_and_the_columns_of_their_folders(folder, tmp_path
 def test_a_column_of_the_folders_may_be_the_label_or_all_that_is_asked_for(folder):
     for features in (["x"], ["day"]):
         with pytest.warns(UnusedDataWarning, match="100 of 300 rows left out"):
-            m = sf.summarize(folder, "site", features)
+            m = sf.summarize(folder, "site", columns=features)
         assert (m.classes.tolist(), m.counts.tolist()) == (["a/b", "c d"], [100, 100])
 
 
 def test_answers_keep_the_columns_of_the_folders(folder, tmp_path):
-    model = sf.LDA().fit_moments(sf.summarize(folder, "t", ["x", "z"]))
-    done = sf.predict_stream(model, folder, tmp_path / "out.parquet", keep=["site", "day"])
+    model = sf.LDA().fit_moments(sf.summarize(folder, "t", columns=["x", "z"]))
+    done = sf.streams.predict_stream(
+        model, folder, tmp_path / "out.parquet", columns=sf.Columns(ids=["site", "day"])
+    )
     answers = pl.read_parquet(tmp_path / "out.parquet")
     assert done.rows == answers.height == WHOLE.height
     assert answers["site"].to_list() == WHOLE["site"].to_list()
@@ -82,7 +87,7 @@ def test_a_folder_in_an_object_store_is_one_here(folder, bucket):
     for path in folder.rglob("*"):
         if path.is_file():
             bucket.upload_file(str(path), "bucket", f"table/{path.relative_to(folder)}")
-    question = {"target": "t", "features": ["x", "z", "day", "site"]}
+    question = {"target": "t", "columns": ["x", "z", "day", "site"]}
     assert_same(
         sf.summarize("s3://bucket/table", **question), sf.summarize(folder, **question)
     )
@@ -93,7 +98,7 @@ def test_folders_that_do_not_tell_the_same_are_refused(folder):
     odd.mkdir()
     WHOLE.head(3).drop("day", "site").write_csv(odd / "rows.csv")
     with pytest.raises(
-        InvalidInputError, match=r"the folders of .*day=2026-11-17/rows\.csv tell"
+        InvalidInputError, match=r"the folders of .*day=2026-11-17/rows\.csv name"
     ):
         sf.summarize(folder, "t")
 

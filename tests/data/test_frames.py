@@ -10,7 +10,7 @@ import polars.testing
 import pytest
 
 import suffice as sf
-from suffice.data.frames import as_frame
+from suffice.data.frames.tables import as_frame
 from suffice.errors import InvalidInputError
 
 COLUMNS = {

@@ -24,7 +24,7 @@ def table(tmp_path):
 
 
 def test_every_group_has_the_sums_of_its_own_rows(table, monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 64)
     frame, path = table
     found = sf.summarize(path, "kind", groups="site")
     assert list(found) == ["north", "south", "west"]
@@ -34,7 +34,7 @@ def test_every_group_has_the_sums_of_its_own_rows(table, monkeypatch):
         np.testing.assert_array_equal(sums.counts, expected.counts)
         np.testing.assert_allclose(sums.scatters, expected.scatters, rtol=1e-12, atol=1e-12)
     total = sum(found.values(), start=sf.Moments.empty())
-    whole = sf.summarize(path, "kind", ignore=["site"])
+    whole = sf.summarize(path, "kind", columns=sf.Columns(ignore=["site"]))
     np.testing.assert_allclose(total.means, whole.means, rtol=1e-12)
 
 

@@ -66,7 +66,7 @@ def test_rows_that_were_deleted_do_not_count(kind, request, tmp_path):
     assert ours.feature_names == theirs.feature_names
     assert ours.counts.tolist() == theirs.counts.tolist()
     model = sf.LDA().fit_moments(ours)
-    assert sf.predict_stream(model, address, tmp_path / "out.csv").rows == KEPT.height
+    assert sf.streams.predict_stream(model, address, tmp_path / "out.csv").rows == KEPT.height
     with pytest.raises(
         InvalidInputError, match=f"nowhere cannot be read as a table of {kind}"
     ):

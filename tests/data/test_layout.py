@@ -3,9 +3,9 @@
 import pytest
 
 from suffice.data.opening import open_source
-from suffice.data.source import TextStyle
+from suffice.data.options import TextFormat
 from suffice.data.summarize import summarize
-from suffice.errors import InvalidInputError, SufficeWarning
+from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
 
 ROWS = "a;b;t\n1,5;2;süd\n3;4,25;nord\n"
 MEANS = [[3.0, 4.25], [1.5, 2.0]]
@@ -37,17 +37,20 @@ def test_western_text_is_found_by_itself_and_said(file):
 
 
 def test_an_encoding_may_be_named(file):
-    m = summarize(file(ROWS.encode("cp437")), target="t", encoding="cp437")
+    m = summarize(file(ROWS.encode("cp437")), target="t", text=sf.TextFormat(encoding="cp437"))
     assert m.classes.tolist() == ["nord", "süd"]
-    with pytest.raises(InvalidInputError, match=r"'klingon'.*utf-8"):
-        summarize(file(ROWS), target="t", encoding="klingon")
+    with pytest.raises(InvalidParameterError, match=r"'klingon'.*utf-8"):
+        summarize(file(ROWS), target="t", text=sf.TextFormat(encoding="klingon"))
 
 
 def test_an_encoding_that_shows_up_late_is_told_with_its_cure(file):
     late = ("a;t\n" + "1;x\n2;y\n" * 40000 + "3;süd\n").encode("latin1")
     with pytest.raises(InvalidInputError, match=r"not UTF-8.*--encoding latin-1"):
         summarize(file(late), target="t")
-    assert summarize(file(late), target="t", encoding="latin-1").n_classes == 3
+    assert (
+        summarize(file(late), target="t", text=sf.TextFormat(encoding="latin-1")).n_classes
+        == 3
+    )
 
 
 def test_the_same_of_standard_input(standard_input):
@@ -60,22 +63,23 @@ def test_line_ends_of_old_macs_are_line_ends(file):
 
 
 @pytest.mark.parametrize(
-    ("before", "options"),
+    ("before", "text_format"),
     [
-        ("sep=;\n", {}),
-        ("sep=;\r\n\r\n", {}),
-        ('A report, "drawn\nin March\n', {"skip_rows": 2}),
-        ("# made by\n# hand\n", {"comment": "#"}),
+        ("sep=;\n", TextFormat()),
+        ("sep=;\r\n\r\n", TextFormat()),
+        ('A report, "drawn\nin March\n', TextFormat(skip_rows=2)),
+        ("# made by\n# hand\n", TextFormat(comment="#")),
     ],
 )
-def test_lines_before_the_table_are_skipped(file, standard_input, before, options):
+def test_lines_before_the_table_are_skipped(file, standard_input, before, text_format):
     text = before + ROWS
-    assert summarize(file(text), target="t", **options).means.tolist() == MEANS
+    assert summarize(file(text), target="t", text=text_format).means.tolist() == MEANS
     assert (
-        summarize(file(text.encode("utf-16")), target="t", **options).means.tolist() == MEANS
+        summarize(file(text.encode("utf-16")), target="t", text=text_format).means.tolist()
+        == MEANS
     )
     standard_input(text.encode())
-    assert summarize("-", target="t", **options).means.tolist() == MEANS
+    assert summarize("-", target="t", text=text_format).means.tolist() == MEANS
 
 
 def test_a_separator_that_the_first_line_names_is_taken(file):
@@ -84,7 +88,10 @@ def test_a_separator_that_the_first_line_names_is_taken(file):
 
 def test_comments_between_rows_are_no_rows(file):
     text = ROWS.replace("3;", "# three\n3;")
-    assert summarize(file(text), target="t", comment="#").means.tolist() == MEANS
+    assert (
+        summarize(file(text), target="t", text=sf.TextFormat(comment="#")).means.tolist()
+        == MEANS
+    )
 
 
 HEADERLESS = {
@@ -102,9 +109,9 @@ def test_a_first_row_is_not_taken_for_names(file, case):
         sample = open_source(file(text)).sample
     assert sample.height == text.count("\n")
     assert sample.columns[0] == "column_0"
-    assert open_source(file(text), TextStyle(header=False)).sample.height == text.count("\n")
+    assert open_source(file(text), TextFormat(header=False)).sample.height == text.count("\n")
     assert (
-        open_source(file(text), TextStyle(header=True)).sample.height == text.count("\n") - 1
+        open_source(file(text), TextFormat(header=True)).sample.height == text.count("\n") - 1
     )
 
 
@@ -138,17 +145,17 @@ SWALLOWED = {
 def test_a_quote_that_is_not_closed_is_named_by_its_line(file, standard_input, case, features):
     text = SWALLOWED[case]
     with pytest.raises(InvalidInputError, match=r"line 3 .*quote"):
-        summarize(file(text), target="t", features=features)
+        summarize(file(text), target="t", columns=features)
     standard_input(text.encode())
     with pytest.raises(InvalidInputError, match=r"line 3 .*quote"):
-        summarize("-", target="t", features=features)
+        summarize("-", target="t", columns=features)
 
 
 def test_a_quote_that_is_not_closed_far_down_is_found(file, tmp_path):
     row = '1,"x, y",u\n2,"z",v\n'
     text = "a,note,t\n" + row * 20000 + '3,"oops,u\n' + "4,z,v\n1,z,u\n" * 20000
     with pytest.raises(InvalidInputError, match=r"line 40,002 .*quote"):
-        summarize(file(text), target="t", features=["a"])
+        summarize(file(text), target="t", columns=["a"])
 
 
 @pytest.mark.filterwarnings("ignore:columns left out:suffice.errors.SufficeWarning")
@@ -161,21 +168,21 @@ def test_a_quote_that_is_not_closed_leaves_the_answers_of_before(file, tmp_path)
     (tmp_path / "out.csv").write_text("old")
     text = "a,note\n" + "1,x\n" * 30000 + '2,"y\n' + "3,z\n" * 30000
     with pytest.raises(InvalidInputError, match=r"line 30,002 .*quote"):
-        sf.predict_stream(model, file(text), tmp_path / "out.csv")
+        sf.streams.predict_stream(model, file(text), tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "old"
 
 
 def test_line_breaks_inside_quotes_are_part_of_a_cell(file, standard_input):
     text = 'a,note,t\n1,"two\nlines, and ""more""\n",u\n2,"one",v\n4,"a\r\nb",v\n'
-    assert summarize(file(text), target="t", features=["a"]).counts.tolist() == [1, 2]
+    assert summarize(file(text), target="t", columns=["a"]).counts.tolist() == [1, 2]
     standard_input(text.encode())
-    assert summarize("-", target="t", features=["a"]).counts.tolist() == [1, 2]
+    assert summarize("-", target="t", columns=["a"]).counts.tolist() == [1, 2]
 
 
 def test_a_quote_in_a_comment_opens_no_cell(file, standard_input, monkeypatch):
-    monkeypatch.setattr("suffice.data.file_bytes.BLOCK", 40)
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", 40)
     text = "a,note,t\n" + '# 5" wide\n1,"x\ny",u\n2,z,v\n' * 30
-    options = {"target": "t", "features": ["a"], "comment": "#"}
+    options = {"target": "t", "columns": ["a"], "text": TextFormat(comment="#")}
     assert summarize(file(text), **options).counts.tolist() == [30, 30]
     standard_input(text.encode())
     assert summarize("-", **options).counts.tolist() == [30, 30]
@@ -188,7 +195,7 @@ def test_one_column_is_a_table_to_predict_from(file, tmp_path):
 
     model = sf.LDA().fit(pl.DataFrame({"hours": [1.0, 2.0, 4.0, 5.0]}), [0, 0, 1, 1])
     for text in ("hours\n1\n5.5\n", "hours\r\n1\r\n5.5\r\n"):
-        sf.predict_stream(model, file(text), tmp_path / "out.csv")
+        sf.streams.predict_stream(model, file(text), tmp_path / "out.csv")
         assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == [0, 1]
 
 

@@ -200,4 +200,4 @@ def test_levels_are_called_alike_from_every_source(name, check_every_source):
     frame = table(c=NAMED_AS_CATEGORIES[name])
     whole = sf.Moments.of(frame.drop("y"), frame["y"].to_list(), categorical=["c"])
     assert [category.name for category in whole.schema.categories] == ["c"]
-    check_every_source(frame, whole, categorical=["c"])
+    check_every_source(frame, whole, columns=sf.Columns(categorical=["c"]))

@@ -28,7 +28,7 @@ PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress, 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.data.file_bytes.BLOCK", 20_000)
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", 20_000)
 
 
 @pytest.mark.parametrize("ending", PACKERS)
@@ -39,10 +39,10 @@ def test_packed_text_gives_the_same_bits_as_plain(
     data = frame.write_csv(separator="\t" if plain == "tsv" else ",").encode()
     path = tmp_path / f"rows.{plain}.{ending}"
     path.write_bytes(PACKERS[ending](data))
-    question = {"target": "colour", "ignore": ["row_id"]}
+    question = {"target": "colour", "columns": sf.Columns(ignore=["row_id"])}
     assert_same_bits(sf.summarize(path, **question), sf.summarize(frame, **question))
     model = sf.LDA().fit_moments(sf.summarize(path, **question))
-    assert sf.predict_stream(model, path, tmp_path / "out.csv").rows == frame.height
+    assert sf.streams.predict_stream(model, path, tmp_path / "out.csv").rows == frame.height
     assert pl.read_csv(tmp_path / "out.csv")["row_id"].to_list() == frame["row_id"].to_list()
 
 
@@ -61,7 +61,7 @@ def test_a_packed_file_that_lacks_its_end_is_refused(frame, tmp_path, ending, sm
     path = tmp_path / f"rows.csv.{ending}"
     path.write_bytes(data[: len(data) * 2 // 3])
     with pytest.raises(InvalidInputError, match=rf"rows\.csv\.{ending} cannot be read"):
-        sf.summarize(path, "colour", ["a", "b"])
+        sf.summarize(path, "colour", columns=["a", "b"])
 
 
 def test_a_quote_that_is_not_closed_is_told_by_its_line(tmp_path):

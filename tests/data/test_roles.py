@@ -5,13 +5,9 @@ import gzip
 import polars as pl
 import pytest
 
-from suffice.data.columns import (
-    ColumnOptions,
-    guess_target,
-    id_columns,
-    roles_for_learning,
-    roles_for_predicting,
-)
+from suffice import Columns
+from suffice.data.columns.guessing import guess_target, id_columns
+from suffice.data.columns.roles import roles_for_learning, roles_for_predicting
 from suffice.data.opening import open_source
 from suffice.data.summarize import summarize
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
@@ -52,13 +48,11 @@ def test_a_target_that_is_not_obvious_is_asked_for(columns):
 
 def test_a_guess_is_said():
     with pytest.warns(SufficeWarning, match="taking 'kind' as the target, the only column"):
-        roles_for_learning(
-            open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), ColumnOptions()
-        )
+        roles_for_learning(open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})))
 
 
 def test_a_built_in_data_set_knows_its_target():
-    assert roles_for_learning(open_source("digits"), ColumnOptions()).target == "digit"
+    assert roles_for_learning(open_source("digits")).target == "digit"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +80,7 @@ def test_ids_are_known_by_name_and_by_having_no_value_twice(name, values, is_id)
 
 def test_predicting_takes_features_by_name_and_keeps_ids():
     source = open_source(pl.DataFrame({"b": N, "id": range(6), "a": N, "extra": N}))
-    roles = roles_for_predicting(source, ["a", "b"], 2, ColumnOptions())
+    roles = roles_for_predicting(source, ["a", "b"], 2)
     assert (roles.features, roles.kept) == (("a", "b"), ("id",))
 
 
@@ -95,25 +89,25 @@ def test_a_lacking_column_is_named_with_the_nearest():
     with pytest.raises(
         FeatureMismatchError, match=r"lacks the column 'petal_length'.*'petal_len'"
     ):
-        roles_for_predicting(source, ["petal_length", "b"], 2, ColumnOptions())
+        roles_for_predicting(source, ["petal_length", "b"], 2)
 
 
 def test_a_model_without_names_takes_numeric_columns_in_order():
     source = open_source(pl.DataFrame({"id": range(6), "b": N, "t": ["u"] * 6, "a": N}))
     with pytest.warns(SufficeWarning, match="taking 'b', 'a' in this order"):
-        assert roles_for_predicting(source, None, 2, ColumnOptions()).features == ("b", "a")
+        assert roles_for_predicting(source, None, 2).features == ("b", "a")
     with pytest.raises(FeatureMismatchError, match=r"takes 3 numeric columns, but .* has 2"):
-        roles_for_predicting(source, None, 3, ColumnOptions())
+        roles_for_predicting(source, None, 3)
 
 
-@pytest.mark.parametrize("said", [{"target": "t"}, {"target": "t", "ignore": ["t", "x"]}])
+@pytest.mark.parametrize("said", [{}, {"ignore": ["t", "x"]}])
 def test_a_column_is_a_feature_or_something_else(said):
     source = open_source(pl.DataFrame({"x": N, "z": N, "t": ["u", "v"] * 3}))
     features = ["x", "z"] if "ignore" in said else ["x", "t"]
     with pytest.raises(
         InvalidInputError, match=r"column '[tx]' is named as a feature, and as"
     ):
-        roles_for_learning(source, ColumnOptions(**said, features=features))
+        roles_for_learning(source, "t", columns=Columns(features=features, **said))
 
 
 @pytest.mark.parametrize(
@@ -124,12 +118,14 @@ def test_labels_that_floats_cannot_tell_apart_are_refused(tmp_path, labels):
     rows = "".join(f"{i % 7},{label}\n" for i, label in enumerate(large))
     (tmp_path / "rows.csv").write_text(f"x,t\n{rows}")
     with pytest.raises(InvalidInputError, match=r"'t' holds numbers beyond 2⁵³"):
-        roles_for_learning(open_source(tmp_path / "rows.csv"), ColumnOptions("t"))
+        roles_for_learning(open_source(tmp_path / "rows.csv"), "t")
 
 
 def test_columns_are_looked_at_once_to_find_the_target(monkeypatch):
     seen = []
-    monkeypatch.setattr("suffice.data.columns._is_id", lambda name, _: seen.append(name))
+    monkeypatch.setattr(
+        "suffice.data.columns.guessing._is_id", lambda name, _: seen.append(name)
+    )
     wide = pl.DataFrame({"id": [1, 2, 3], "x": [0.5, 1.5, 2.5], "class": ["a", "b", "a"]})
     assert guess_target(wide, "data") == ("class", "by its name")
     assert seen == ["id", "x", "class"]
@@ -138,7 +134,7 @@ def test_columns_are_looked_at_once_to_find_the_target(monkeypatch):
 @pytest.mark.parametrize("role", ["a feature", "the target"])
 def test_a_weight_is_nothing_else(role):
     frame = pl.DataFrame({"x": N, "w": [1, 2, 3] * 2, "t": [0, 1] * 3})
-    said = {"features": ["x", "w"]} if role == "a feature" else {"target": "w"}
+    said = {"columns": ["x", "w"]} if role == "a feature" else {"target": "w"}
     with pytest.raises(InvalidInputError, match=f"'w' is named as the weight, and as {role}"):
         summarize(frame, **{"target": "t", "weight": "w", **said})
 
@@ -152,7 +148,7 @@ ROWS = "c,long,x,y\n" + LONG + LONG.replace("k,", "m,")
 def test_what_the_first_rows_have_in_common_is_no_constant_of_the_rest(
     form, standard_input, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("suffice.data.file_bytes.BLOCK", 1 << 20)
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", 1 << 20)
     path = tmp_path / f"rows.{form}"
     text = ROWS.encode()
     if form == "jsonl":

@@ -10,7 +10,7 @@ import pytest
 from tests.data.test_checkpoint import StopError, assert_same_bits, stop_after
 
 import suffice as sf
-from suffice.data import formats
+from suffice.data.formats import typed_table
 from suffice.errors import InvalidInputError
 
 N = 20_011
@@ -28,14 +28,14 @@ def path(tmp_path, request):
 @pytest.fixture
 def pieces(monkeypatch):
     """Read small pieces; return how many rows each had."""
-    heights, whole = [], formats._cut
+    heights, whole = [], typed_table._slice
 
     def cut(*args):
         heights.append(whole(*args).height)
         return whole(*args)
 
-    monkeypatch.setattr(formats, "_cut", cut)
-    monkeypatch.setattr(formats, "_NUMBERS", 20_000)
+    monkeypatch.setattr(typed_table, "_slice", cut)
+    monkeypatch.setattr(typed_table, "_NUMBERS", 20_000)
     return heights
 
 
@@ -47,8 +47,8 @@ def test_pieces_give_the_same_bits_as_the_whole(path, pieces):
 
 
 def test_a_scan_in_pieces_is_resumed_to_the_same_bits(path, pieces, tmp_path, monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 700)
-    monkeypatch.setattr("suffice.data.checkpoint.SECONDS", 0.0)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 700)
+    monkeypatch.setattr("suffice.data.sums.checkpoint.SECONDS", 0.0)
     with pytest.raises(StopError):
         sf.summarize(path, "t", checkpoint=tmp_path / "c", progress=stop_after(8000))
     resumed = sf.summarize(path, "t", checkpoint=tmp_path / "c")
@@ -58,7 +58,9 @@ def test_a_scan_in_pieces_is_resumed_to_the_same_bits(path, pieces, tmp_path, mo
 
 def test_every_row_is_answered_in_its_order(path, pieces, tmp_path):
     model = sf.LDA().fit_moments(sf.summarize(path, "t"))
-    done = sf.predict_stream(model, path, tmp_path / "out.parquet", keep=["x0"])
+    done = sf.streams.predict_stream(
+        model, path, tmp_path / "out.parquet", columns=sf.Columns(ids=["x0"])
+    )
     answers, rows = pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(path)
     assert (done.rows, answers["x0"].to_list()) == (N, rows["x0"].to_list())
     whole = model.predict(rows.select(model.feature_names_in_))
@@ -66,7 +68,7 @@ def test_every_row_is_answered_in_its_order(path, pieces, tmp_path):
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_refused(path, pieces, monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 700)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 700)
 
     other = path.with_suffix(".new")
     pl.read_parquet(path).reverse().write_parquet(other)

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
+from suffice import Columns, TextFormat
 from suffice.data.opening import open_source
-from suffice.data.source import TextStyle
 from suffice.data.summarize import summarize
 from suffice.errors import InvalidInputError, SufficeWarning
 
@@ -27,11 +27,11 @@ def column(table, cells, mark=";", **options):
 
 
 def _chunks(path, **options):
-    from suffice.data.chunks import load_rows
-    from suffice.data.columns import ColumnOptions, roles_for_learning
+    from suffice.data.columns.roles import roles_for_learning
+    from suffice.data.rows.loading import load_rows
 
-    source = open_source(path, TextStyle(**options))
-    roles = roles_for_learning(source, ColumnOptions(target="t", features=["x"]))
+    source = open_source(path, TextFormat(**options))
+    roles = roles_for_learning(source, "t", columns=Columns(features=["x"]))
     yield load_rows(source, roles).table.x[:, 0].tolist()
 
 
@@ -101,25 +101,25 @@ def test_three_decimals_after_a_point_are_decimals(table):
 
 def test_a_date_switches_no_decimal_comma_off(table):
     path = table("day;x;t\n04.08.2023;1,5;u\n05.08.2023;2,5;v\n14.08.2023;3,5;u\n")
-    assert "x" in (summarize(path, target="t", features=["x"]).feature_names or ())
-    assert summarize(path, target="t", features=["x"]).means.tolist() == [[2.5], [2.5]]
+    assert "x" in (summarize(path, target="t", columns=["x"]).feature_names or ())
+    assert summarize(path, target="t", columns=["x"]).means.tolist() == [[2.5], [2.5]]
 
 
 @pytest.mark.parametrize("cells", [["1.5", "1,5"], ["1,234.5", "1.234,5"], ["$5", "€5"]])
 def test_two_ways_of_writing_in_one_column_are_refused(table, cells):
-    with pytest.raises(InvalidInputError, match=r"column 'x'.*row 2.*"):
+    with pytest.raises(InvalidInputError, match=r"column 'x'.*row 1: write all in one way"):
         column(table, cells)
 
 
 def test_a_column_in_doubt_may_be_left_out(table):
     path = table("x;z;t\n1,659;1;u\n571;3;v\n")
-    assert summarize(path, target="t", ignore=["x"]).feature_names == ("z",)
+    assert summarize(path, target="t", columns=Columns(ignore=["x"])).feature_names == ("z",)
 
 
 def test_one_bad_cell_does_not_make_a_column_an_id(table):
     rows = "".join(f"{i}.5,{50000 + 3 * i}.25,{'uv'[i % 2]}\n" for i in range(40))
     path = table("z,x,t\n" + rows.replace("50021.25", "51234.5x"))
-    with pytest.raises(InvalidInputError, match=r"'x' mixes .*'51234\.5x' in row 8"):
+    with pytest.raises(InvalidInputError, match=r"'x' mixes .*'51234\.5x' in row 7"):
         summarize(path, target="t")
 
 
@@ -127,7 +127,7 @@ def test_a_bad_cell_among_sums_of_money_is_named(table):
     rows = "".join(f"{i}.5;$1,{i + 200}.25;{'uv'[i % 2]}\n" for i in range(40))
     path = table("z;x;t\n" + rows.replace("$1,207.25", "ask"))
     with pytest.raises(
-        InvalidInputError, match=r"'x' mixes numbers and text .*'ask' in row 8"
+        InvalidInputError, match=r"'x' mixes numbers and text .*'ask' in row 7"
     ):
         summarize(path, target="t")
 
@@ -143,10 +143,10 @@ def test_a_cell_written_otherwise_far_down_is_refused(table):
 def test_a_number_that_may_stand_for_missing_is_pointed_out(table, mark):
     cells = "".join(f"{i % 7}.5,{'uv'[i % 2]}\n" for i in range(30))
     path = table(f"x,t\n{cells}{mark},u\n{mark},v\n{mark},u\n")
-    with pytest.warns(SufficeWarning, match=rf"'x' holds {mark}.* in 3 .*--missing {mark}"):
+    with pytest.warns(SufficeWarning, match=rf"'x' holds {mark}.* in 3 .*--na {mark}"):
         summarize(path, target="t")
-    assert summarize(path, target="t", missing=[mark]).counts.sum() == 33
-    assert open_source(path, TextStyle(missing=(mark,))).sample["x"].null_count() == 3
+    assert summarize(path, target="t", text=TextFormat(na_values=[mark])).counts.sum() == 33
+    assert open_source(path, TextFormat(na_values=(mark,))).sample["x"].null_count() == 3
 
 
 def test_numbers_that_only_end_in_nines_are_not_pointed_out(table):
@@ -157,7 +157,9 @@ def test_numbers_that_only_end_in_nines_are_not_pointed_out(table):
 def test_marks_that_are_named_add_to_the_usual_ones(table):
     path = table("a,t\n1,x\n-,y\n3,NA\n4,y\n2,x\n")
     with pytest.warns(SufficeWarning, match=r"1 of 5 rows left out.*'t'"):
-        assert summarize(path, target="t", missing=["-"]).classes.tolist() == ["x", "y"]
+        assert summarize(
+            path, target="t", text=TextFormat(na_values=["-"])
+        ).classes.tolist() == ["x", "y"]
 
 
 def test_labels_keep_their_leading_zeros(table):
@@ -167,7 +169,10 @@ def test_labels_keep_their_leading_zeros(table):
 
 def test_a_number_that_is_named_as_missing_is_so_far_down_too(table):
     path = table("x,t\n" + "1.5,u\n2.5,v\n" * 6000 + "-999,u\n-999,v\n")
-    assert summarize(path, target="t", missing=["-999"]).means.tolist() == [[1.5], [2.5]]
+    assert summarize(path, target="t", text=TextFormat(na_values=["-999"])).means.tolist() == [
+        [1.5],
+        [2.5],
+    ]
 
 
 def test_blanks_around_a_label_far_down_make_no_other_class(table):
@@ -185,7 +190,7 @@ def test_a_year_of_two_digits_is_no_date(table, day):
 @pytest.mark.parametrize("last", ["$1,234.75", "$1,234"])
 def test_fractions_far_down_a_column_of_whole_amounts_are_counted(table, last):
     path = table("x;t\n" + "$1,000;u\n$2,000;v\n" * 6000 + f"{last};u\n")
-    m = summarize(path, target="t", decimal=".")
+    m = summarize(path, target="t", text=TextFormat(decimal="."))
     total = m.weights @ m.means
     assert total.tolist() == pytest.approx(
         [18_000_000 + float(last[1:].replace(",", ""))], rel=1e-15

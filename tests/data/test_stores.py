@@ -64,7 +64,7 @@ def test_a_checkpoint_counts_new_objects_and_refuses_replaced_ones(bucket, tmp_p
 
 def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypatch):
     url = put(rows(0), "a.parquet")
-    monkeypatch.setattr("suffice.data.file_bytes._s3_stamp", lambda _: (0, ""))
+    monkeypatch.setattr("suffice.data.files.addresses._s3_stamp", lambda _: (0, ""))
     with pytest.raises(
         InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
     ):
@@ -76,7 +76,7 @@ def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypat
 def test_answers_are_written_to_the_store_whole_or_not_at_all(bucket, ending, monkeypatch):
     source, out = put(rows(0), "in.parquet"), f"s3://bucket/out/answers.{ending}"
     model = sf.LDA().fit_moments(sf.summarize(source, "t"))
-    done = sf.predict_stream(model, source, out, keep=["a"])
+    done = sf.streams.predict_stream(model, source, out, columns=sf.Columns(ids=["a"]))
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "feather": pl.read_ipc}
     answers = read.get(ending, pl.read_ndjson)(out)
     assert done.rows == answers.height == 400
@@ -88,14 +88,14 @@ def test_answers_are_written_to_the_store_whole_or_not_at_all(bucket, ending, mo
 
     monkeypatch.setattr("suffice.data.predict.Answers.to", fail)
     with pytest.raises(InvalidInputError, match="half-way"):
-        sf.predict_stream(model, source, out)
+        sf.streams.predict_stream(model, source, out)
     assert bucket.head_object(Bucket="bucket", Key=f"out/answers.{ending}")["ETag"] == before
 
 
 def test_a_store_that_cannot_be_written_is_blamed_and_not_the_rows(bucket):
     model = sf.LDA().fit_moments(sf.summarize(rows(0), "t"))
     with pytest.raises(InvalidParameterError, match=r"s3://none/x\.csv cannot be written"):
-        sf.predict_stream(model, rows(0), "s3://none/x.csv")
+        sf.streams.predict_stream(model, rows(0), "s3://none/x.csv")
 
 
 def test_the_command_line_reads_and_writes_the_store(bucket, tmp_path):

@@ -69,15 +69,15 @@ def serve(tmp_path):
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "jsonl"])
 def test_a_url_gives_the_sums_of_its_rows(frame, write, serve, ending):
     url = serve(write(frame, f"data.{ending}"))
-    ours = sf.summarize(url, "colour", ["a", "b", "c"])
-    theirs = sf.summarize(frame, "colour", ["a", "b", "c"])
+    ours = sf.summarize(url, "colour", columns=["a", "b", "c"])
+    theirs = sf.summarize(frame, "colour", columns=["a", "b", "c"])
     np.testing.assert_array_equal(ours.counts, theirs.counts)
     np.testing.assert_allclose(ours.scatters, theirs.scatters, rtol=1e-10)
 
 
 def test_a_file_url_is_a_path(frame, write):
     path = write(frame, "data.csv")
-    assert sf.summarize(f"file://{path}", "colour", ["a"]).counts.sum() == frame.height
+    assert sf.summarize(f"file://{path}", "colour", columns=["a"]).counts.sum() == frame.height
 
 
 def test_a_url_without_a_file_is_named(frame, write, serve):

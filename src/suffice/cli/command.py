@@ -47,7 +47,9 @@ _READING: dict[str, Decorator] = {
     "delimiter": click.option(
         "--delimiter", metavar="MARK", help="Of text; found by default."
     ),
-    "missing": several("--missing", of="TEXT", text="Stands for a missing value, too."),
+    "na_values": several(
+        "--na", "na_values", of="TEXT", text="Another spelling of a missing value."
+    ),
     "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
     "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
     "header": click.option(

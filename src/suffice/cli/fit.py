@@ -174,7 +174,9 @@ def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> t
     from sklearn.utils import get_tags
 
     takes = get_tags(estimator).input_tags
-    rows = data.rows(categories=takes.categorical or takes.string, holes=takes.allow_nan)
+    rows = data.rows(
+        categories=takes.categorical or takes.string, allow_missing=takes.allow_nan
+    )
     table = rows.table
     weights = {} if table.weight is None else {"sample_weight": table.weight}
     return table.classes, partial(estimator.fit, rows.frame, table.labels, **weights)

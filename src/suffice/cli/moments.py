@@ -116,7 +116,8 @@ def forget(
 
 def _sums(part: str, total: suffice.Moments, target: str | None, terminal: Terminal) -> Any:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
-    known = {"schema": total.schema} if total.schema else {"features": total.feature_names}
     data = Data(part)
-    data = data if data.is_ours else Data(part, {"target": target, **known})
+    if not data.is_ours:
+        features = total.schema or total.feature_names
+        data = Data(part, columns={"target": target, "features": features})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

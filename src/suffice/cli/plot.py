@@ -96,7 +96,7 @@ def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
     # a saved model, and errors, take the table as it is; other figures its complete numbers
     saved = Path(model).suffix == ".suffice"
     whole = of == "source" or (saved and of == "estimator")
-    rows = data.rows() if whole else data.rows(categories=False, holes=False)
+    rows = data.rows() if whole else data.rows(categories=False, allow_missing=False)
     x, y = rows.frame, rows.table.labels
     if of == "X":
         return x, y

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+import suffice
 from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, check_figure, write_figure, write_to_standard_output
@@ -37,8 +38,11 @@ def predict(
     model: Path,
     data: Data,
     output: Any,
-    keep: Any,
-    **options: Any,
+    keep: tuple[str, ...],
+    keep_all: bool,
+    ignore: tuple[str, ...],
+    prefix: str,
+    outlier_rate: float,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -50,7 +54,7 @@ def predict(
         "numpy" not in sys.modules
     ):  # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from suffice.data.formats import sink_of
+    from suffice.data.formats.writing import sink_of
     from suffice.data.predict import predict_stream
     from suffice.persistence.load import load_classifier
 
@@ -62,10 +66,18 @@ def predict(
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
     source, fitted = data.source(), load_classifier(model)
-    kept = list(source.sample.columns) if options.pop("keep_all") else list(keep) or None
+    kept = source.sample.columns if keep_all else keep or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
-        done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
+        done = predict_stream(
+            fitted,
+            source,
+            sink,
+            columns=suffice.Columns(ids=kept, ignore=ignore),
+            prefix=prefix,
+            outlier_rate=outlier_rate,
+            progress=progress,
+        )
     outliers = "" if done.outliers is None else f", {plural(done.outliers, 'outlier')}"
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 
@@ -100,8 +112,8 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
 
 def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     """Return the drift of rows that are read in bounded memory."""
-    from suffice.data.chunks import frames_of
-    from suffice.data.columns import ColumnOptions, roles_for_predicting
+    from suffice.data.columns.roles import roles_for_predicting
+    from suffice.data.rows.loading import frames_of
     from suffice.evaluate.diagnostics import drift as changes
     from suffice.persistence.load import load
 
@@ -113,8 +125,7 @@ def _found(terminal: Terminal, model: Path, data: Data) -> Any:
         raise InvalidInputError(msg)
     source = data.source()
     names = None if moments.schema else moments.feature_names
-    options = ColumnOptions(schema=moments.schema, holes=True)
-    roles = roles_for_predicting(source, names, moments.n_features, options)
+    roles = roles_for_predicting(source, names, moments.n_features, schema=moments.schema)
     total, n_rows = (
         changes.RowSums.like(moments, source.sample.select(roles.features).clear()),
         0,

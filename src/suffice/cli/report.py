@@ -128,8 +128,8 @@ def _documented(data: Data, name: str, groups: str | None) -> Any:
     """Return the rows with what names them; what is left out is said now, and on the page."""
     import numpy as np
 
-    from suffice.data.chunks import load_rows
-    from suffice.data.columns import is_date
+    from suffice.data.columns.kinds import is_date
+    from suffice.data.rows.loading import load_rows
     from suffice.present.report.documented import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
@@ -158,17 +158,18 @@ def _new_rows(name: str, data: Data, documented: Any) -> Any:
     """Return the rows of another source, with labels where it has them."""
     import polars as pl
 
-    from suffice.data.chunks import frames_of, load_rows
-    from suffice.data.columns import ColumnOptions, roles_for_learning, roles_for_predicting
+    from suffice.data.columns.roles import roles_for_learning, roles_for_predicting
+    from suffice.data.rows.loading import frames_of, load_rows
     from suffice.present.report.trust import NewRows
 
     source, columns = replace(data, name=name).source(), documented.columns
     schema = suffice.Moments.of(documented.asked, documented.table.labels).schema
-    said = ColumnOptions(documented.target, columns, schema=schema)
-    if documented.target in source.sample.columns:
-        chunk = load_rows(source, roles_for_learning(source, said))
+    target = documented.target
+    if target in source.sample.columns:
+        features = suffice.Columns(features=schema or columns)
+        chunk = load_rows(source, roles_for_learning(source, target, columns=features))
         return NewRows(chunk.frame, chunk.table.labels, _stem(name))
-    roles = roles_for_predicting(source, columns, len(columns), said)
+    roles = roles_for_predicting(source, columns, len(columns), schema=schema)
     return NewRows(
         pl.concat(frames_of(source, roles)).select(roles.features), None, _stem(name)
     )
@@ -211,9 +212,9 @@ def compare(
     if output is not None:
         import polars as pl
 
-        from suffice.data import formats
+        from suffice.data.formats.writing import write_table
 
-        formats.write_table(pl.DataFrame(result.rows()).lazy(), output)
+        write_table(pl.DataFrame(result.rows()).lazy(), output)
     if plot is not None:
         write_figure(result.plot()[0].figure, plot)
     _tell(result, terminal)

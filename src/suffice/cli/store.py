@@ -53,7 +53,16 @@ def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any
     if data.is_ours:
         return into(data.sums(terminal))
     with terminal.progress("rows") as progress:
-        return into(data.name, progress=progress, **data.columns, **data.reading, **sums)
+        return into(
+            data.name,
+            target=data.target,
+            columns=data.roles,
+            weight=data.weight,
+            text=data.text,
+            table=data.table,
+            progress=progress,
+            **sums,
+        )
 
 
 def _tell_last(store: str, terminal: Terminal) -> None:

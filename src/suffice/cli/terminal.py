@@ -134,12 +134,12 @@ def write_table(
     rows: int,
 ) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
-    from suffice.data import formats
+    from suffice.data.formats import writing
 
     if output is None:
         (_write_json if terminal.json else write_to_standard_output)(frame)
     else:
-        formats.write_table(frame, output)
+        writing.write_table(frame, output)
         terminal.written(output, f"{rows:,} rows", rows=rows)
 
 
@@ -147,7 +147,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.data.source import batches_of
+    from suffice.data.scanning import batches_of
 
     stream = sys.stdout.buffer
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
@@ -157,7 +157,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 
 def _write_json(frame: pl.LazyFrame) -> None:
-    from suffice.data.source import batches_of
+    from suffice.data.scanning import batches_of
 
     stream, mark = sys.stdout.buffer, b""
     stream.write(b'{"rows": [')

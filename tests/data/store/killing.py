@@ -20,7 +20,7 @@ import numpy as np
 
 import suffice as sf
 from suffice.data.store import manifest, place
-from suffice.data.store.manifest import bytes_of
+from suffice.data.store.totals import bytes_of
 
 PARTITIONS, VERSIONS = "abcdef", 3
 

@@ -20,9 +20,9 @@ from suffice.core.moments import Moments
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.text.lists import plural, quoted
 from suffice.core.text.tables import jsonable
-from suffice.data.chunks import load_rows
-from suffice.data.columns import ColumnOptions, roles_for_learning
+from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
+from suffice.data.rows.loading import load_rows
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.comparison import compare
 from suffice.evaluate.comparison.models import known_model
@@ -69,8 +69,10 @@ class LabTable:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = open_source(source)
-            said = ColumnOptions(target=target or None, categories=False, holes=False)
-            table = load_rows(found, roles_for_learning(found, said)).table
+            roles = roles_for_learning(
+                found, target or None, categories=False, allow_missing=False
+            )
+            table = load_rows(found, roles).table
         notes = [str(each.message) for each in caught]
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:

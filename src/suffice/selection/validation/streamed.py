@@ -14,10 +14,11 @@ from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.table import Table
 from suffice.core.threads import one_blas_thread
-from suffice.data.chunks import Chunk, chunks_of
-from suffice.data.columns import ColumnOptions, require_columns, roles_for_learning
+from suffice.data.columns.roles import require_columns, roles_for_learning
 from suffice.data.opening import open_source
-from suffice.data.summed import by_key, keys_in, sums_by_key
+from suffice.data.options import Columns, SumSettings, TextFormat
+from suffice.data.rows.loading import Chunk, chunks_of
+from suffice.data.sums.groups import by_key, keys_in, sums_by_key
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.selection.validation import cross_validation as exact
 from suffice.selection.validation.folds import Fold, sums_without
@@ -34,9 +35,10 @@ def cross_validate_stream(
     cv: int = 5,
     *,
     fold: str | None = None,
-    features: Sequence[str] | None = None,
+    columns: Columns | Sequence[str] | None = None,
     weight: str | None = None,
-    ignore: Sequence[str] = (),
+    text: TextFormat | None = None,
+    table: str | None = None,
     criterion: str = "log_loss",
     refit_priors: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
@@ -50,7 +52,7 @@ def cross_validate_stream(
     ----------
     estimator : GaussianClassifier or preset
         With no setting left to "auto"; a transform must be a ``PowerTransform``.
-    source, target, features, weight, ignore, progress
+    source, target, columns, weight, text, table, progress
         As in ``summarize``: files, frames, or anything that can be read twice.
     cv : int, default=5
         Number of folds. A row's fold is a hash of its features: the same whatever the order of
@@ -63,7 +65,8 @@ def cross_validate_stream(
     Examples
     --------
     >>> import suffice as sf
-    >>> result = sf.cross_validate_stream(sf.LDA(), "iris", grid={"shrinkage": [0.0, 0.1]}, cv=4)
+    >>> from suffice.streams import cross_validate_stream
+    >>> result = cross_validate_stream(sf.LDA(), "iris", grid={"shrinkage": [0.0, 0.1]}, cv=4)
     >>> result.best_params
     {'shrinkage': 0.0}
     """
@@ -72,19 +75,23 @@ def cross_validate_stream(
     _check_candidates(candidates)
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
-    opened, kept = open_source(source), () if fold is None else (fold,)
+    opened = open_source(source, text or TextFormat(), table)
+    kept = () if fold is None else (fold,)
     require_columns(opened, kept)
-    said = ColumnOptions(
-        target, features, weight, (*ignore, *kept), categories=False, holes=False
+    question = Columns.of(columns)
+    question = replace(question, ignore=(*question.ignore, *kept))
+    roles = roles_for_learning(
+        opened, target, weight, question, categories=False, allow_missing=False
     )
-    roles = replace(roles_for_learning(opened, said), kept=kept)
+    roles = replace(roles, kept=kept)
 
     def keys(chunk: Chunk) -> Any:
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
-    options, power = collecting(c.recipe() for c in candidates), candidates[0].power
-    options |= {} if power is None else {"power": power}
-    parts = sums_by_key(chunks_of(opened, roles, progress, tell=True), keys, **options)
+    options = collecting(c.recipe() for c in candidates)
+    power = candidates[0].power
+    settings = SumSettings(options["storage"], options["fourth"], power=power)
+    parts = sums_by_key(chunks_of(opened, roles, progress, warns=True), keys, settings)
     total: Moments = sum(parts.values(), start=Moments.empty())
     if len(parts) < 2:
         msg = f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
@@ -94,7 +101,7 @@ def cross_validate_stream(
     judge = exact.judge_of(candidates, None if refit_priors else total.weights)
     held_out = (
         (key, _held_out(chunk.table.take(at), trains[key], power))
-        for chunk in chunks_of(opened, roles, progress, tell=False)
+        for chunk in chunks_of(opened, roles, progress, warns=False)
         for key, at in by_key(chunk.table, keys(chunk))
     )
     losses = _mean_losses(held_out, list(trains), len(candidates), judge)
