@@ -20,6 +20,7 @@ import suffice as sf
 from benchmarks.timing import best_of, machine, table
 from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
+from suffice.data.options import SumSettings
 from suffice.data.rows.loading import Loader, blocks_of, frames_of, rows_per_block
 from suffice.data.sums.running import sums_of_frames
 

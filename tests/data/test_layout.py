@@ -37,10 +37,10 @@ def test_western_text_is_found_by_itself_and_said(file):
 
 
 def test_an_encoding_may_be_named(file):
-    m = summarize(file(ROWS.encode("cp437")), target="t", text=sf.TextFormat(encoding="cp437"))
+    m = summarize(file(ROWS.encode("cp437")), target="t", text=TextFormat(encoding="cp437"))
     assert m.classes.tolist() == ["nord", "süd"]
     with pytest.raises(InvalidParameterError, match=r"'klingon'.*utf-8"):
-        summarize(file(ROWS), target="t", text=sf.TextFormat(encoding="klingon"))
+        summarize(file(ROWS), target="t", text=TextFormat(encoding="klingon"))
 
 
 def test_an_encoding_that_shows_up_late_is_told_with_its_cure(file):
@@ -48,8 +48,7 @@ def test_an_encoding_that_shows_up_late_is_told_with_its_cure(file):
     with pytest.raises(InvalidInputError, match=r"not UTF-8.*--encoding latin-1"):
         summarize(file(late), target="t")
     assert (
-        summarize(file(late), target="t", text=sf.TextFormat(encoding="latin-1")).n_classes
-        == 3
+        summarize(file(late), target="t", text=TextFormat(encoding="latin-1")).n_classes == 3
     )
 
 
@@ -89,8 +88,7 @@ def test_a_separator_that_the_first_line_names_is_taken(file):
 def test_comments_between_rows_are_no_rows(file):
     text = ROWS.replace("3;", "# three\n3;")
     assert (
-        summarize(file(text), target="t", text=sf.TextFormat(comment="#")).means.tolist()
-        == MEANS
+        summarize(file(text), target="t", text=TextFormat(comment="#")).means.tolist() == MEANS
     )
 
 

@@ -39,6 +39,7 @@ def predict(
     data: Data,
     output: Any,
     keep: tuple[str, ...],
+    *,
     keep_all: bool,
     ignore: tuple[str, ...],
     prefix: str,

@@ -37,15 +37,25 @@ def open_source(
     if compute.database != "auto" and not in_database and not is_table(source):
         msg = f"on={compute.database!r} goes with a table of a database: leave it out"
         raise InvalidParameterError(msg)
-    if is_lakehouse(source):
-        return lakehouse_source(str(source))
     if in_database:
         return TableSource.of(table_at(source, table), compute.database).source
     if isinstance(source, (str, Path)):
-        if not str(source):
-            msg = "the rows have no name: give a path, a glob, a URL or a data set"
-            raise InvalidInputError(msg)
-        return named_source(str(source), text)
+        return _open_address(str(source), text)
+    if _are_paths(source):
+        return _open_paths(source, text)
+    return _open_object(source, compute)
+
+
+def _open_address(address: str, text: TextFormat) -> Source:
+    if not address:
+        raise InvalidInputError(
+            "the rows have no name: give a path, a glob, a URL or a data set"
+        )
+    return lakehouse_source(address) if is_lakehouse(address) else named_source(address, text)
+
+
+def _open_object(source: Any, compute: Compute) -> Source:
+    """Return the source of a collection, a frame, a stream or an iterable."""
     if is_dask(source):
         return collection_source(source, compute.client)
     if is_spark(source):
@@ -58,8 +68,6 @@ def open_source(
         return arrow_source(source)
     if is_frame(source):
         return frame_source(source)
-    if _are_paths(source):
-        return _paths_source(source, text)
     raise InvalidInputError(
         f"cannot read rows from {type(source).__name__}: give a path, a glob, a URL, '-', a data "
         f"set ({', '.join(DATASETS)}) or a frame"
@@ -71,7 +79,7 @@ def _are_paths(source: object) -> bool:
     return is_list and all(isinstance(name, (str, Path)) for name in source)
 
 
-def _paths_source(names: list[str | Path], text: TextFormat) -> Source:
+def _open_paths(names: list[str | Path], text: TextFormat) -> Source:
     paths = [path for name in names for path in paths_of(str(name))]
     label = str(paths[0]) if len(paths) == 1 else f"{paths[0]}, …"
     return file_source(paths, text, label)

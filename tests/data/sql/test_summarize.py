@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.data.sql.conftest import copied_in
 
-from suffice import LDA, Moments
+from suffice import LDA, Columns, Moments
 from suffice.data.columns.roles import Roles, roles_for_learning
 from suffice.data.opening import open_source
 from suffice.data.options import SumSettings

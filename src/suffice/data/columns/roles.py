@@ -1,7 +1,7 @@
 """Which columns of a source to learn from or predict from: decided once, from its first rows."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -357,22 +357,32 @@ def _informative(
             learnt.append(_column_of(values.alias(name), is_level=is_level))
         else:
             learnt.append(Number(name))
-    dates = [
-        c.name for c in learnt if isinstance(c, Number) and is_date(sample.schema[c.name])
-    ]
+    numbers = [column.name for column in learnt if isinstance(column, Number)]
+    dates = [name for name in numbers if is_date(sample.schema[name])]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
     if ids:
         left_out["ids"] = list(dict.fromkeys(ids))
+    _warn_of_left_out(source.label, learnt, left_out, categories=categories)
+    return learnt
+
+
+def _warn_of_left_out(
+    label: str,
+    learnt: Sequence[Column],
+    left_out: Mapping[str, Sequence[str]],
+    *,
+    categories: bool,
+) -> None:
+    """Warn about columns that are left out, by reason; raise if no other is left."""
     reasons = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not learnt:
         kind = "column" if categories else "column of numbers"
-        msg = f"{source.label} has no {kind} besides the target to learn from"
+        msg = f"{label} has no {kind} besides the target to learn from"
         raise InvalidInputError(f"{msg}: {reasons} left out" if reasons else msg)
     if reasons:
         n_columns = sum(len(names) for names in left_out.values())
         warn(UnusedDataWarning(f"columns left out: {reasons}", columns=n_columns))
-    return learnt
 
 
 def _not_numeric(values: pl.Series) -> str:

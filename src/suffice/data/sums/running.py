@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from suffice.core.moments import Moments
 from suffice.core.table import Table
@@ -20,6 +19,9 @@ from suffice.data.rows.left_out import RowsRead
 from suffice.data.rows.loading import Chunk
 from suffice.data.source import RowsDone
 from suffice.errors import warn
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_PATTERNS = 512  # of missing cells, in each class
 _MOST_THREADS = 8  # more would wait for the one that loads

@@ -43,56 +43,75 @@ class Layout:
         lines = _decoded(head, encoding, label).split("\n")
         if len(lines) > 50:  # then the last line may be cut short
             lines = lines[:-1]
-        start = text.skip_rows
-        declared = _declared_separator(lines[start]) if start < len(lines) else None
-        if declared is not None:
-            separator = declared
-            start += 1
-        while start < len(lines) and not _holds_cells(lines[start], text.comment):
-            start += 1
+        start, declared = _first_line(lines, text)
         body = [line for line in lines[start:] if _holds_cells(line, text.comment)]
         if not body:
             raise InvalidInputError(
                 f"{label} is empty: it needs a line of column names and rows"
             )
-        separator = text.delimiter or separator or _guess_separator(body[:_JUDGED_LINES])
+        separator = text.delimiter or declared or separator
+        if separator is None:
+            separator = _guess_separator(body[:_JUDGED_LINES])
         reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=separator)
         first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
         n_first_lines = reader.line_num
-        remarks = []
-        has_header = text.header
-        if has_header is None:
-            rows = _rows(body[n_first_lines:][:_JUDGED_ROWS], separator)
-            first_line = _kind_of_first_line(first, rows, text.missing)
-            has_header = first_line != "row"
-            if first_line == "row":
-                remarks.append(
-                    f"the first line of {label} ({quoted(first, 3)}) looks like a row: its columns "
-                    "are called column_0, …; --header says otherwise"
-                )
-            elif first_line == "perhaps names":
-                remarks.append(
-                    f"the first line of {label} ({quoted(first, 3)}) is taken for column names; "
-                    "--no-header says otherwise"
-                )
+        rows = _rows(body[n_first_lines:][:_JUDGED_ROWS], separator)
+        has_header, remarks = _has_header(first, rows, text, label)
         if encoding == _WESTERN and text.encoding is None:
             remarks.append(
                 f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"
             )
-        if has_header:
-            _refuse_twins(first, label)
         is_utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
         has_old_line_ends = b"\r" in head and b"\n" not in head
         return cls(
             separator=separator,
             encoding=encoding,
             translate=not is_utf8 or has_old_line_ends,
-            names=_named(first) if has_header else _numbered(len(first)),
+            names=_named(first, label) if has_header else _numbered(len(first)),
             n_before=start + n_first_lines if has_header else start,
             comment=text.comment,
             missing=text.missing,
             remarks=tuple(remarks),
         )
+
+
+def _first_line(lines: Sequence[str], text: TextFormat) -> tuple[int, str | None]:
+    """Return the number of lines before the table, and the separator that they name, if any."""
+    start = text.skip_rows
+    separator = None
+    if start < len(lines):
+        separator = _declared_separator(lines[start])
+        if separator is not None:
+            start += 1
+    while start < len(lines) and not _holds_cells(lines[start], text.comment):
+        start += 1
+    return start, separator
+
+
+def _has_header(
+    first: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    text: TextFormat,
+    label: str,
+) -> tuple[bool, list[str]]:
+    """Return whether the first line holds the names of columns, and a remark if it may surprise."""
+    if text.header is not None:
+        return text.header, []
+    kind = _kind_of_first_line(first, rows, text.missing)
+    cells = quoted(first, 3)
+    if kind == "row":
+        remark = (
+            f"the first line of {label} ({cells}) looks like a row: its columns are called "
+            "column_0, …; --header says otherwise"
+        )
+        return False, [remark]
+    if kind == "perhaps names":
+        remark = (
+            f"the first line of {label} ({cells}) is taken for column names; --no-header says "
+            "otherwise"
+        )
+        return True, [remark]
+    return True, []
 
 
 def _declared_separator(line: str) -> str | None:
@@ -191,23 +210,19 @@ def _is_number(cell: str) -> bool:
     return re.search(ANY_NUMBER, cell.strip()) is not None
 
 
-def _refuse_twins(names: Sequence[str], label: str) -> None:
-    for name in names:
-        if name and names.count(name) > 1:
-            raise InvalidInputError(
-                f"{label} has two columns called {name!r}: rename one of them"
-            )
-
-
 def _numbered(n_columns: int) -> tuple[str, ...]:
     return tuple(f"column_{j}" for j in range(n_columns))
 
 
-def _named(names: Sequence[str]) -> tuple[str, ...]:
+def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
     """Return the names of columns; of several columns without a name only the first has none."""
     has_nameless = False
-    unique = []
+    unique: list[str] = []
     for j, name in enumerate(names):
+        if name and name in unique:
+            raise InvalidInputError(
+                f"{label} has two columns called {name!r}: rename one of them"
+            )
         if name:
             unique.append(name)
         elif not has_nameless:

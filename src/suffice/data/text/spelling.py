@@ -140,16 +140,7 @@ def spellings_of(
     }
     is_ambiguous = any(len(ways) > 1 for ways in possible.values())
     if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
-        # The points of plain numbers, too, may be marks of thousands.
-        grouped = Numbers(decimal=",", thousands=".")
-        for name, ways in possible.items():
-            first = ways[0]
-            if not isinstance(first, Numbers) or not first.native or first.whole:
-                continue
-            if grouped.fits(filled[name]):
-                ways.append(_with_whole(grouped, filled[name]))
-            else:
-                clear_marks.add(".")
+        _doubt_points(possible, filled, clear_marks)
     spellings: dict[str, Spelling] = {}
     remarks: list[str] = []
     for name, ways in possible.items():
@@ -159,14 +150,34 @@ def spellings_of(
         spellings[name], remark = _settled(name, filled[name], clear_marks, text)
         if remark:
             remarks.append(remark)
+    return spellings, remarks + _remarks_on_dates(spellings)
+
+
+def _doubt_points(
+    possible: Mapping[str, list[Spelling]],
+    filled: Mapping[str, pl.Series],
+    clear_marks: set[str],
+) -> None:
+    """Add to the ways in which plain numbers may be read: their points may mark thousands."""
+    grouped = Numbers(decimal=",", thousands=".")
+    for name, ways in possible.items():
+        first = ways[0]
+        if not isinstance(first, Numbers) or not first.native or first.whole:
+            continue
+        if grouped.fits(filled[name]):
+            ways.append(_with_whole(grouped, filled[name]))
+        else:
+            clear_marks.add(".")
+
+
+def _remarks_on_dates(spellings: Mapping[str, Spelling]) -> list[str]:
     for name, spelling in spellings.items():
         if isinstance(spelling, Words) and spelling.either:
-            remarks.append(
+            return [
                 f"the dates of {name!r} may be day/month or month/day, so they stay text: write "
                 "them as 2023-08-04"
-            )
-            break
-    return spellings, remarks
+            ]
+    return []
 
 
 def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
