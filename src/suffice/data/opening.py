@@ -75,8 +75,9 @@ def _open_object(source: Any, compute: Compute) -> Source:
 
 
 def _are_paths(source: object) -> bool:
-    is_list = isinstance(source, (list, tuple)) and len(source) > 0
-    return is_list and all(isinstance(name, (str, Path)) for name in source)
+    if not isinstance(source, (list, tuple)) or not source:
+        return False
+    return all(isinstance(name, (str, Path)) for name in source)
 
 
 def _open_paths(names: list[str | Path], text: TextFormat) -> Source:

@@ -88,8 +88,9 @@ def _names(names: object, role: str) -> tuple[str, ...]:
 
 
 def _is_list_of_text(values: object) -> TypeGuard[Collection[str]]:
-    is_list = isinstance(values, Collection) and not isinstance(values, str)
-    return is_list and all(isinstance(value, str) for value in values)
+    if isinstance(values, str) or not isinstance(values, Collection):
+        return False
+    return all(isinstance(value, str) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from suffice.data.rows.left_out import (
 from suffice.data.rows.loading import frames_of
 from suffice.data.source import ColumnType, Progress, RowsDone, ScoredRows, Source
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.typing import Floats
+from suffice.typing import Flags, Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
@@ -117,14 +117,11 @@ class Answers:
         """Return a frame of answers (n rows); null where a row has none."""
         if self.classifier.allow_missing:
             return self._answers(x)
-        is_frame = isinstance(x, pl.DataFrame)
-        numbers = x.select(pl.selectors.numeric()).to_numpy() if is_frame else x
+        numbers = _numbers_in(x)
         if all_finite(numbers):
             return self._answers(x)
-        is_complete = np.isfinite(numbers).all(axis=1)
-        answers = self._answers(
-            x.filter(pl.Series(is_complete)) if is_frame else x[is_complete]
-        )
+        is_complete: Flags = np.isfinite(numbers).all(axis=1)
+        answers = self._answers(_rows_of(x, is_complete))
         place = np.where(is_complete, np.cumsum(is_complete) - 1, -1)
         return answers.select(pl.all().gather(pl.Series(place).replace(-1, None)))
 
@@ -154,6 +151,16 @@ class Answers:
             columns.append(density)
             columns.append(density < self.threshold)
         return pl.DataFrame(dict(zip(self.schema, columns, strict=True)))
+
+
+def _numbers_in(x: Floats | pl.DataFrame) -> Floats:
+    if isinstance(x, pl.DataFrame):
+        return x.select(pl.selectors.numeric()).to_numpy()
+    return x
+
+
+def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
+    return x.filter(pl.Series(chosen)) if isinstance(x, pl.DataFrame) else x[chosen]
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
@@ -328,7 +335,7 @@ def _written(
     rows = register_io_source(counted, schema=schema)
     # Nothing that a sink asks of the answers may reach the rows.
     answered = rows.map_batches(
-        lambda frame: frame.cast(schema),
+        lambda frame: frame.cast(pl.Schema(schema)),
         schema=schema,
         streamable=True,
         predicate_pushdown=False,

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Schema
@@ -20,8 +20,6 @@ from suffice.data.sums.groups import sums_by_column
 from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
 from suffice.errors import InvalidParameterError, warn
 
-Storage = Literal["auto", "per-class", "pooled", "diagonal"]
-
 
 @overload
 def summarize(
@@ -33,7 +31,7 @@ def summarize(
     groups: None = None,
     text: TextFormat | None = None,
     table: str | None = None,
-    storage: Storage = "auto",
+    storage: str = "auto",
     fourth: bool = False,
     checkpoint: str | Path | None = None,
     on: object = None,
@@ -52,7 +50,7 @@ def summarize(
     groups: str,
     text: TextFormat | None = None,
     table: str | None = None,
-    storage: Storage = "auto",
+    storage: str = "auto",
     fourth: bool = False,
     checkpoint: str | Path | None = None,
     on: object = None,
@@ -70,7 +68,7 @@ def summarize(
     groups: str | None = None,
     text: TextFormat | None = None,
     table: str | None = None,
-    storage: Storage = "auto",
+    storage: str = "auto",
     fourth: bool = False,
     checkpoint: str | Path | None = None,
     on: object = None,

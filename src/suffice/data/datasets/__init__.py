@@ -52,9 +52,11 @@ class Dataset:
 
     def arrays(self) -> tuple[Floats, Labels]:
         """Return the numeric columns (n, d), missing cells NaN, and the labels (n,)."""
+        import polars as pl
+
         table = self.frame()
         x = table.select(self.feature_names)
-        return x.cast(float).to_numpy(order="fortran"), table[self.target].to_numpy()
+        return x.cast(pl.Float64).to_numpy(order="fortran"), table[self.target].to_numpy()
 
     @property
     def feature_names(self) -> tuple[str, ...]:

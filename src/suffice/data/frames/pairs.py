@@ -49,7 +49,7 @@ def chunk_source(chunks: Iterable[Any], label: str = "the iterable") -> Source:
     return _pair_source(whole, label)
 
 
-def _pair_source(pairs: Iterable[Pair], label: str) -> Source:
+def _pair_source(pairs: Iterable[Any], label: str) -> Source:
     """Return the source of chunks (X, y) or (X, y, weight), whose columns have known roles."""
     rest = iter(pairs)
     head = next(rest)
@@ -72,7 +72,7 @@ def _pair_source(pairs: Iterable[Pair], label: str) -> Source:
     return replace(source, roles=roles, named=as_matrix(X)[1] is not None)
 
 
-def frame_of_pair(pair: Pair, label: str) -> pl.DataFrame:
+def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
     """Return the columns of a chunk, then its labels, then its weights if it has any."""
     if not isinstance(pair, tuple) or len(pair) not in (2, 3):
         msg = f"{label} must be (X, y), (X, y, sample_weight) or a frame"

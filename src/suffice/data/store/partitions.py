@@ -30,16 +30,15 @@ def _names(data: object) -> Sequence[str | Path]:
     """Return the names that data are given by; none where these are rows or sums."""
     if isinstance(data, (str, Path)):
         return [data]
-    is_list = isinstance(data, (list, tuple))
-    if not is_list or not all(isinstance(name, (str, Path)) for name in data):
+    if not isinstance(data, (list, tuple)):
         return ()
-    return data
+    are_names = all(isinstance(name, (str, Path)) for name in data)
+    return data if are_names else ()
 
 
 def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
-    has_name = partition is not None and partition != ""
-    if has_name:
+    if partition:
         return {partition: data}
     if partition == "" or not are_files(data):
         for name in _names(data):

@@ -18,7 +18,7 @@ from suffice.data.store.manifest import Entry, FileStamp, Manifest
 from suffice.data.store.partitions import are_files, by_partition
 from suffice.data.store.place import place_of
 from suffice.data.store.totals import bytes_of, drop_unused, total_of
-from suffice.data.summarize import Storage, summarize
+from suffice.data.summarize import summarize
 
 if TYPE_CHECKING:
     from suffice.core.table.schema import Schema
@@ -53,7 +53,7 @@ class _Question:
     weight: str | None
     text: TextFormat | None
     table: str | None
-    storage: Storage | None
+    storage: str | None
     fourth: bool | None
     progress: Progress | None
     n_jobs: int | None
@@ -146,7 +146,7 @@ class MomentStore:
         weight: str | None = None,
         text: TextFormat | None = None,
         table: str | None = None,
-        storage: Storage | None = None,
+        storage: str | None = None,
         fourth: bool | None = None,
         progress: Progress | None = None,
         n_jobs: int | None = None,
@@ -222,7 +222,7 @@ class MomentStore:
         weight: str | None = None,
         text: TextFormat | None = None,
         table: str | None = None,
-        storage: Storage | None = None,
+        storage: str | None = None,
         fourth: bool | None = None,
         progress: Progress | None = None,
         n_jobs: int | None = None,

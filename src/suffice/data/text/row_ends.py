@@ -152,4 +152,5 @@ class _RowEnds:
 
 
 def _outside_quotes(places: Codes, quotes: Codes) -> Codes:
-    return places[np.searchsorted(quotes, places) % 2 == 0]
+    is_outside = np.searchsorted(quotes, places) % 2 == 0
+    return np.asarray(places[is_outside])

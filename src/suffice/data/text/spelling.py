@@ -100,16 +100,17 @@ class Numbers:
 
 Spelling: TypeAlias = Words | Numbers
 
+_MARKS: tuple[tuple[DecimalMark, str], ...] = (
+    (".", ","),
+    (",", "."),
+    (".", " "),
+    (",", " "),
+    (".", "'"),
+    (",", "'"),
+)
 ANY_NUMBER = "|".join(
     Numbers(decimal=decimal, thousands=thousands, currency=_CURRENCY, percent=percent).pattern
-    for decimal, thousands in (
-        (".", ","),
-        (",", "."),
-        (".", " "),
-        (",", " "),
-        (".", "'"),
-        (",", "'"),
-    )
+    for decimal, thousands in _MARKS
     for percent in (False, True)
 )
 
@@ -131,13 +132,7 @@ def spellings_of(
     possible: dict[str, list[Spelling]] = {}
     for name in columns:
         possible[name] = plain[name] or _possible_spellings(columns[name], text)
-    clear_marks = {
-        ways[0].decimal
-        for name, ways in possible.items()
-        if len(ways) == 1
-        and isinstance(ways[0], Numbers)
-        and _shows_mark(ways[0], filled[name])
-    }
+    clear_marks = _clear_marks(possible, filled)
     is_ambiguous = any(len(ways) > 1 for ways in possible.values())
     if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
         _doubt_points(possible, filled, clear_marks)
@@ -153,10 +148,24 @@ def spellings_of(
     return spellings, remarks + _remarks_on_dates(spellings)
 
 
+def _clear_marks(
+    possible: Mapping[str, list[Spelling]],
+    filled: Mapping[str, pl.Series],
+) -> set[DecimalMark]:
+    """Return the decimal marks of columns that leave no doubt which it is."""
+    marks: set[DecimalMark] = set()
+    for name, ways in possible.items():
+        first = ways[0]
+        is_clear = len(ways) == 1 and isinstance(first, Numbers) and not first.native
+        if is_clear and filled[name].str.contains(r"[.,]").any():
+            marks.add(first.decimal)
+    return marks
+
+
 def _doubt_points(
     possible: Mapping[str, list[Spelling]],
     filled: Mapping[str, pl.Series],
-    clear_marks: set[str],
+    clear_marks: set[DecimalMark],
 ) -> None:
     """Add to the ways in which plain numbers may be read: their points may mark thousands."""
     grouped = Numbers(decimal=",", thousands=".")
@@ -189,11 +198,6 @@ def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFram
             values = values.cast(pl.Int64)
         columns.append(values.alias(name))
     return cells.select(columns)
-
-
-def _shows_mark(numbers: Numbers, cells: pl.Series) -> bool:
-    """Return whether numbers have marks that leave no doubt which is the decimal one."""
-    return not numbers.native and bool(cells.str.contains(r"[.,]").any())
 
 
 def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Spelling]]:
@@ -298,17 +302,18 @@ def _two_ways(column: pl.Series, text: TextFormat) -> str:
 def _settled(
     name: str,
     cells: pl.Series,
-    clear_marks: set[str],
+    clear_marks: set[DecimalMark],
     text: TextFormat,
 ) -> tuple[Spelling, str]:
     """Return how a column is written that has marks before three digits only, and a remark."""
     has_comma = bool(cells.str.contains(",").any())
     example = cells.filter(cells.str.contains(r"[.,]"))[0]
-    formats = {format.decimal: format for format in _number_formats(cells, TextFormat())}
-    values: dict[str, str] = {}
-    for mark, format in formats.items():
+    formats: dict[DecimalMark, Numbers] = {}
+    values: dict[DecimalMark, str] = {}
+    for format in _number_formats(cells, TextFormat()):
         value = pl.select(format.values(pl.lit(example))).item()
-        values[mark] = f"{value:.15g}"
+        formats[format.decimal] = format
+        values[format.decimal] = f"{value:.15g}"
     if len(clear_marks) == 1:
         (mark,) = clear_marks
         if not has_comma and mark == ".":
@@ -317,7 +322,7 @@ def _settled(
             f"column {name!r}: reading {example!r} as {values[mark]}, since {mark!r} is the "
             "decimal mark of other columns; --decimal says otherwise"
         )
-        return formats["." if mark == "." else ","], remark
+        return formats[mark], remark
     if has_comma and text.delimiter == ",":
         return formats["."], ""
     if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.data.test_checkpoint import assert_same_bits
+from tests.data.sums.test_checkpoint import assert_same_bits
 
 import suffice as sf
 from suffice.errors import InvalidInputError, UnusedDataWarning

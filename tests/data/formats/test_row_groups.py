@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 import polars as pl
 import pytest
-from tests.data.test_checkpoint import StopError, assert_same_bits, stop_after
+from tests.data.sums.test_checkpoint import StopError, assert_same_bits, stop_after
 
 import suffice as sf
 from suffice.data.formats import typed_table
