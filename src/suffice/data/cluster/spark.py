@@ -38,6 +38,7 @@ _MISSING_MODULE = re.compile(r"No module named '?([\w.]+)")
 _CONDITION = re.compile(r"\[[A-Z_.]+\] [^\n]*")
 _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 
+SparkFrame: TypeAlias = Any  # of PySpark, an optional dependency
 Result = TypeVar("Result")
 # What an executor makes of the rows of one partition; the text is its name in messages.
 Work: TypeAlias = Callable[[Iterable[pl.DataFrame], str], Iterable[object]]
@@ -48,7 +49,7 @@ def is_spark(source: object) -> bool:
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
 
 
-def spark_source(frame: Any) -> Source:
+def spark_source(frame: SparkFrame) -> Source:
     """Return the rows of a Spark frame, on the executors, after a look at the first."""
     sample = pl.DataFrame(_asked(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
     return Source(
@@ -60,7 +61,7 @@ def spark_source(frame: Any) -> Source:
     )
 
 
-def _scans(frame: Any, sample: pl.DataFrame, columns: ColumnTypes) -> list[Scan]:
+def _scans(frame: SparkFrame, sample: pl.DataFrame, columns: ColumnTypes) -> list[Scan]:
     rows = frame.toLocalIterator(prefetchPartitions=True)
 
     def frames() -> Iterator[pl.DataFrame]:
@@ -74,7 +75,7 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: ColumnTypes) -> list[Scan]
 
 
 def _summed(
-    frame: Any,
+    frame: SparkFrame,
     sample: pl.DataFrame,
     roles: Roles,
     settings: SumSettings,
@@ -94,7 +95,7 @@ def _summed(
 
 
 def _scored(
-    frame: Any,
+    frame: SparkFrame,
     sample: pl.DataFrame,
     scorer: Scorer,
     roles: Roles,
@@ -114,12 +115,13 @@ def _scored(
         yield pickle.loads(row["value"])
 
 
-def _mapped(frame: Any, sample: pl.DataFrame, roles: Roles, work: Work) -> Any:
+def _mapped(frame: SparkFrame, sample: pl.DataFrame, roles: Roles, work: Work) -> SparkFrame:
     """Return the Spark frame of what ``work`` makes of each partition, pickled."""
     columns = roles.columns(sample)
     names = list(dict.fromkeys(original_of(name) for name in columns))
     # By position, since Spark reads dots and backticks in names as syntax.
-    numbered = frame.toDF(*(str(j) for j in range(sample.width)))
+    numbers = [str(j) for j in range(sample.width)]
+    numbered = frame.toDF(*numbers)
     places = [sample.columns.index(name) for name in names]
     wanted = numbered.select([f"`{place}`" for place in places])
 

@@ -65,17 +65,17 @@ def stamp_of(address: str) -> tuple[int, int | str]:
         status = Path(address).stat()
         return status.st_size, status.st_mtime_ns
     scheme = address.split(":")[0]
-    size, tag = 0, ""
+    stamp = None
     if scheme in ("http", "https"):
-        size, tag = _web_stamp(address)
+        stamp = _web_stamp(address)
     elif scheme == "s3":
-        size, tag = _s3_stamp(address)
-    if not tag:
+        stamp = _s3_stamp(address)
+    if stamp is None or not stamp[1]:
         raise InvalidParameterError(
             f"nothing tells whether {address} has changed since it was counted: "
             "leave the checkpoint out, or copy it to S3 or a file"
         )
-    return size, tag
+    return stamp
 
 
 def _web_stamp(address: str) -> tuple[int, str]:

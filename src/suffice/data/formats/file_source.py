@@ -165,7 +165,12 @@ def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFr
     cells: list[dict[str, str]] = []
     for path in paths:
         folders = str(path).removeprefix(root or str(path)).split("/")[:-1]
-        cells.append(dict(folder.split("=", 1) for folder in folders if "=" in folder))
+        values = {}
+        for folder in folders:
+            if "=" in folder:
+                name, _, value = folder.partition("=")
+                values[name] = unquote(value)
+        cells.append(values)
     names = list(cells[0])
     for path, values in zip(paths, cells, strict=True):
         if values.keys() != cells[0].keys():
@@ -175,7 +180,7 @@ def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFr
             )
     if not names:
         return pl.DataFrame()
-    texts = pl.DataFrame({name: [unquote(row[name]) for row in cells] for name in names})
+    texts = pl.DataFrame(cells)
     filled = texts.select(pl.all().replace([_NO_VALUE], [None]))
     return typed(filled, spellings_of(filled, TextFormat())[0])
 

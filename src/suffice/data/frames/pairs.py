@@ -105,11 +105,12 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
     if is_mixed(X):
         if is_frame(X):
             return collected(X)
-        x, own_names = np.asarray(X), None
+        x = np.asarray(X)
     else:
-        x, own_names = as_matrix(X)
+        x, frame_names = as_matrix(X)
+        names = frame_names or names
     n_columns = x.shape[1]
-    names = own_names or names or [f"x{j}" for j in range(n_columns)]
+    names = names or [f"x{j}" for j in range(n_columns)]
     if len(names) != n_columns:
         msg = f"the model takes {len(names)} features, but the array has {n_columns} columns"
         raise FeatureMismatchError(msg)

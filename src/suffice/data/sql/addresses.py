@@ -6,9 +6,9 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from suffice.core.text.lists import quoted, without_passwords
+from suffice.data.sql.engines import Backend, Expression
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError, extra
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
@@ -62,7 +62,7 @@ def is_database(source: object) -> bool:
     return bool(_ADDRESS.match(str(source))) or Path(source).suffix.lower() in _FILES
 
 
-def table_at(address: str | Path, name: str | None) -> Any:
+def table_at(address: str | Path, name: str | None) -> Expression:
     """Return a table of a database, or the rows of a query, as an Ibis table.
 
     ``name`` is the name of a table, perhaps after that of its schema, or an SQL query. It may be
@@ -93,7 +93,7 @@ def is_query(text: str) -> bool:
     return len(text.split()) > 1
 
 
-def _connected(address: str, shown: str) -> Any:
+def _connected(address: str, shown: str) -> Backend:
     """Return a connection, which is closed when nobody holds it any more."""
     ibis = extra("ibis", "sql", "a database")
     psycopg = extra("psycopg", "sql", "a database")

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
 
@@ -24,7 +24,15 @@ from suffice.data.source import (
     original_of,
 )
 from suffice.data.sql.addresses import asking
-from suffice.data.sql.engines import Place, engine_of, frames_of_query, place_for, rows_of
+from suffice.data.sql.engines import (
+    Backend,
+    Expression,
+    Place,
+    engine_of,
+    frames_of_query,
+    place_for,
+    rows_of,
+)
 from suffice.data.sql.sums import TableSums, as_float, label_of, pilots_of
 from suffice.data.sums.running import Summed, sums_of_frames
 from suffice.errors import InvalidInputError
@@ -38,13 +46,13 @@ class TableSource:
     """The rows of an Ibis table: any table or query of a database."""
 
     label: str
-    table: Any  # of Ibis
-    backend: Any  # of Ibis
+    table: Expression
+    backend: Backend
     sample: pl.DataFrame
     place: Literal["auto"] | Place = "auto"  # where its rows are summed
 
     @classmethod
-    def of(cls, table: Any, place: Literal["auto"] | Place = "auto") -> Self:
+    def of(cls, table: Expression, place: Literal["auto"] | Place = "auto") -> Self:
         try:
             backend = table.get_backend()
         except Exception as error:
@@ -155,7 +163,7 @@ class TableSource:
                     "ignore the column"
                 )
 
-    def _typed(self, columns: ColumnTypes) -> Any:
+    def _typed(self, columns: ColumnTypes) -> Expression:
         """Return the table with each column in a type that is read without loss."""
         selected = {}
         for name, wanted in columns.items():
@@ -173,7 +181,7 @@ class TableSource:
         return self.table.select(**selected)
 
 
-def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:
+def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
     """Return the first rows; a column of values that cannot be read here is one of bytes."""
     rows = table.limit(SAMPLE_ROWS)
     readable: dict[str, pl.Series] = {}
@@ -219,7 +227,7 @@ def is_table(source: object) -> bool:
     return type(source).__module__.startswith("ibis.") and hasattr(source, "get_backend")
 
 
-def _name(table: Any) -> str:
+def _name(table: Expression) -> str:
     try:
         return f"table {table.op().name!r}"
     except Exception:

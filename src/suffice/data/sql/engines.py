@@ -17,6 +17,10 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 _BYTES = 1 << 23  # of text parsed at a time
 _FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
 
+# Objects of Ibis, which is an optional dependency.
+Backend: TypeAlias = Any
+Expression: TypeAlias = Any  # a table, a column or an aggregate
+IbisType: TypeAlias = Any
 Place: TypeAlias = Literal["database", "local"]  # where rows are summed
 
 
@@ -27,11 +31,11 @@ def _without_deprecations() -> Iterator[None]:
         yield
 
 
-def _no_session(_backend: Any) -> AbstractContextManager[None]:
+def _no_session(_backend: Backend) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def _same_in_every_thread(backend: Any) -> Callable[[], Any]:
+def _same_in_every_thread(backend: Backend) -> Callable[[], Backend]:
     return lambda: backend
 
 
@@ -42,13 +46,13 @@ class Engine:
     max_outputs: int = 1000  # columns of one answer
     widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
     # Lets several queries see the same rows.
-    session: Callable[[Any], AbstractContextManager[None]] = _no_session
+    session: Callable[[Backend], AbstractContextManager[None]] = _no_session
     # Yields the rows of a query; None leaves that to Ibis.
-    batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
+    batches: Callable[[Backend, Expression, int], Iterator[pl.DataFrame]] | None = None
     # Returns what gives a connection in the thread that calls it.
-    backend_of_thread: Callable[[Any], Callable[[], Any]] = _same_in_every_thread
+    backend_of_thread: Callable[[Backend], Callable[[], Backend]] = _same_in_every_thread
     # Whether a cell is not of its column's type; None where that cannot be.
-    is_misplaced: Callable[[Any], Any] | None = None
+    is_misplaced: Callable[[Expression], Expression] | None = None
 
 
 def place_for(
@@ -75,7 +79,7 @@ def place_for(
     return "database", reason
 
 
-def rows_of(backend: Any, query: Any) -> pl.DataFrame:
+def rows_of(backend: Backend, query: Expression) -> pl.DataFrame:
     """Return the few rows that answer a query."""
     frames = list(frames_of_query(backend, query, 1 << 20))
     if not frames:
@@ -83,7 +87,7 @@ def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     return pl.concat(frames, how="vertical_relaxed")
 
 
-def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
@@ -103,7 +107,7 @@ def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFra
 
 
 @contextmanager
-def _one_snapshot(backend: Any) -> Iterator[None]:
+def _one_snapshot(backend: Backend) -> Iterator[None]:
     """Let several queries see the same rows of PostgreSQL, and compile none of them."""
     # Its just-in-time compiler takes longer over a thousand sums than it saves.
     import psycopg
@@ -123,7 +127,7 @@ def _one_snapshot(backend: Any) -> Iterator[None]:
             connection.isolation_level = before
 
 
-def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def _copied(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows of PostgreSQL by COPY, which is three times as quick as a cursor and as exact."""
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
     connection = backend.con
@@ -176,7 +180,7 @@ def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     return finite.str.to_datetime(strict=False)
 
 
-def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
@@ -192,7 +196,7 @@ def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(columns)
 
 
-def _stored(values: Sequence[object], name: str, dtype: Any) -> pl.Series:
+def _stored(values: Sequence[object], name: str, dtype: IbisType) -> pl.Series:
     """Return cells of SQLite, where each has a type of its own, if they suit their column."""
     kinds = {type(value) for value in values if value is not None}
     if dtype.is_string():
@@ -225,14 +229,14 @@ def _moment(text: str, name: str) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _from_any_thread(backend: Any) -> Callable[[], Any]:
+def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
     """Return what gives a connection to the same file in whatever thread it is called."""
     # A connection of SQLite answers only in the thread that opened it.
     databases = backend.con.execute("PRAGMA database_list").fetchall()
     (path,) = [path for _, name, path in databases if name == "main"]
     owner = threading.get_ident()
 
-    def connection() -> Any:
+    def connection() -> Backend:
         if threading.get_ident() == owner:
             return backend
         if not path:
@@ -243,7 +247,7 @@ def _from_any_thread(backend: Any) -> Callable[[], Any]:
     return connection
 
 
-def _is_text_or_blob(column: Any) -> Any:
+def _is_text_or_blob(column: Expression) -> Expression:
     return column.typeof().isin(["text", "blob"])
 
 
@@ -265,6 +269,6 @@ _ENGINES = {
 }
 
 
-def engine_of(backend: Any) -> Engine:
+def engine_of(backend: Backend) -> Engine:
     """Return what is known of the engine of an Ibis backend."""
     return _ENGINES.get(backend.name, Engine())

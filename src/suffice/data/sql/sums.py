@@ -5,7 +5,6 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -22,7 +21,7 @@ from suffice.data.columns.kinds import NUMBER, kind_of_type
 from suffice.data.columns.roles import Roles
 from suffice.data.rows.left_out import RowsRead
 from suffice.data.rows.loading import encoded
-from suffice.data.sql.engines import Engine
+from suffice.data.sql.engines import Engine, Expression
 from suffice.data.sums.running import Summed
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.typing import Floats
@@ -34,8 +33,6 @@ SEEN = "n_seen"  # rows of positive weight
 WEIGHT = "weight"
 NEGATIVE = "n_negative"  # weights that are negative
 _MOST_LOST = 1e4  # w δ² / S, up to which cancellation costs few digits
-
-Expression: TypeAlias = Any  # of Ibis: a table, a column or an aggregate
 
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:

@@ -319,8 +319,8 @@ class MomentStore:
             raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
         entry = Entry(name, "", 0, question.target, question.weight)
         if are_files(data):
-            known = manifest if only_new else Manifest(tuple(others))
-            files = known.changes({name: data})[name].new
+            counted = manifest if only_new else Manifest(tuple(others))
+            files = counted.changes({name: data})[name].new
             return [_counted_file(entry, file, question) for file in files]
         part = _part_of(entry, question.summed(data))
         return _without_known([part], manifest.of(name)) if only_new else [part]
@@ -347,13 +347,12 @@ class MomentStore:
             others = manifest.without(partition)
             new = [part.entry for part in parts]
             kept = [entry for entry in (*others, *entries) if entry not in new]
-            if kept:
-                first, first_sums = kept[0], kept[0].load(place)
-            elif parts:
-                first, first_sums = parts[0].entry, parts[0].moments
-            for part in parts:
-                _refuse_unlike(part, first, first_sums)
-                _warn_of_twin(part, others)
+            if parts:
+                first = kept[0] if kept else parts[0].entry
+                first_sums = kept[0].load(place) if kept else parts[0].moments
+                for part in parts:
+                    _refuse_unlike(part, first, first_sums)
+                    _warn_of_twin(part, others)
             for part in parts:
                 place.put(part.entry.object_name, part.content)
             changed = manifest.change(place, action, partition, why, entries)
