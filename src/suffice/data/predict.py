@@ -290,9 +290,12 @@ def _scored(
         types[name] = scanned[roles.copied(name)]
     types.update(answers.schema)
 
+    # Opened here: the connection of a database belongs to the thread that asks for it.
+    frames = frames_of(source, roles)
+
     def numbered() -> Iterator[tuple[pl.DataFrame, int]]:
         first_row = 0
-        for frame in frames_of(source, roles):
+        for frame in frames:
             yield frame, first_row
             first_row += frame.height
 

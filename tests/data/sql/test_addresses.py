@@ -14,7 +14,6 @@ from tests.data.sql.conftest import copied_in, labelled_frame
 
 import suffice as sf
 from suffice.cli.group import suffice as main
-from suffice.data.options import TextFormat
 from suffice.data.sql.addresses import table_at
 from suffice.errors import InvalidInputError, InvalidParameterError
 
@@ -62,7 +61,7 @@ def test_a_connection_is_closed_by_whichever_thread_lets_go_of_it(address, monke
     # a collection of garbage runs in any thread
     complaints = []
     monkeypatch.setattr("sys.unraisablehook", complaints.append)
-    held = [table_at(address, TextFormat(table="rows"))]
+    held = [table_at(address, "rows")]
     connection = held[0].get_backend().con
     other = threading.Thread(target=lambda: (held.clear(), gc.collect()))
     other.start()

@@ -356,12 +356,8 @@ def test_text_that_looks_like_numbers_in_a_later_file_has_the_levels_of_the_firs
     (tmp_path / "1.csv").write_text(first)
     (tmp_path / "2.csv").write_text(later)
     store = sf.MomentStore(tmp_path / "a.store")
-    for name in ("1.csv", "2.csv"):
-        store.add(
-            tmp_path / name,
-            target="y",
-            **({"categorical": ["size"]} if name == "1.csv" else {}),
-        )
+    store.add(tmp_path / "1.csv", target="y", columns=sf.Columns(categorical=["size"]))
+    store.add(tmp_path / "2.csv", target="y")
     assert store.total().schema.categories[0].levels == ("1.50", "2.50", "large")
 
 
