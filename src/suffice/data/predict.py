@@ -120,7 +120,7 @@ class Answers:
         numbers = _numbers_in(x)
         if all_finite(numbers):
             return self._answers(x)
-        is_complete: Flags = np.isfinite(numbers).all(axis=1)
+        is_complete = np.asarray(np.isfinite(numbers).all(axis=1))
         answers = self._answers(_rows_of(x, is_complete))
         place = np.where(is_complete, np.cumsum(is_complete) - 1, -1)
         return answers.select(pl.all().gather(pl.Series(place).replace(-1, None)))

@@ -156,8 +156,9 @@ def _clear_marks(
     marks: set[DecimalMark] = set()
     for name, ways in possible.items():
         first = ways[0]
-        is_clear = len(ways) == 1 and isinstance(first, Numbers) and not first.native
-        if is_clear and filled[name].str.contains(r"[.,]").any():
+        if len(ways) > 1 or not isinstance(first, Numbers) or first.native:
+            continue
+        if filled[name].str.contains(r"[.,]").any():
             marks.add(first.decimal)
     return marks
 
