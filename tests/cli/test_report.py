@@ -82,7 +82,7 @@ def test_the_verdict_is_printed(made):
     assert "of rows it has not seen (95 % interval" in said.stdout
 
 
-def test_rows_are_numbered_as_in_the_file(ok):
+def test_rows_are_numbered_from_0_where_they_have_no_id(ok):
     head = "id,a,b,kind\n"
     rows = [f"p{i},{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}\n" for i in range(40)]
     rows[3] = "p3,,1,y\n"
@@ -104,7 +104,7 @@ def test_rows_are_numbered_as_in_the_file(ok):
     ]
     named, numbered = ([row[0] for row in table["rows"]] for table in tables)
     assert tables[0]["columns"][0] == "id"
-    assert named == [f"p{int(number) - 1}" for number in numbered]
+    assert named == [f"p{number}" for number in numbered]
 
 
 def test_json_holds_the_verdict_and_the_line_up(ok_json):
