@@ -1,6 +1,7 @@
 """What is particular to each database engine, and nothing else about it."""
 
 import io
+import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -242,7 +243,9 @@ def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
         if not path:
             msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
             raise InvalidInputError(msg)
-        return type(backend)().connect(path)
+        # The writer of answers may ask for each batch in another thread, one at a time.
+        shared = sqlite3.connect(path, check_same_thread=False)
+        return type(backend).from_connection(shared)
 
     return connection
 
