@@ -27,8 +27,9 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "moments": (
         "Sufficient statistics and sources",
         "suffice",
-        "Moments MomentStore summarize predict_stream load",
+        "Moments MomentStore summarize Columns TextFormat load",
     ),
+    "streams": ("Rows that do not fit in memory", "suffice.streams", None),
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
     "choosing": ("Choosing and comparing", "suffice", None),
     "diagnostics": ("Diagnostics", "suffice.diagnostics", None),

@@ -5,6 +5,7 @@ from . import diagnostics as diagnostics
 from . import lectures as lectures
 from . import plots as plots
 from . import sklearn as sklearn
+from . import streams as streams
 from .core.decision.costs import Costs as Costs
 from .core.estimation.normal_inverse_wishart import (
     NormalInverseWishart as NormalInverseWishart,
@@ -16,7 +17,8 @@ from .core.model.geometry.hyperplane import Hyperplane as Hyperplane
 from .core.model.geometry.quadric import Quadric as Quadric
 from .core.moments.moments import Moments as Moments
 from .core.power_transform import PowerTransform as PowerTransform
-from .data.predict import predict_stream as predict_stream
+from .data.options import Columns as Columns
+from .data.options import TextFormat as TextFormat
 from .data.store.store import MomentStore as MomentStore
 from .data.summarize import summarize as summarize
 from .estimators.auto import AutoClassifier as AutoClassifier
@@ -39,6 +41,5 @@ from .present.report.build import report as report
 from .selection.validation.cross_validation import cross_validate as cross_validate
 from .selection.validation.leave_one_out import leave_one_out as leave_one_out
 from .selection.validation.splitting import split as split
-from .selection.validation.streamed import cross_validate_stream as cross_validate_stream
 
 __version__: str

@@ -24,6 +24,7 @@ PUBLIC = [
         "suffice.lectures",
         "suffice.plots",
         "suffice.sklearn",
+        "suffice.streams",
     )
     for name in importlib.import_module(module).__all__
 ]

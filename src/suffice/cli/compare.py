@@ -87,9 +87,9 @@ def compare(
     if output is not None:
         import polars as pl
 
-        from suffice.data import formats
+        from suffice.data.formats.writing import write_table
 
-        formats.write_table(pl.DataFrame(result.rows()).lazy(), output)
+        write_table(pl.DataFrame(result.rows()).lazy(), output)
     if plot is not None:
         write_figure(result.plot()[0].figure, plot)
     _print_comparison(result, terminal)

@@ -47,8 +47,8 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
 
 def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
     """Return the drift of rows that are read in bounded memory."""
-    from suffice.data.chunks import frames_of
-    from suffice.data.columns import ColumnOptions, roles_for_predicting
+    from suffice.data.columns.roles import roles_for_predicting
+    from suffice.data.rows.loading import frames_of
     from suffice.evaluate.diagnostics.drift import drift_between
     from suffice.evaluate.diagnostics.row_sums import RowSums
     from suffice.persistence.load import load
@@ -61,8 +61,9 @@ def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
         raise InvalidInputError(msg)
     source = data.source()
     names = None if moments.schema else moments.feature_names
-    options = ColumnOptions(schema=moments.schema, holes=True)
-    roles = roles_for_predicting(source, names, moments.n_features, options)
+    roles = roles_for_predicting(
+        source, names, moments.n_features, schema=moments.schema, allow_missing=True
+    )
     new_sums = RowSums.like(moments, source.sample.select(roles.features).clear())
     n_rows = 0
     with terminal.progress("rows") as progress:

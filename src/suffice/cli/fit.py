@@ -98,7 +98,7 @@ def _fit_rows(estimator: Any, terminal: Terminal, data: Data, words: ModelWords)
     from sklearn.utils import get_tags
 
     tags = get_tags(estimator).input_tags
-    rows = data.rows(categories=tags.categorical or tags.string, holes=tags.allow_nan)
+    rows = data.rows(categories=tags.categorical or tags.string, allow_missing=tags.allow_nan)
     table = rows.table
     if words.priors:
         estimator.set_params(priors=parse_priors(words.priors, table.classes))

@@ -29,7 +29,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.core.decision.predictions import Predictions
-    from suffice.data.chunks import Chunk
+    from suffice.data.rows.loading import Chunk
 
 FOLDS = 10
 # parameters of figures that the command itself fills in
@@ -227,7 +227,7 @@ def _arguments(kind: str, model: str, data: Data) -> tuple[Any, ...]:
     """Return what a figure is drawn from: rows, a fitted model and rows, or predictions."""
     drawn_from = KINDS[kind].drawn_from
     if drawn_from == "rows":
-        rows = data.rows(categories=False, holes=False)
+        rows = data.rows(categories=False, allow_missing=False)
         return rows.frame, rows.table.labels
     if Path(model).suffix == ".suffice":
         return _model_file_and_rows(model, data)
@@ -236,7 +236,7 @@ def _arguments(kind: str, model: str, data: Data) -> tuple[Any, ...]:
         raise InvalidParameterError(msg)
     estimator = estimator_from_words(model, {})
     if drawn_from == "model":
-        rows = data.rows(categories=False, holes=False)
+        rows = data.rows(categories=False, allow_missing=False)
         fitted = estimator.fit(rows.frame, rows.table.labels)
         return fitted, rows.frame, rows.table.labels
     if not hasattr(estimator, "predict_proba"):

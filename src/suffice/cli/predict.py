@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
 from suffice.cli.options import (
@@ -86,7 +87,7 @@ def predict(
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from suffice.data.formats import sink_of
+    from suffice.data.formats.writing import sink_of
     from suffice.data.predict import predict_stream
     from suffice.persistence.load import load_classifier
 
@@ -109,8 +110,7 @@ def predict(
             classifier,
             source,
             write_to_standard_output if output is None else output,
-            keep=kept,
-            ignore=ignore,
+            columns=suffice.Columns(ids=kept, ignore=ignore),
             prefix=prefix,
             outlier_rate=outlier_rate,
             progress=progress,

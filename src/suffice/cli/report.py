@@ -192,8 +192,8 @@ def _documented_table(data: Data, name: str, groups: str | None) -> DocumentedTa
     """Return the rows with what names them; notes on what is left out go on the page, too."""
     import numpy as np
 
-    from suffice.data.chunks import load_rows
-    from suffice.data.columns import is_date
+    from suffice.data.columns.kinds import is_date
+    from suffice.data.rows.loading import load_rows
     from suffice.present.report.documented_table import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
@@ -222,17 +222,18 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
     """Return the rows of another source, with labels if it has them."""
     import polars as pl
 
-    from suffice.data.chunks import frames_of, load_rows
-    from suffice.data.columns import ColumnOptions, roles_for_learning, roles_for_predicting
+    from suffice.data.columns.roles import roles_for_learning, roles_for_predicting
+    from suffice.data.rows.loading import frames_of, load_rows
     from suffice.present.report.new_rows import NewRows
 
     source = replace(data, name=name).source()
     columns = documented.columns
+    target = documented.target
     schema = suffice.Moments.of(documented.named_rows, documented.table.labels).schema
-    options = ColumnOptions(documented.target, columns, schema=schema)
-    if documented.target in source.sample.columns:
-        chunk = load_rows(source, roles_for_learning(source, options))
+    if target in source.sample.columns:
+        features = suffice.Columns(features=schema or columns)
+        chunk = load_rows(source, roles_for_learning(source, target, columns=features))
         return NewRows(chunk.frame, chunk.table.labels, _stem(name))
-    roles = roles_for_predicting(source, columns, len(columns), options)
+    roles = roles_for_predicting(source, columns, len(columns), schema=schema)
     rows = pl.concat(frames_of(source, roles)).select(roles.features)
     return NewRows(rows, None, _stem(name))

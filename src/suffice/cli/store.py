@@ -109,20 +109,20 @@ def add(
         name = partition or Path(data.name).stem
         rows_counted = opened.add(data.sums(terminal), partition=name, why=why)
     else:
-        sums: dict[str, object] = {}  # the store has its own defaults
-        if storage != "auto":
-            sums["storage"] = storage
-        if fourth:
-            sums["fourth"] = True
         with terminal.progress("rows") as progress:
             rows_counted = opened.add(
                 data.name,
                 partition=partition,
                 why=why,
                 progress=progress,
-                **data.columns,
-                **data.reading,
-                **sums,
+                target=data.target,
+                columns=data.roles,
+                weight=data.weight,
+                text=data.text,
+                table=data.table,
+                # the store has its own defaults
+                storage=None if storage == "auto" else storage,
+                fourth=True if fourth else None,
             )
     new = {name: n_rows for name, n_rows in rows_counted.items() if n_rows}
     text = f"{counted(len(new), 'partition')} counted"

@@ -162,10 +162,10 @@ def write_table(
     n_rows: int,
 ) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
-    from suffice.data import formats
+    from suffice.data.formats import writing
 
     if output is not None:
-        formats.write_table(frame, output)
+        writing.write_table(frame, output)
         terminal.written(output, f"{n_rows:,} rows", rows=n_rows)
     elif terminal.json:
         _write_json(frame)
@@ -177,7 +177,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.data.source import batches_of
+    from suffice.data.scanning import batches_of
 
     stream = sys.stdout.buffer
     header = pl.DataFrame(schema=frame.collect_schema()).write_csv()
@@ -189,7 +189,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 def _write_json(frame: pl.LazyFrame) -> None:
     """Write a table as one JSON document, batch by batch."""
-    from suffice.data.source import batches_of
+    from suffice.data.scanning import batches_of
 
     stream = sys.stdout.buffer
     separator = b""

@@ -20,9 +20,9 @@ from suffice.core.moments import Moments
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.text.lists import counted, quoted
 from suffice.core.text.tables import json_value
-from suffice.data.chunks import load_rows
-from suffice.data.columns import ColumnOptions, roles_for_learning
+from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
+from suffice.data.rows.loading import load_rows
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.comparison import compare
 from suffice.evaluate.comparison.models import known_model
@@ -79,8 +79,10 @@ class LabTable:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             opened = open_source(source)
-            options = ColumnOptions(target=target or None, categories=False, holes=False)
-            table = load_rows(opened, roles_for_learning(opened, options)).table
+            roles = roles_for_learning(
+                opened, target or None, categories=False, allow_missing=False
+            )
+            table = load_rows(opened, roles).table
         notes = [str(warning.message) for warning in caught]
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:
