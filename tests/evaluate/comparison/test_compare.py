@@ -24,7 +24,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
 from suffice.evaluate.comparison.model_size import n_parameters
 from suffice.evaluate.comparison.models import KNOWN_MODELS, parse_models
-from suffice.selection.processes import Helper
+from suffice.selection.processes import Worker
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 GAUSSIANS = {
@@ -388,8 +388,8 @@ def test_folds_fitted_by_another_process_give_the_same_answer_to_the_last_bit(
     models += ["tree", RidgeClassifier(alpha=-1.0, random_state=0), "forest"]
     with at_most(1):
         here = sf.compare(kind(X), y, models, cv=4)
-    answers, ask = [], Helper.ask
-    monkeypatch.setattr(Helper, "ask", lambda *args: answers.append(ask(*args)) or answers[-1])
+    answers, ask = [], Worker.run
+    monkeypatch.setattr(Worker, "run", lambda *args: answers.append(ask(*args)) or answers[-1])
     monkeypatch.setattr(
         "concurrent.futures.Future.cancel", lambda _: False
     )  # all is done there
