@@ -189,7 +189,7 @@ def of_stream(torch: Any, n: int, d: int = 100) -> dict[str, Any]:
                 b.height for b in pl.scan_parquet(path).collect_batches()
             ],
             "CPU": lambda: sf.summarize(path, "y", n_jobs=-1),
-            "GPU": lambda: sf.summarize(path, "y", device="cuda", n_jobs=2),
+            "GPU": lambda: sf.summarize(path, "y", on="cuda", n_jobs=2),
         }
         return {"rows": f"{n:.0e}", "d": d, **best_of(cases, 3)}
 

@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import best_of, machine, table
 from suffice.core.moments import Moments
 from suffice.core.table.table import Table
-from suffice.discriminative.design import Problem
-from suffice.discriminative.logistic_fit import lda_start, zero_start
 from suffice.discriminative.logistic_loss import against_first
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.problem import Problem
+from suffice.discriminative.starts import lda_start, zero_start
 from suffice.estimators.logistic import LogisticRegression
 
 if TYPE_CHECKING:

@@ -12,12 +12,14 @@ from scipy.linalg.blas import dsyrk
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
-from suffice.core.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
+from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
+from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.table.table import Table
 
 CLASSES, COMPONENTS, FEATURES = 3, 4, 10
-HOW = MixtureRecipe(prior_rows=0.0)
+HOW = MixtureSettings(prior_rows=0.0)
 
 
 def rows(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,10 +18,11 @@ import polars as pl
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.data.chunks import Loader, blocks_of, frames_of, rows_per_block
-from suffice.data.columns import ColumnOptions, roles_for_learning
+from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
-from suffice.data.summed import sums_of_frames
+from suffice.data.options import SumSettings
+from suffice.data.rows.loading import Loader, blocks_of, frames_of, rows_per_block
+from suffice.data.sums.running import sums_of_frames
 
 D, K, FILES = 30, 3, 16
 ROW_GROUP = 100_000
@@ -80,9 +81,9 @@ def rows(n: int, d: int, seed: int = 0):
 def read_arrays(paths: list[str]) -> None:
     """Read the same batches into the same blocks of numbers, and sum nothing."""
     source = open_source(paths)
-    roles = roles_for_learning(source, ColumnOptions("label"))
+    roles = roles_for_learning(source, "label")
     n_rows = rows_per_block(D)
-    loader = Loader(roles, n_rows)
+    loader = Loader(roles, n_rows, source.label)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
         loader.numbers(pieces)
 
@@ -177,7 +178,7 @@ def cluster(paths: list[str], *, quick: bool) -> list[dict]:
     """Compare two Dask worker processes with one process, by the number of tasks."""
     from distributed import Client, LocalCluster
 
-    import suffice.data.dask as tasks
+    import suffice.data.cluster.dask as tasks
 
     n_rows = sf.summarize(paths, "label").counts.sum()
     result = []
@@ -192,7 +193,7 @@ def cluster(paths: list[str], *, quick: bool) -> list[dict]:
             seconds = best_of(
                 {
                     "process": lambda: sf.summarize(paths, "label"),
-                    "cluster": lambda: sf.summarize(paths, "label", client=client),
+                    "cluster": lambda: sf.summarize(paths, "label", on=client),
                 },
                 rounds=3,
             )
@@ -211,8 +212,9 @@ def costs() -> list[dict]:
         x, y = rows(6_000_000 // d, d)
         frame = pl.DataFrame({f"f{j}": x[:, j] for j in range(d)} | {"label": y})
         source = open_source(frame)
-        roles = roles_for_learning(source, ColumnOptions("label"))
-        part = sums_of_frames(frames_of(source, roles), roles, fourth=False, n_jobs=1)
+        roles = roles_for_learning(source, "label")
+        settings = SumSettings(fourth=False, n_jobs=1)
+        part = sums_of_frames(frames_of(source, roles), roles, settings, source.label)
         seconds = best_of(
             {
                 "rows": lambda f=frame: sf.summarize(f, "label", n_jobs=1),

@@ -48,8 +48,8 @@ def measured(engine, connection, load, n, rounds):
     for d in WIDTHS:
         rows = load(connection, frame(n, d))
         cases = {
-            way: lambda way=way, rows=rows: summarize(rows, "y", method=way)
-            for way in ("database", "stream")
+            way: lambda way=way, rows=rows: summarize(rows, "y", on=way)
+            for way in ("database", "local")
         }
         best = best_of(cases, rounds, limit=20.0)
         ratio = best["stream"] / best["database"]

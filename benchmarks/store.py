@@ -16,7 +16,8 @@ from tests.data.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.data.store.manifest import Entry, Manifest, bytes_of
+from suffice.data.store.manifest import Entry, Manifest
+from suffice.data.store.totals import bytes_of
 
 K, ROWS = 3, 10_000  # classes, and rows of a partition
 SIZES = (30, 365, 3650)
@@ -147,6 +148,6 @@ def filled(store: sf.MomentStore, sums: sf.Moments, n: int) -> None:
             content = bytes_of(moved)
             entry = Entry(day(at), sha256(content).hexdigest(), int(moved.counts.sum()), "y")
             (place.path / "objects").mkdir(exist_ok=True)
-            (place.path / entry.place).write_bytes(content)
+            (place.path / entry.object_name).write_bytes(content)
             entries.append(entry)
         Manifest(tuple(sorted(entries, key=lambda entry: entry.key)))._write(place)

@@ -22,17 +22,25 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "discriminative": (
         "Discriminative models",
         "suffice",
-        "LogisticRegression Perceptron LeastSquaresClassifier LinearGaussianRegressor descend",
+        "LogisticRegression Perceptron LeastSquaresClassifier",
     ),
     "moments": (
         "Sufficient statistics and sources",
         "suffice",
-        "Moments MomentStore summarize predict_stream load",
+        "Moments MomentStore summarize Columns TextFormat load",
     ),
+    "streams": ("Rows that do not fit in memory", "suffice.streams", None),
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
-    "choosing": ("Choosing, comparing, checking", "suffice", None),
+    "choosing": ("Choosing and comparing", "suffice", None),
+    "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
+    "lectures": ("For lectures", "suffice.lectures", None),
     "plots": ("Figures", "suffice.plots", None),
     "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
+}
+PREFIXES = {
+    "suffice": "sf",
+    "suffice.plots": "sf.plots",
+    "suffice.diagnostics": "sf.diagnostics",
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
@@ -65,7 +73,8 @@ def write(folder: Path) -> None:
     ]
     for group, (title, module, _) in GROUPS.items():
         members = members_of(group)
-        prefix = "sf" if module == "suffice" else module.replace("suffice.plots", "sf.plots")
+        # drop-ins are imported by their full name
+        prefix = module if module == "suffice.sklearn" else module.replace("suffice", "sf", 1)
         index += [f"## {title}", "", "| name | |", "|---|---|"]
         page = [f"# {title}", ""]
         for name, value in members.items():

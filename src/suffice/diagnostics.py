@@ -1,24 +1,19 @@
-"""Tests and checks of a model's assumptions. Each result has a table, a figure and a sentence."""
+"""Tests and checks of a model's assumptions, of its posteriors, and of new rows."""
 
-from suffice.evaluate.diagnostics.box_m_and_wilks import (
-    BoxM,
-    ClassSeparation,
-    box_m,
-    class_separation,
-)
-from suffice.evaluate.diagnostics.calibration import Calibration, calibration
-from suffice.evaluate.diagnostics.normality import Normality, normality
-from suffice.evaluate.diagnostics.predictive import PredictiveCheck, predictive_check
+from suffice.evaluate.diagnostics.box_m import box_m
+from suffice.evaluate.diagnostics.calibration import calibration
+from suffice.evaluate.diagnostics.class_separation import class_separation
+from suffice.evaluate.diagnostics.drift import drift
+from suffice.evaluate.diagnostics.normality import normality
+from suffice.evaluate.diagnostics.predictive import predictive_check
+from suffice.evaluate.diagnostics.prior_adaptation import adapt_priors
 
 __all__ = [
-    "BoxM",
-    "Calibration",
-    "ClassSeparation",
-    "Normality",
-    "PredictiveCheck",
+    "adapt_priors",
     "box_m",
     "calibration",
     "class_separation",
+    "drift",
     "normality",
     "predictive_check",
 ]

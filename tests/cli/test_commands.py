@@ -112,8 +112,8 @@ TIED = f"tied={json.dumps(GROUPS)}"
         ),
         (["--shrinkage", "oas"], "LDA", {"shrinkage": "oas"}),
         (["--shrinkage", "ledoit-wolf"], "LDA", {"shrinkage": "ledoit-wolf"}),
-        (["--prior", "uniform"], "LDA", {"priors": "uniform"}),
-        (["--temperature", "0.5", "--reject-cost", "0.1"], "LDA", {"temperature": 0.5}),
+        (["--priors", "uniform"], "LDA", {"priors": "uniform"}),
+        (["--temperature", "0.5", "--reject", "0.1"], "LDA", {"temperature": 0.5}),
         (
             ["-m", "gaussian", "--set", f"tied={json.dumps(GROUPS)}"],
             "GaussianClassifier",
@@ -207,7 +207,7 @@ def test_show_prints_the_settings_that_are_no_defaults(ok):
 
 def test_fit_takes_a_prior_for_every_class(ok):
     shares = {"setosa": 0.5, "versicolor": 0.25, "virginica": 0.25}
-    ok("fit", "iris", *(f"--prior={c}={p}" for c, p in shares.items()), "-o", "m.suffice")
+    ok("fit", "iris", *(f"--priors={c}={p}" for c, p in shares.items()), "-o", "m.suffice")
     np.testing.assert_allclose(sf.load("m.suffice").priors_, [0.5, 0.25, 0.25])
 
 

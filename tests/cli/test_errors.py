@@ -63,7 +63,7 @@ def test_fit_refuses(refused, write, tmp_path, case):
     [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]],
 )
 def test_what_is_said_of_columns_is_refused_where_sums_have_settled_them(refused, iris, said):
-    assert "holds sums, whose columns and weights are settled: leave out what" in refused(
+    assert "holds sums, whose columns and weights are fixed: leave out the options" in refused(
         "fit", iris, *said, "-o", "m.suffice"
     )
     assert "holds sums" in refused("store", "add", "s.store", iris, *said)
@@ -160,9 +160,9 @@ def test_settings_out_of_bounds_are_refused(refused):
     assert "shrinkage" in refused("fit", "iris", "-o", "m", "--shrinkage", "2")
     assert "pooling" in refused("fit", "iris", "-o", "m", "--pooling", "much")
     assert "no class is called 'rose'" in refused(
-        "fit", "iris", "-o", "m", "--prior", "rose=1"
+        "fit", "iris", "-o", "m", "--priors", "rose=1"
     )
-    assert "LABEL=PROB" in refused("fit", "iris", "-o", "m", "--prior", "setosa=x")
+    assert "LABEL=PROB" in refused("fit", "iris", "-o", "m", "--priors", "setosa=x")
 
 
 def test_predict_refuses_what_is_no_model(refused, write, ok):
@@ -315,8 +315,8 @@ def test_what_is_named_twice_counts_once_or_is_refused(ok, refused, iris):
     pair = ("-f", "petal_length")
     told = refused("fit", "iris", *pair, *pair, "-o", "a.suffice")
     assert "'petal_length' is named as a feature, and as a feature again: name it once" in told
-    priors = [f"--prior={label}={p}" for label, p in (("setosa", 0.9), ("setosa", 0.4))]
-    others = ["--prior=versicolor=0.3", "--prior=virginica=0.3"]
+    priors = [f"--priors={label}={p}" for label, p in (("setosa", 0.9), ("setosa", 0.4))]
+    others = ["--priors=versicolor=0.3", "--priors=virginica=0.3"]
     told = refused("fit", "iris", *priors, *others, "-o", "a.suffice")
     assert "the prior of 'setosa' is given twice" in told
     told = refused(

@@ -1,21 +1,25 @@
 """The help of every command: one line each in the group, examples that run."""
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 
+import click
 import polars as pl
 import pytest
 
 import suffice as sf
 from suffice import datasets
-from suffice.cli.group import COMMANDS, suffice
+from suffice.cli.group import COMMANDS, SECTIONS, suffice
+from suffice.cli.options import SECTIONS as OPTION_SECTIONS
 
 _HELPER = Path(__file__).parent.parent / "docs" / "pages.py"
 _SPEC = importlib.util.spec_from_file_location("pages", _HELPER)
 pages = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(pages)
 
+HEADS = {f"{title}:" for title in OPTION_SECTIONS}
 ELSEWHERE = ("tcp://", "~/", "postgresql://")  # what a test has not: clusters, homes, servers
 
 
@@ -30,7 +34,32 @@ def examples(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_line_in_the_group_is_the_first_of_the_command(name):
     first = command(name).help.split("\n\n")[0].replace("\n", " ")
-    assert first == COMMANDS[name]
+    (line,) = (section[name] for section in SECTIONS.values() if name in section)
+    assert first == line
+
+
+def test_the_group_lists_every_command_in_its_section(ok):
+    text = ok("--help")
+    for title, commands in SECTIONS.items():
+        section = text.split(f"\n{title}:\n")[1].split("\n\n")[0]
+        assert re.findall(r"^  (\S+) ", section, flags=re.M) == list(commands)
+
+
+def commands_with_options():
+    for name in COMMANDS:
+        yield from command(name).commands.values() if name == "store" else [command(name)]
+
+
+def test_options_are_listed_in_sections_with_whole_phrases():
+    for each in commands_with_options():
+        text = each.get_help(click.Context(each))
+        titles = [line[:-1] for line in text.splitlines() if line in HEADS]
+        assert titles == [title for title in OPTION_SECTIONS if title in titles], each.name
+        assert "Output" in titles
+        for param in each.params:
+            if isinstance(param, click.Option):
+                assert param.help[0].isupper(), param.name
+                assert param.help.endswith("."), param.name
 
 
 @pytest.mark.parametrize("name", COMMANDS)

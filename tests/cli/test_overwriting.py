@@ -76,7 +76,7 @@ def test_a_report_takes_a_free_name_and_says_so(run):
     assert told.exit_code == 0, told.stderr
     done = json.loads(told.stdout)
     assert (done["output"], done["model"]) == ("report-exam-2.md", "exam-2.suffice")
-    assert "exam.suffice is there already: writing exam-2.suffice" in told.stderr
+    assert "exam.suffice exists: writing exam-2.suffice" in told.stderr
     assert "exam-2.suffice" in Path("report-exam-2.md").read_text()
     assert Path("exam.suffice").read_text() == "a model of weeks"
     assert Path("report-exam.md").read_text() == "a page with remarks"
@@ -93,9 +93,7 @@ def test_a_report_replaces_by_force(ok_json):
 
 def test_a_page_that_is_named_and_there_needs_force(refused):
     Path("page.md").write_text("old")
-    assert "page.md is there already" in refused(
-        "report", "exam", "--cv", "2", "-o", "page.md"
-    )
+    assert "page.md exists" in refused("report", "exam", "--cv", "2", "-o", "page.md")
     assert Path("page.md").read_text() == "old"
 
 

@@ -23,7 +23,7 @@ def first_parameter(figure):
 
 
 def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
-    text = ok("plot", "--help")
+    text = " ".join(ok("plot", "--help").split())
     of = {name: first_parameter(getattr(plots, name)) for name in plots.__all__}
     drawn = {
         name for name, first in of.items() if first in ("X", "estimator", "source")
@@ -33,9 +33,11 @@ def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
         figure = getattr(plots, kind.replace("-", "_"))
         assert inspect.isfunction(figure)
         first = inspect.getdoc(figure).partition("\n")[0]
-        (line,) = re.findall(rf"^ +{kind} +(.+)$", text, flags=re.M)
+        line = KINDS[kind].shows
+        assert f" {kind} {line} " in text
         assert first.endswith(line)
         assert not line.startswith("Return")
+        assert KINDS[kind].function() is figure
 
 
 @pytest.mark.parametrize(
@@ -50,10 +52,14 @@ def test_a_figure_of_each_sort_is_written(ok_json, tmp_path, kind):
 
 def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        plots, "roc", lambda *args, **_: seen.append(args) or plots.pairs(X, y)
-    )
     X, y = datasets.load("iris").arrays()
+
+    def drawn(*args, **_):
+        seen.append(args)
+        return plots.pairs(X, y)
+
+    drawn.__signature__ = inspect.signature(plots.roc)
+    monkeypatch.setattr(plots, "roc", drawn)
     ok("plot", "roc", "iris", "-m", "qda", "-o", "roc.svg")
     ((found,),) = seen
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
@@ -108,7 +114,10 @@ def test_a_model_file_finds_its_columns_by_name(ok):
             ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],
             "few.csv lacks the columns 'sepal_length', 'sepal_width'",
         ),
-        (["neighbourhood", "iris", "-o", "x.png"], "needs to know query: give it by --set"),
+        (
+            ["neighbourhood", "iris", "-o", "x.png"],
+            "needs to know query: give it by --set query=VALUE",
+        ),
         (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
     ],
 )

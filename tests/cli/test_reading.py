@@ -29,7 +29,7 @@ OPTIONS = {
     "skip rows": (["--skip-rows", "2"], "made\nby hand\nx,t\n1,u\n2,v\n3,u\n4,v\n"),
     "comment": (["--comment", "%"], "% made\nx,t\n1,u\n%\n2,v\n3,u\n4,v\n"),
     "encoding": (["--encoding", "cp437"], "x,t\n1,ü\n2,v\n3,ü\n4,v\n".encode("cp437")),
-    "missing": (["--missing", "-"], "x,t\n1,u\n2,v\n3,u\n4,v\n-,u\nNA,v\n"),
+    "na": (["--na", "-"], "x,t\n1,u\n2,v\n3,u\n4,v\n-,u\nNA,v\n"),
 }
 
 
@@ -39,7 +39,7 @@ def test_every_way_of_reading_can_be_said(ok_json, write, command, case):
     options, text = OPTIONS[case]
     target = [] if "-t" in options else ["-t", "t"]
     facts = ok_json(command, write(text), *options, *target, "-o", "out.suffice")
-    assert facts["rows"] == (6 if case == "missing" else 4)
+    assert facts["rows"] == (6 if case == "na" else 4)
 
 
 def test_predict_hears_it_too(ok, write, tmp_path):

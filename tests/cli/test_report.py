@@ -40,14 +40,14 @@ def test_text_and_empty_cells_leave_no_row_and_no_column_out(made):
 
 
 def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
-    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)]
-    rows += ["inf,1,z", "2,3,"]
-    Path("lost.csv").write_text("\n".join(["row,b,kind", *rows]))
-    said = run("report", "lost.csv", "-t", "kind", "--fast", "-o", "lost.md")
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},1,{'xy'[i % 2]}" for i in range(40)]
+    rows += ["1,1,,z", "2,3,1,"]
+    Path("lost.csv").write_text("\n".join(["row,b,w,kind", *rows]))
+    said = run("report", "lost.csv", "-t", "kind", "--weight", "w", "--fast", "-o", "lost.md")
     assert said.exit_code == 0, said.stderr
     page = Path("lost.md").read_text()
     for text in (said.stderr, page):
-        assert "2 of 42 rows left out: no usable value in 'row' (1), 'kind' (1)" in text
+        assert "2 of 42 rows left out: no usable value in 'kind' (1), 'w' (1)" in text
         assert "no usable row is left of the class 'z'" in text
 
 
@@ -82,7 +82,7 @@ def test_the_verdict_is_printed(made):
     assert "of rows it has not seen (95 % interval" in said.stdout
 
 
-def test_rows_are_numbered_as_in_the_file(ok):
+def test_rows_are_numbered_from_0_where_they_have_no_id(ok):
     head = "id,a,b,kind\n"
     rows = [f"p{i},{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}\n" for i in range(40)]
     rows[3] = "p3,,1,y\n"
@@ -104,7 +104,7 @@ def test_rows_are_numbered_as_in_the_file(ok):
     ]
     named, numbered = ([row[0] for row in table["rows"]] for table in tables)
     assert tables[0]["columns"][0] == "id"
-    assert named == [f"p{int(number) - 1}" for number in numbered]
+    assert named == [f"p{number}" for number in numbered]
 
 
 def test_json_holds_the_verdict_and_the_line_up(ok_json):
@@ -129,9 +129,7 @@ def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
 
 
 def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok):
-    typed = (
-        "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
-    )
+    typed = "report iris --cv 3 -i sepal_width --na sql://eve:s3cret@h --fast -o a.json -q"
     ok(*typed.split())
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]

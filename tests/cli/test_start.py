@@ -102,7 +102,7 @@ def test_a_classifier_is_loaded_without_scikit_learn():
 
 def test_lapack_is_loaded_once_and_alone():
     code = (
-        "import sys; from suffice import linalg; assert 'scipy.linalg' not in sys.modules;"
+        "import sys; from suffice.core import linalg; assert 'scipy.linalg' not in sys.modules;"
         "from scipy.linalg import eigh, lapack; assert lapack.dpotrf is linalg.lapack.dpotrf;"
         "assert eigh([[2.0, 0.0], [0.0, 1.0]])[0].tolist() == [1.0, 2.0]"
     )

@@ -6,8 +6,9 @@ import sys
 # one process, so that what it has compiled, or found compiled, is seen signature by signature
 COMMANDS = """
 from click.testing import CliRunner
-from suffice import compiled, datasets
+from suffice import datasets
 from suffice.cli.group import suffice
+from suffice.core import compiled
 
 def known_after(*args):
     done = CliRunner().invoke(suffice, args)

@@ -38,10 +38,11 @@ EXPECTED = {
 
 
 def expected_failures(estimator):
-    if estimator.pooling == "auto":
+    settings = estimator.settings()
+    if "pooling" in settings.open_settings:
         return {"check_sample_weight_equivalence_on_dense_data": OTHER_FOLDS}
-    settings = (estimator.estimate, estimator.covariance)
-    return next((EXPECTED[word] for word in settings if word in EXPECTED), {})
+    words = (settings.estimate, settings.covariance)
+    return next((EXPECTED[word] for word in words if word in EXPECTED), {})
 
 
 # the suite feeds collinear, constant and tiny data on purpose: the warning is right there

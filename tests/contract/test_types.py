@@ -6,16 +6,24 @@ from pathlib import Path
 
 import pytest
 
-MISTAKES = Path(__file__).parent / "mistakes.py"
+MISTAKES = Path(__file__).parent / "mistakes.txt"  # no test imports it
 
 
 def test_mypy_finds_every_deliberate_mistake(tmp_path):
     pytest.importorskip("mypy")
+    program = tmp_path / "mistakes.py"
+    program.write_text(MISTAKES.read_text(encoding="utf-8"), encoding="utf-8")
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "--no-error-summary"),
             *("--config-file", str(Path(__file__).parents[2] / "pyproject.toml")),
-            *("--cache-dir", str(tmp_path), "--follow-imports", "silent", str(MISTAKES)),
+            *(
+                "--cache-dir",
+                str(tmp_path / "cache"),
+                "--follow-imports",
+                "silent",
+                str(program),
+            ),
         ],
         capture_output=True,
         text=True,

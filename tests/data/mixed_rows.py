@@ -46,7 +46,7 @@ def by_cell(moments):
     """Return Σ w, Σ w x and Σ w x xᵀ of each class and set of observed columns."""
     units, sums = moments.patterns.units, {}
     scatters = np.zeros((len(units.weights), *units.scatters.shape[1:]))
-    scatters[units.cells] = units.scatters
+    scatters[units.with_scatter] = units.scatters
     for k, seen, w, mean, low, scatter in zip(
         units.class_of,
         units.observed,

@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from suffice import Columns
 from suffice.data.summarize import summarize
 from suffice.errors import InvalidInputError, UnusedDataWarning
 
@@ -77,14 +78,19 @@ def test_a_file_of_our_own_is_not_data(file):
 
 def test_an_unknown_column_suggests_the_nearest(file):
     path = file("length,Width,kind\n1,2,x\n3,4,y\n")
-    refused(path, "no column 'widht': did you mean 'Width'", target="kind", ignore=["widht"])
+    refused(
+        path,
+        "no column 'widht': did you mean 'Width'",
+        target="kind",
+        columns=Columns(ignore=["widht"]),
+    )
     refused(path, "did you mean 'kind'", target="kinds")
     refused(path, "it has 'length', 'Width', 'kind'", target="zzz")
 
 
 def test_a_chosen_feature_of_another_type_is_refused():
     data = pl.DataFrame({"a": [1, 2], "b": [[1], [2]], "t": ["x", "y"]})
-    refused(data, "'b' must hold numbers, but holds", target="t", features=["a", "b"])
+    refused(data, "'b' must hold numbers, but holds", target="t", columns=["a", "b"])
 
 
 def test_a_target_of_many_distinct_numbers_looks_like_regression():
@@ -192,7 +198,7 @@ def test_weights_that_are_all_zero_are_named(file):
 
 def test_a_label_that_ends_in_nothing_is_no_second_class_of_that_name():
     frame = pl.DataFrame({"x": range(6), "y": ["a", "a\0", "b"] * 2})
-    with pytest.raises(InvalidInputError, match=r"label 'a\\x00' ends in a character"):
+    with pytest.raises(InvalidInputError, match=r"label 'a\\x00' ends in a null character"):
         summarize(frame, "y")
 
 

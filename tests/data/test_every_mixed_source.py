@@ -118,12 +118,12 @@ def whole():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 64)
 
 
 def made(name, request, folder):
     on_cluster = name.endswith("on a cluster")
-    options = {"client": request.getfixturevalue("client")} if on_cluster else {}
+    options = {"on": request.getfixturevalue("client")} if on_cluster else {}
     return SOURCES[name](request, folder), options
 
 
@@ -149,7 +149,9 @@ def test_every_source_is_scored_as_the_frame_is(name, request, tmp_path, whole):
     folder = tmp_path / "rows"
     folder.mkdir()
     source, _ = made(name, request, folder)
-    told = sf.predict_stream(model, source, tmp_path / "out.parquet", keep=["bill"])
+    told = sf.streams.predict_stream(
+        model, source, tmp_path / "out.parquet", columns=sf.Columns(ids=["bill"])
+    )
     rows = FRAME.drop_nulls("species") if name.startswith("pairs") else FRAME
     assert (told.rows, told.unanswered) == (rows.height, 0)
     answers = pl.read_parquet(tmp_path / "out.parquet")
@@ -203,9 +205,12 @@ def test_numbers_that_are_called_categories_are(name, said, request, tmp_path):
         "coded Dask": lambda request, folder: dask_coded(folder),
         "coded Dask on a cluster": lambda request, folder: dask_coded(folder),
     }
-    options = {"client": request.getfixturevalue("client")} if "cluster" in name else {}
+    options = {"on": request.getfixturevalue("client")} if "cluster" in name else {}
     source = {**SOURCES, **coded_sources}[name](request, tmp_path)
-    assert_same_moments(sf.summarize(source, "species", categorical=said, **options), theirs)
+    assert_same_moments(
+        sf.summarize(source, "species", columns=sf.Columns(categorical=said), **options),
+        theirs,
+    )
 
 
 def test_chunks_may_have_levels_of_their_own_type(whole):
@@ -247,7 +252,7 @@ def test_a_column_of_another_kind_is_named_with_its_part(
         (
             client.scatter(parts, hash=False),
             "partition 1 of the Dask coll.*",
-            {"client": client},
+            {"on": client},
         ),
     ):
         message = f"column 'c' {told.format(place)} in .*: make them alike"
@@ -278,7 +283,7 @@ def test_no_label_at_all_is_refused_and_an_empty_column_left_out(
 def test_levels_that_only_later_parts_have_are_counted_in_full_or_together(
     client, monkeypatch
 ):
-    monkeypatch.setattr("suffice.data.dask.SAMPLE_ROWS", 400)
+    monkeypatch.setattr("suffice.data.cluster.dask.SAMPLE_ROWS", 400)
     rng = np.random.default_rng(5)
     parts = [
         pl.DataFrame(
@@ -292,7 +297,7 @@ def test_levels_that_only_later_parts_have_are_counted_in_full_or_together(
     ]
     whole = pl.concat(parts)
     with pytest.warns(SufficeWarning, match="column 'c' has more than 40 levels: .* are kept"):
-        m = sf.summarize(client.scatter(parts, hash=False), "y", client=client)
+        m = sf.summarize(client.scatter(parts, hash=False), "y", on=client)
     category, counts = m.schema.categories[0], (m.weights @ m.means)[1:]
     assert category.other
     assert len(category.levels) >= 20

@@ -140,7 +140,7 @@ ON_CLUSTER = (
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 128)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 128)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def assert_close(ours, theirs):
 
 def made(name, request, folder):
     client = request.getfixturevalue("client") if name in ON_CLUSTER else None
-    return ELSEWHERE[name](request, folder), {"client": client} if client else {}
+    return ELSEWHERE[name](request, folder), {"on": client} if client else {}
 
 
 @pytest.mark.parametrize("size", [37, 128, N_ROWS])
@@ -195,7 +195,7 @@ def test_arrays_give_the_same_bits():
 
 
 def assert_scored(model, source, path):
-    told = sf.predict_stream(model, source, path, keep=())
+    told = sf.streams.predict_stream(model, source, path, columns=sf.Columns(ids=()))
     assert (told.rows, told.unanswered) == (N_ROWS, 0)
     answers = pl.read_parquet(path)
     x = FRAME.select(pl.col(FEATURES).cast(pl.Float64))

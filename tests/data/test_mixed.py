@@ -51,7 +51,7 @@ def test_a_file_gives_the_sums_of_its_frame(mixed, write, ending):
 def test_blocks_of_rows_add_up_to_the_whole(mixed, write, monkeypatch):
     path = write(mixed, "d.csv")
     whole = summarize(path, target="y")
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 37)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 37)
     parts = summarize(path, target="y")
     assert parts.schema == whole.schema
     np.testing.assert_allclose(parts.means, whole.means, rtol=1e-12, atol=1e-14)
@@ -72,7 +72,7 @@ def test_predictions_of_a_file_are_those_of_its_frame(mixed, write, tmp_path, en
     model = sf.LDA().fit_moments(summarize(path, target="y"))
     model.save(tmp_path / "m.suffice")
     loaded = sf.load(tmp_path / "m.suffice")
-    done = sf.predict_stream(loaded, path, tmp_path / "out.csv")
+    done = sf.streams.predict_stream(loaded, path, tmp_path / "out.csv")
     assert (done.rows, done.unanswered) == (400, 0)
     found = pl.read_csv(tmp_path / "out.csv")
     expected = loaded.model_.allowing_missing().posterior(features(mixed))
@@ -83,13 +83,12 @@ def test_predictions_of_a_file_are_those_of_its_frame(mixed, write, tmp_path, en
 def test_an_unknown_level_and_an_empty_row_have_answers(mixed, write, tmp_path):
     model = sf.LDA().fit_moments(summarize(write(mixed, "d.csv"), target="y"))
     new = tmp_path / "new.csv"
-    new.write_text("size,colour,member,weight_kg\n1.5,violet,true,0\n,,,\ninf,red,true,0\n")
-    with (
-        pytest.warns(SufficeWarning, match=r"1 of 3 rows have no answer.*'size' \(1\)"),
-        pytest.warns(SufficeWarning, match=r"never seen count as empty cells: 'colour' \(1\)"),
+    new.write_text("size,colour,member,weight_kg\n1.5,violet,true,0\n,,,\n")
+    with pytest.warns(
+        SufficeWarning, match=r"never seen count as empty cells: 'colour' \(1\)"
     ):
-        done = sf.predict_stream(model, new, tmp_path / "out.csv")
-    assert done.unanswered == 1
+        done = sf.streams.predict_stream(model, new, tmp_path / "out.csv")
+    assert done.unanswered == 0
     prior = pl.read_csv(tmp_path / "out.csv")["p_yes"][1]
     assert 0 < prior < 1
 
@@ -165,12 +164,12 @@ def test_free_text_that_repeats_now_and_then_is_left_out(write):
 def test_numbers_may_be_named_as_categories(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("zone,x,y\n" + "1,2,u\n2,3,v\n3+,5,u\n" * 5)
-    with pytest.raises(InvalidInputError, match=r"'zone' mixes .* such as '3\+' in row 3"):
+    with pytest.raises(InvalidInputError, match=r"'zone' mixes .* such as '3\+' in row 2"):
         summarize(path, target="y")
-    m = summarize(path, target="y", categorical=["zone"])
+    m = summarize(path, target="y", columns=sf.Columns(categorical=["zone"]))
     assert m.feature_names == ("x", "zone=1", "zone=2", "zone=3+")
     path.write_text("zone,x,y\n" + "1,2,u\n2,3,v\n3,5,u\n" * 5)
-    m = summarize(path, target="y", categorical=["zone"])
+    m = summarize(path, target="y", columns=sf.Columns(categorical=["zone"]))
     assert m.feature_names == ("x", "zone=1", "zone=2", "zone=3")
 
 
@@ -222,13 +221,13 @@ def test_a_table_of_text_alone_is_learnt_from(tmp_path):
     assert summarize(path, target="y").n_features == 4
 
 
-def test_an_infinite_number_leaves_its_row_out(tmp_path):
+def test_an_infinite_number_is_refused_and_may_be_declared_missing(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("x,c,y\n1,a,u\ninf,b,v\n2,b,v\n,a,u\n")
-    with pytest.warns(
-        SufficeWarning, match=r"1 of 4 rows left out: no usable value in 'x' \(1\)"
-    ):
-        assert summarize(path, target="y").counts.sum() == 3
+    with pytest.raises(InvalidInputError, match=r"contains infinity: row 1, column 'x'"):
+        summarize(path, target="y")
+    known = sf.TextFormat(na_values=["inf"])
+    assert summarize(path, target="y", text=known).counts.sum() == 4
 
 
 @pytest.mark.parametrize(
@@ -237,13 +236,13 @@ def test_an_infinite_number_leaves_its_row_out(tmp_path):
 def test_a_level_is_the_same_whatever_other_rows_are_there(levels, tmp_path):
     rows = "".join(f"{i % 7},{levels[(i // 5 + i) % 2]},{'uv'[i % 2]}\n" for i in range(60))
     (tmp_path / "rows.csv").write_text(f"x,c,t\n{rows}")
-    sums = sf.summarize(tmp_path / "rows.csv", "t", categorical=["c"])
+    sums = sf.summarize(tmp_path / "rows.csv", "t", columns=sf.Columns(categorical=["c"]))
     model = sf.GaussianNB().fit_moments(sums)
     answers = {}
     for new in (levels[:1], levels):
         lines = "".join(f"3,{level}\n" for level in new)
         (tmp_path / "new.csv").write_text(f"x,c\n{lines}")
-        sf.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
+        sf.streams.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
         answers[new] = pl.read_csv(tmp_path / "out.csv")["p_u"]
     assert answers[levels[:1]][0] == answers[levels][0] != answers[levels][1]
 
@@ -251,10 +250,10 @@ def test_a_level_is_the_same_whatever_other_rows_are_there(levels, tmp_path):
 def test_numbers_that_are_levels_are_known_however_they_are_written(tmp_path):
     rows = "".join(f"{i % 7},{1 + (i // 5 + i) % 2},{'uv'[i % 2]}\n" for i in range(60))
     (tmp_path / "rows.csv").write_text(f"x,c,t\n{rows}")
-    sums = sf.summarize(tmp_path / "rows.csv", "t", categorical=["c"])
+    sums = sf.summarize(tmp_path / "rows.csv", "t", columns=sf.Columns(categorical=["c"]))
     model = sf.GaussianNB().fit_moments(sums)
     (tmp_path / "new.csv").write_text("x,c\n3,1.0\n3,2.00\n")
-    sf.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
+    sf.streams.predict_stream(model, tmp_path / "new.csv", tmp_path / "out.csv")
     expected = model.predict_proba(pl.DataFrame({"x": [3, 3], "c": ["1", "2"]}))
     assert pl.read_csv(tmp_path / "out.csv")["p_u"].to_list() == pytest.approx(expected[:, 0])
 
@@ -263,5 +262,7 @@ def test_numbers_that_are_levels_are_known_however_they_are_written(tmp_path):
 def test_a_category_without_any_value_has_answers(mixed, write, tmp_path, ending):
     model = sf.LDA().fit_moments(summarize(mixed, "y"))
     empty = features(mixed).head(3).with_columns(colour=pl.lit(None, pl.Null))
-    done = sf.predict_stream(model, write(empty, f"new.{ending}"), tmp_path / "out.csv")
+    done = sf.streams.predict_stream(
+        model, write(empty, f"new.{ending}"), tmp_path / "out.csv"
+    )
     assert (done.rows, done.unanswered) == (3, 0)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import suffice as sf
+from suffice.errors import InvalidInputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
 
@@ -35,7 +36,6 @@ COLUMNS = {
     "constant": pl.Series(repeated(7.5)),
     "constant text": pl.Series(repeated("k")),
     "empty": pl.Series(repeated(None), dtype=pl.Float64),
-    "infinite": pl.Series([float("inf") if i % 9 == 0 else x for i, x in enumerate(X)]),
     "truth": pl.Series(repeated(True, False, False)),
     "truth with gaps": pl.Series(holed(repeated(True, False, False))),
     "quotes and marks": pl.Series(repeated('say "hi"', "it's", "a,b;c\t|", "two\nlines")),
@@ -189,6 +189,20 @@ def test_a_column_is_read_alike_from_every_source(name, check_every_source):
     check_every_source(frame, sf.summarize(frame, "y"))
 
 
+def test_an_infinite_number_is_refused_by_every_source(tmp_path, postgres_settings):
+    frame = table(c=pl.Series([float("inf") if i == 9 else x for i, x in enumerate(X)]))
+    sources = []
+    for name, made in SOURCES.items():
+        (tmp_path / name).mkdir()
+        sources.append(made(frame, tmp_path / name))
+    for source in sources:
+        with pytest.raises(InvalidInputError, match=r"contains infinity: row 9, column 'c'; "):
+            sf.summarize(source, "y")
+    address = in_postgres(frame, postgres_settings)
+    with pytest.raises(InvalidInputError, match=r"contains infinity: row 9, column 'c'; "):
+        sf.summarize(address, "y", table="odd_rows")
+
+
 @pytest.mark.parametrize("name", LABELS)
 def test_labels_are_read_alike_from_every_source(name, check_every_source):
     frame = table(y=LABELS[name])
@@ -200,4 +214,4 @@ def test_levels_are_called_alike_from_every_source(name, check_every_source):
     frame = table(c=NAMED_AS_CATEGORIES[name])
     whole = sf.Moments.of(frame.drop("y"), frame["y"].to_list(), categorical=["c"])
     assert [category.name for category in whole.schema.categories] == ["c"]
-    check_every_source(frame, whole, categorical=["c"])
+    check_every_source(frame, whole, columns=sf.Columns(categorical=["c"]))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import suffice as sf
-from suffice.data.columns import Roles
+from suffice.data.columns.roles import Roles
 from suffice.data.predict import Answers, predict_stream
 from suffice.data.summarize import summarize
 from suffice.errors import (
@@ -32,7 +32,7 @@ def model(frame):
 
 
 def fitted(estimator, frame):
-    moments = summarize(frame, "colour", ["a", "b", "c", "count"])
+    moments = summarize(frame, "colour", columns=["a", "b", "c", "count"])
     return estimator.fit_moments(moments)
 
 
@@ -94,20 +94,32 @@ def test_columns_are_matched_by_name(model, frame, tmp_path):
     assert a.equals(b)
 
 
-def test_a_row_with_an_infinite_number_gets_an_empty_answer(model, frame, tmp_path):
-    gaps = frame.with_columns(
-        a=pl.when(pl.int_range(pl.len()) == 3).then(float("-inf")).otherwise("a"),
-        c=pl.when(pl.int_range(pl.len()) == 7).then(float("inf")).otherwise("c"),
+def test_an_infinite_number_is_refused_with_its_row_and_column(model, frame, tmp_path):
+    many = pl.concat([frame] * 60).with_columns(
+        a=pl.when(pl.int_range(pl.len()) == 29_000).then(float("-inf")).otherwise("a"),
+        c=pl.when(pl.int_range(pl.len()) == 28_007).then(float("inf")).otherwise("c"),
     )
-    with pytest.warns(SufficeWarning, match="2 of 500 rows have no answer"):
-        done = predict_stream(model, gaps, tmp_path / "out.parquet")
+    many.write_parquet(tmp_path / "in.parquet", row_group_size=1000)
+    for source, label in ((many, "the frame"), (tmp_path / "in.parquet", "in.parquet")):
+        told = f"{label} contains infinity: row 28,007, column 'c'; correct the cell"
+        with pytest.raises(InvalidInputError, match=told):
+            predict_stream(model, source, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_row_that_lacks_a_number_has_no_answer_of_a_model_without_density(frame, tmp_path):
+    names = ["a", "c"]
+    gaps = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("a"))
+    logistic = sf.LogisticRegression().fit(frame.select(names), frame["colour"].to_list())
+    with pytest.warns(SufficeWarning, match=r"1 of 500 rows have no answer: .* 'a' \(1\)"):
+        done = predict_stream(logistic, gaps, tmp_path / "out.parquet")
     out = pl.read_parquet(tmp_path / "out.parquet")
-    assert done.unanswered == 2
-    assert out["label"].is_null().arg_true().to_list() == [3, 7]
-    assert out["outlier"].is_null().arg_true().to_list() == [3, 7]
+    assert done.unanswered == 1
+    assert out["label"].is_null().arg_true().to_list() == [3]
+    assert out["p_red"].is_null().arg_true().to_list() == [3]
     assert out["row_id"].null_count() == 0
-    x = features(frame)
-    np.testing.assert_allclose(out["p_red"][4], model.model_.model.posterior(x[4:5])[0, 2])
+    expected = logistic.predict_proba(frame.select(names)[4:5])[0, 2]
+    np.testing.assert_allclose(out["p_red"][4], expected)
 
 
 def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
@@ -122,7 +134,9 @@ def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
 def test_a_row_that_lacks_a_number_is_judged_by_the_others(model, frame, tmp_path):
     text = pl.concat([frame] * 60).write_csv() + "late,NA,1,1,1,red\n"
     (tmp_path / "in.csv").write_text(text)
-    done = predict_stream(model, tmp_path / "in.csv", tmp_path / "out.csv", keep=["row_id"])
+    done = predict_stream(
+        model, tmp_path / "in.csv", tmp_path / "out.csv", columns=sf.Columns(ids=["row_id"])
+    )
     assert (done.rows, done.unanswered) == (30_001, 0)
     out = pl.read_csv(tmp_path / "out.csv")
     row = np.array([[np.nan, 1, 1, 1]])
@@ -131,7 +145,9 @@ def test_a_row_that_lacks_a_number_is_judged_by_the_others(model, frame, tmp_pat
 
 
 def test_columns_may_be_kept_and_prefixed(model, frame, tmp_path):
-    predict_stream(model, frame, tmp_path / "o.csv", keep=["colour", "b"], prefix="m_")
+    predict_stream(
+        model, frame, tmp_path / "o.csv", prefix="m_", columns=sf.Columns(ids=["colour", "b"])
+    )
     columns = pl.read_csv(tmp_path / "o.csv").columns
     assert columns[:4] == ["colour", "b", "m_label", "m_p_blue"]
 
@@ -141,7 +157,10 @@ def test_a_kept_column_that_clashes_is_refused(model, frame, tmp_path):
         InvalidInputError, match="'label' is kept and is also an answer's name"
     ):
         predict_stream(
-            model, frame.rename({"colour": "label"}), tmp_path / "o.csv", keep=["label"]
+            model,
+            frame.rename({"colour": "label"}),
+            tmp_path / "o.csv",
+            columns=sf.Columns(ids=["label"]),
         )
 
 
@@ -170,7 +189,7 @@ def test_a_full_disk_is_told_by_name(model, frame, tmp_path, monkeypatch):
         msg = "parquet: underlying IO error: No space left on device (os error 28)"
         raise pl.exceptions.ComputeError(msg)
 
-    monkeypatch.setattr("suffice.data.formats.SINKS", {".parquet": full})
+    monkeypatch.setattr("suffice.data.formats.writing.SINKS", {".parquet": full})
     with pytest.raises(OSError, match=r"No space left on device: '.*out\.parquet'"):
         predict_stream(model, frame, tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())
@@ -210,7 +229,7 @@ def test_the_label_of_refused_rows_is_never_lost_or_taken_for_a_class(
     model = sf.LDA(costs=sf.Costs(reject=0.3, reject_label=reject_label)).fit(
         data.select("u"), labels * 30
     )
-    predict_stream(model, data, tmp_path / "o.parquet", ignore=["t"])
+    predict_stream(model, data, tmp_path / "o.parquet", columns=sf.Columns(ignore=["t"]))
     found = pl.read_parquet(tmp_path / "o.parquet")["label"].to_list()
     expected = model.predict(data.select("u")).tolist()
     assert reject_label in expected
@@ -222,7 +241,7 @@ def test_labels_keep_their_type(labels, tmp_path):
     rng = np.random.default_rng(0)
     data = pl.DataFrame({"u": rng.normal(size=60), "t": labels * (60 // len(labels))})
     model = sf.GaussianNB().fit_moments(summarize(data, "t"))
-    predict_stream(model, data, tmp_path / "o.parquet", keep=["t"])
+    predict_stream(model, data, tmp_path / "o.parquet", columns=sf.Columns(ids=["t"]))
     out = pl.read_parquet(tmp_path / "o.parquet")
     assert out["label"].dtype == out["t"].dtype
 
@@ -285,7 +304,9 @@ def test_levels_that_the_model_has_never_seen_are_told(tmp_path):
             "y": ["u", "v"] * 3,
         }
     )
-    model = sf.LDA(shrinkage=0.5).fit_moments(summarize(rows, "y", categorical=["of"]))
+    model = sf.LDA(shrinkage=0.5).fit_moments(
+        summarize(rows, "y", columns=sf.Columns(categorical=["of"]))
+    )
     new = pl.DataFrame({"x": [0.0, 1, 2], "at": ["a", "new", None], "of": [3, 4, 1]})
     told = "levels that the model has never seen count as empty cells: 'of' (2), 'at' (1) of 3 rows"
     with pytest.warns(SufficeWarning) as caught:
@@ -300,7 +321,9 @@ def test_marks_of_missing_values_in_kept_columns_are_copied(number, ending, tmp_
     text = f"country,x\nNA,1\nDE,{number}\n ?,6\n,5\n".encode()
     path = tmp_path / f"new.{ending}"
     path.write_bytes(text if ending == "csv" else gzip.compress(text))
-    predict_stream(model, path, tmp_path / "out.parquet", keep=["country", "x"])
+    predict_stream(
+        model, path, tmp_path / "out.parquet", columns=sf.Columns(ids=["country", "x"])
+    )
     kept = pl.read_parquet(tmp_path / "out.parquet", columns=["country", "x"])
     assert kept.rows() == [("NA", "1"), ("DE", number), (" ?", "6"), (None, "5")]
 

@@ -5,7 +5,7 @@ import pytest
 
 from suffice.core.moments import Moments
 from suffice.core.table.table import Table
-from suffice.discriminative.design import Problem
+from suffice.discriminative.problem import Problem
 
 
 def overlapping(n, d, n_classes, seed=0):

@@ -6,10 +6,12 @@ import pytest
 from suffice import LogisticRegression
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_sample
-from suffice.discriminative import logistic_fit
-from suffice.discriminative.design import Design, coded_moments
-from suffice.discriminative.logistic_fit import fit_logistic, held_out_loss, penalties
+from suffice.discriminative import penalty
+from suffice.discriminative.design import Design
+from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.newton import newton_step
+from suffice.discriminative.penalty import held_out_loss, penalties
+from suffice.discriminative.problem import coded_moments
 from suffice.errors import InvalidParameterError
 
 
@@ -100,7 +102,7 @@ def test_noise_is_shrunk_and_signal_is_not():
 
 def test_of_many_rows_a_sample_chooses_the_penalty(monkeypatch):
     x, y = _rows(3, n=400)
-    monkeypatch.setattr(logistic_fit, "_JUDGED_ROWS", 60)
+    monkeypatch.setattr(penalty, "_JUDGED_ROWS", 60)
     at = stratified_sample(y, 60, 0)
     fit = LogisticRegression(l2="auto").fit(x, y)
     assert fit.l2_ == LogisticRegression(l2="auto").fit(x[at], y[at]).l2_

@@ -5,8 +5,8 @@ from suffice.core.table.sampling import strided_sample
 from suffice.core.table.table import Table
 from suffice.discriminative import design
 from suffice.discriminative.design import CompiledDesign
-from suffice.discriminative.logistic_fit import zero_start
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.starts import zero_start
 
 
 def numeric_gradient(f, phi, h=1e-5):

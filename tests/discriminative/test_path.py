@@ -6,6 +6,7 @@ from suffice.discriminative.descent import DescentPath, descend
 from suffice.errors import InvalidParameterError
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
+from suffice.lectures import GradientDescent, NewtonDescent, PerceptronLearning
 
 mpl.use("Agg")
 
@@ -18,7 +19,8 @@ def hours(table):
 
 @pytest.fixture
 def path(hours):
-    return LogisticRegression(l2=0, solver="gd", start="zero", record=True).fit(*hours).path_
+    recorded = GradientDescent("gd", start="zero", record=True)
+    return LogisticRegression(l2=0, solver=recorded).fit(*hours).path_
 
 
 @pytest.fixture
@@ -29,9 +31,17 @@ def close_figures():
     plt.close("all")
 
 
-@pytest.mark.parametrize("solver", ["newton", "quasi-newton", "gd", "averaged-sgd"])
-def test_every_solver_records_its_way_in_original_units(hours, solver):
-    fit = LogisticRegression(l2=0, solver=solver, start="zero", record=True).fit(*hours)
+@pytest.mark.parametrize(
+    "solver",
+    [
+        NewtonDescent("newton", start="zero", record=True),
+        NewtonDescent("quasi-newton", start="zero", record=True),
+        GradientDescent("gd", start="zero", record=True),
+        GradientDescent("averaged-sgd", start="zero", record=True),
+    ],
+)
+def test_every_solver_records_its_path_in_original_units(hours, solver):
+    fit = LogisticRegression(l2=0, solver=solver).fit(*hours)
     path = fit.path_
     assert len(path) == fit.n_iter_ + 1 == len(path.parameters) == len(path.step_sizes)
     assert path.names == ("intercept", "x0")
@@ -47,7 +57,7 @@ def test_every_solver_records_its_way_in_original_units(hours, solver):
 
 
 def test_a_path_of_three_classes_names_class_and_term(iris):
-    path = LogisticRegression(record=True).fit(*iris).path_
+    path = LogisticRegression(solver=NewtonDescent(record=True)).fit(*iris).path_
     assert path.names[:2] == ("setosa: intercept", "setosa: x0")
     assert path.parameters.shape == (len(path), 15)
     np.testing.assert_allclose(
@@ -57,7 +67,8 @@ def test_a_path_of_three_classes_names_class_and_term(iris):
 
 
 def test_a_perceptron_records_every_pass(iris):
-    fit = Perceptron(record=True).fit(iris[0][:100], iris[1][:100])
+    learning = PerceptronLearning(record=True)
+    fit = Perceptron(learning=learning).fit(iris[0][:100], iris[1][:100])
     path = fit.path_
     assert len(path) == fit.n_passes_ + 1
     assert path.losses[-1] == 0

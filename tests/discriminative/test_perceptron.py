@@ -4,21 +4,20 @@ import numpy as np
 import pytest
 
 from suffice.core.table.table import Table
-from suffice.discriminative.design import CompiledDesign, Design, Scaling
+from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.perceptron import (
     State,
-    at_once,
-    best_weights,
+    batch_pass,
     criterion,
     direct,
-    last_weights,
     learn,
     margin,
-    mean_weights,
     n_errors,
     one_against_rest,
-    one_by_one,
+    pocket_weights,
+    stochastic_pass,
 )
+from suffice.discriminative.scaling import Scaling
 
 
 def raw(n_features):
@@ -48,7 +47,7 @@ def before(weights):
 
 def test_one_batch_step_adds_every_mistake():
     design = plain([[1.0, 2.0], [3.0, -1.0]], [0, 1])
-    state = at_once(design, one_against_rest, before(np.zeros((1, 3))), 0.5)
+    state = batch_pass(design, one_against_rest, before(np.zeros((1, 3))), 0.5)
     # w ← w + η Σ t x with t = −1 and +1
     np.testing.assert_allclose(state.weights, [[0.0, 1.0, -1.5]])
     assert state.n_updates == 2
@@ -57,7 +56,7 @@ def test_one_batch_step_adds_every_mistake():
 def test_a_stochastic_pass_follows_the_rule_row_by_row():
     x, codes = clusters(2, spread=2.0)
     design = plain(x, codes)
-    state = one_by_one(design, one_against_rest, before(np.zeros((1, 3))), 0.7, rng())
+    state = stochastic_pass(design, one_against_rest, before(np.zeros((1, 3))), 0.7, rng())
     w, total, wrong = np.zeros(3), np.zeros(3), 0
     for i in rng().permutation(len(x)):
         t, z = 2 * codes[i] - 1, np.array([1.0, *x[i]])
@@ -74,8 +73,8 @@ def test_the_compiled_rule_is_the_plain_one(rule):
     x, codes = clusters(3, spread=1.5, n=200)
     start = before(rng().normal(size=(3, 3)))
     compiled = CompiledDesign(Table.of(x, codes), raw(2))
-    a = one_by_one(plain(x, codes, 3), rule, start, 1.0, rng())
-    b = one_by_one(compiled, rule, start, 1.0, rng())
+    a = stochastic_pass(plain(x, codes, 3), rule, start, 1.0, rng())
+    b = stochastic_pass(compiled, rule, start, 1.0, rng())
     assert a.n_updates == b.n_updates
     np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
     np.testing.assert_allclose(a.drift, b.drift, rtol=1e-9)
@@ -96,7 +95,7 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
     distance = (w[0] + x @ w[1:]) / np.linalg.norm(w)
     x, codes = x[np.abs(distance) > 0.1], (distance[np.abs(distance) > 0.1] > 0).astype(int)
     design = plain(x, codes)
-    one_pass = partial(one_by_one, design, one_against_rest, rate=1.0, rng=rng())
+    one_pass = partial(stochastic_pass, design, one_against_rest, rate=1.0, rng=rng())
     states, converged = learn(one_pass, np.zeros((1, 4)), 10_000)
     # (R / γ)²: w separates with margin γ ≥ 0.1 in the space of (1, x)
     radius = np.linalg.norm(design.table.x, axis=1).max()
@@ -111,9 +110,11 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
 @pytest.mark.parametrize("rule", [one_against_rest, direct])
 def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
     x, codes = clusters(3, seed=4)
-    way = at_once if learning == "batch" else partial(one_by_one, rng=rng())
+    one_pass = batch_pass if learning == "batch" else partial(stochastic_pass, rng=rng())
     design = plain(x, codes, 3)
-    states, converged = learn(partial(way, design, rule, rate=1.0), np.zeros((3, 3)), 2000)
+    states, converged = learn(
+        partial(one_pass, design, rule, rate=1.0), np.zeros((3, 3)), 2000
+    )
     assert converged
     assert criterion(design, rule, states[-1].weights)[0] == 0
 
@@ -121,15 +122,16 @@ def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
 def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     x, codes = clusters(2, seed=1, spread=3.0, n=100)
     design, rule, start = plain(x, codes), one_against_rest, np.zeros((1, 3))
-    one_pass = partial(one_by_one, design, rule, rate=1.0, rng=rng())
+    one_pass = partial(stochastic_pass, design, rule, rate=1.0, rng=rng())
     states, converged = learn(one_pass, start, 30)
     assert not converged
-    ends = (
-        variant(design, states)[-1] for variant in (last_weights, mean_weights, best_weights)
-    )
-    newest, mean, best = (n_errors(design, weights) for weights in ends)
-    assert best <= newest
-    assert mean <= newest
+    last = n_errors(design, states[-1].weights)
+    assert n_errors(design, states[-1].average) <= last
+    pocket = pocket_weights(design, states)
+    errors = [n_errors(design, state.weights) for state in states[1:]]
+    assert n_errors(design, pocket[-1]) == min(errors) <= last
+    for passes in range(1, len(states)):
+        assert n_errors(design, pocket[passes]) == min(errors[:passes])
 
 
 def test_the_criterion_and_its_gradient_agree():

@@ -4,10 +4,11 @@ import pytest
 from suffice.core.moments import Moments
 from suffice.core.table.table import Table
 from suffice.discriminative import separation as module
-from suffice.discriminative.gradient_descent import GradientDescent
-from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic, lda_start
+from suffice.discriminative.gradient_descent import BatchDescent
+from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import find_separation
+from suffice.discriminative.starts import lda_start
 
 
 def separation(problem, x, codes, solver=None):
@@ -21,7 +22,7 @@ def noise():
     return np.random.default_rng(0).normal(size=(80, 4))
 
 
-SOLVERS = [Newton(), QuasiNewton(), GradientDescent()]
+SOLVERS = [Newton(), QuasiNewton(), BatchDescent()]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)

@@ -4,19 +4,15 @@ import numpy as np
 import pytest
 
 from suffice.discriminative import design
-from suffice.discriminative.descent import Stopping
-from suffice.discriminative.gradient_descent import AveragedDescent, GradientDescent, safe_rate
-from suffice.discriminative.logistic_fit import (
-    lda_start,
-    random_start,
-    suitable_solver,
-    zero_start,
-)
+from suffice.discriminative.gradient_descent import AveragedDescent, BatchDescent, safe_rate
+from suffice.discriminative.logistic_fit import suitable_solver
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
+from suffice.discriminative.solver import Stopping
+from suffice.discriminative.starts import lda_start, random_start, zero_start
 from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 
-EXACT = [Newton(), QuasiNewton(), SampledNewton(), GradientDescent()]
+EXACT = [Newton(), QuasiNewton(), SampledNewton(), BatchDescent()]
 name = lambda value: type(value).__name__  # noqa: E731
 
 
@@ -99,18 +95,18 @@ def test_gradient_descent_never_rises_at_the_safe_rate_and_rises_far_above_it(
     task = problem(*rows_and_codes(200, 3, 3))
     rule = Stopping(tol=1e-12, max_iter=50)
     rate, start = safe_rate(task), zero_start(task)
-    losses = losses_of(GradientDescent(rate).solve(task, start, rule))
+    losses = losses_of(BatchDescent(rate).solve(task, start, rule))
     assert (np.diff(losses) <= 1e-12 * losses[1:]).all()
     with pytest.raises(InvalidParameterError, match="the loss rose"):
-        GradientDescent(40 * rate).solve(task, start, rule)
+        BatchDescent(40 * rate).solve(task, start, rule)
 
 
 def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):
     x, codes = rows_and_codes(120, 2, 3)
     rule = Stopping(tol=1e-12, max_iter=7)
     task, turned = problem(x, codes, l2=1.0), problem(x, (codes + 1) % 3, l2=1.0)
-    a = GradientDescent().solve(task, zero_start(task), rule).point.phi
-    b = GradientDescent().solve(turned, zero_start(turned), rule).point.phi
+    a = BatchDescent().solve(task, zero_start(task), rule).point.phi
+    b = BatchDescent().solve(turned, zero_start(turned), rule).point.phi
     rows = np.vstack([np.zeros_like(a[:1]), a])[[2, 0, 1]]
     np.testing.assert_allclose(b, rows[1:] - rows[0], rtol=1e-9)
 
@@ -118,7 +114,7 @@ def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):
 def test_a_descent_can_stop_on_the_change_of_the_log_likelihood(rows_and_codes, problem):
     task = problem(*rows_and_codes(200, 3, 2))
     loose = Stopping(tol=1e-12, epsilon=0.5, max_iter=1000)
-    found = GradientDescent().solve(task, zero_start(task), loose)
+    found = BatchDescent().solve(task, zero_start(task), loose)
     losses = losses_of(found)
     assert found.converged
     assert abs(losses[-1] - losses[-2]) < 0.5 <= abs(losses[-2] - losses[-3])
@@ -170,7 +166,7 @@ def test_many_rows_of_many_classes_are_solved_on_compiled_sums(
 def test_the_solver_suits_the_size(n, d, n_classes, solver, problem):
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=(n, d)), rng.integers(0, n_classes, n)
-    assert isinstance(suitable_solver(problem(x, codes, l2=1.0)), solver)
+    assert type(suitable_solver(problem(x, codes, l2=1.0))) is solver
 
 
 @pytest.mark.parametrize("record", [False, True])
@@ -202,4 +198,4 @@ def test_many_rows_of_separated_classes_are_told():
 def test_a_start_without_a_finite_loss_is_refused(rows_and_codes, problem):
     task = problem(*rows_and_codes(30, 2, 2))
     with pytest.raises(InvalidInputError, match="not finite at the start"):
-        GradientDescent().solve(task, np.full((1, 3), np.inf), GradientDescent.default)
+        BatchDescent().solve(task, np.full((1, 3), np.inf), BatchDescent.default)

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from suffice.core.table.table import Table
-from suffice.discriminative.gradient_descent import AveragedDescent, Stream
-from suffice.discriminative.logistic_fit import lda_start
+from suffice.discriminative.gradient_descent import AveragedDescent
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.starts import lda_start
+from suffice.discriminative.stream import Stream
 
 
 def feed(stream, x, codes, l2=0.0, size=50, seed=0):

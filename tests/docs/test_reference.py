@@ -18,7 +18,14 @@ FOUND = {"Moments", "Report"}  # made by functions, not by people
 LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 PUBLIC = [
     (module, name)
-    for module in ("suffice", "suffice.plots", "suffice.sklearn")
+    for module in (
+        "suffice",
+        "suffice.diagnostics",
+        "suffice.lectures",
+        "suffice.plots",
+        "suffice.sklearn",
+        "suffice.streams",
+    )
     for name in importlib.import_module(module).__all__
 ]
 

@@ -70,7 +70,7 @@ def test_a_linear_rule_has_an_exact_true_error(lecture):
     for rule in (
         TheirLogistic().fit(X, y),
         sf.LDA().fit(X, y),
-        sf.Perceptron("batch", variant="pocket").fit(X, y),
+        sf.Perceptron(learning="batch", variant="pocket").fit(X, y),
     ):
         error = lecture.model_.true_error(rule)
         assert error.is_exact

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 
 from suffice.core.moments import Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
-from suffice.estimators.linear import LeastSquaresClassifier, LinearGaussianRegressor
+from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
 
 
 def test_the_classifier_picks_what_scikit_learns_unpenalised_ridge_picks(iris):

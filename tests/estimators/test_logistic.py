@@ -3,15 +3,18 @@
 import copy
 import pickle
 import re
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
 
+from suffice import load
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
@@ -23,6 +26,7 @@ from suffice.errors import (
 )
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
+from suffice.lectures import GradientDescent, NewtonDescent
 
 BINARY = ["hours", "pima_tr", "birthwt", "esl_mixture", "haberman", "bupa", "cats"]
 
@@ -112,10 +116,15 @@ def test_penalised_optima_agree_with_the_reference(table, reference, name, l2):
 
 @pytest.mark.parametrize(
     ("solver", "tolerance"),
-    [("newton", 1e-10), ("quasi-newton", 1e-6), ("gd", 1e-6), ("averaged-sgd", 0.05)],
+    [
+        (NewtonDescent("newton", start="zero"), 1e-10),
+        (NewtonDescent("quasi-newton", start="zero"), 1e-6),
+        (GradientDescent("gd", start="zero"), 1e-6),
+        (GradientDescent("averaged-sgd", start="zero"), 0.05),
+    ],
 )
 def test_the_exam_example(hours, reference, solver, tolerance):
-    fit = LogisticRegression(l2=0, solver=solver, start="zero").fit(*hours)
+    fit = LogisticRegression(l2=0, solver=solver).fit(*hours)
     known = reference("hours")
     assert fit.converged_
     np.testing.assert_allclose(
@@ -127,8 +136,8 @@ def test_the_exam_example(hours, reference, solver, tolerance):
 
 
 def test_plain_stochastic_descent_of_the_exam_example_is_that_of_the_lecture(hours):
-    lecture = {"l2": 0, "solver": "sgd", "standardize": False}
-    fit = LogisticRegression(learning_rate=0.05, epsilon=1e-4, **lecture).fit(*hours)
+    lecture = GradientDescent("sgd", learning_rate=0.05, epsilon=1e-4, standardize=False)
+    fit = LogisticRegression(l2=0, solver=lecture).fit(*hours)
     assert fit.n_iter_ == 163
     assert fit.converged_
     np.testing.assert_allclose(beta(fit)[0].round(3), [-3.995, 1.480])
@@ -142,12 +151,14 @@ def test_plain_stochastic_descent_of_the_exam_example_is_that_of_the_lecture(hou
 
 
 def test_plain_stochastic_descent_may_run_for_a_number_of_passes_or_in_random_order(hours):
-    lecture = {"l2": 0, "solver": "sgd", "standardize": False, "learning_rate": 0.05}
+    lecture = GradientDescent("sgd", learning_rate=0.05, standardize=False)
+    endless = replace(lecture, epsilon=1e-300)
     with pytest.warns(NotConvergedWarning, match="after 40 steps"):
-        fit = LogisticRegression(tol=0, epsilon=1e-300, max_iter=40, **lecture).fit(*hours)
+        fit = LogisticRegression(l2=0, solver=endless, tol=0, max_iter=40).fit(*hours)
     assert fit.n_iter_ == 40
+    random_order = replace(lecture, shuffle=True)
     shuffled = [
-        beta(LogisticRegression(shuffle=True, random_state=seed, **lecture).fit(*hours))
+        beta(LogisticRegression(l2=0, solver=random_order, random_state=seed).fit(*hours))
         for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(shuffled[0], shuffled[1])
@@ -157,7 +168,7 @@ def test_plain_stochastic_descent_may_run_for_a_number_of_passes_or_in_random_or
 def test_plain_stochastic_descent_of_three_classes_treats_them_alike(iris):
     X, y = iris
     turned = np.array([{"setosa": "z", "versicolor": "a", "virginica": "m"}[k] for k in y])
-    settings = {"solver": "sgd", "max_iter": 3, "epsilon": 1e-300}
+    settings = {"solver": GradientDescent("sgd", epsilon=1e-300), "max_iter": 3}
     with pytest.warns(NotConvergedWarning):
         one, two = (LogisticRegression(**settings).fit(X, labels) for labels in (y, turned))
     np.testing.assert_allclose(one.coef_, two.coef_[[2, 0, 1]], rtol=1e-9)
@@ -271,7 +282,7 @@ def test_balanced_classes_have_equal_weight():
 
 def test_a_warm_start_begins_at_the_last_answer():
     X, y = noisy()
-    fit = LogisticRegression(warm_start=True).fit(X, y)
+    fit = LogisticRegression(solver=NewtonDescent(start="last")).fit(X, y)
     assert fit.n_iter_ > 1
     assert fit.fit(X, y).n_iter_ == 0
     assert fit.fit(X[:, :2], y).n_iter_ > 1
@@ -279,7 +290,7 @@ def test_a_warm_start_begins_at_the_last_answer():
 
 def test_frames_give_names_to_everything(iris):
     X = pd.DataFrame(iris[0], columns=["sl", "sw", "pl", "pw"])
-    fit = LogisticRegression(record=True).fit(X, iris[1])
+    fit = LogisticRegression(solver=NewtonDescent(record=True)).fit(X, iris[1])
     assert fit.path_.names[-1] == "virginica: pw"
     frame = fit.summary().to_frame()
     assert frame.index.names == ["class", "term"]
@@ -303,7 +314,7 @@ def test_the_boundary_is_where_two_classes_are_equally_probable():
 
 
 def test_a_fit_survives_pickling_and_copying(hours):
-    fit = LogisticRegression(record=True).fit(*hours)
+    fit = LogisticRegression(solver=NewtonDescent(record=True)).fit(*hours)
     for other in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
         np.testing.assert_array_equal(
             other.predict_proba(hours[0]), fit.predict_proba(hours[0])
@@ -434,15 +445,16 @@ class TestBadInput:
     def test_a_learning_rate_at_which_the_loss_rises_is_refused_and_a_smaller_one_named(
         self, hours, solver, standardize
     ):
-        settings = {"l2": 0, "solver": solver, "standardize": standardize, "start": "zero"}
+        steps = GradientDescent(
+            solver, learning_rate=1000, standardize=standardize, start="zero"
+        )
         with pytest.raises(
             InvalidParameterError, match=r"=1000 is too large: .* rose"
         ) as said:
-            LogisticRegression(learning_rate=1000, **settings).fit(*hours)
+            LogisticRegression(l2=0, solver=steps).fit(*hours)
         smaller = float(re.search(r"use learning_rate=([\d.e-]+),", str(said.value))[1])
-        fit = LogisticRegression(learning_rate=smaller, max_iter=20_000, **settings).fit(
-            *hours
-        )
+        steps = replace(steps, learning_rate=smaller)
+        fit = LogisticRegression(l2=0, solver=steps, max_iter=20_000).fit(*hours)
         assert fit.log_likelihood_ == pytest.approx(-8.0299, abs=0.1)
 
     def test_too_few_steps_are_said_with_their_cure(self):
@@ -457,11 +469,8 @@ class TestBadInput:
             ({"l2": -1}, "l2 must be"),
             ({"l2": "much"}, "l2 must be"),
             ({"solver": "lbfgs"}, "solver must be one of 'auto'"),
-            ({"start": "here"}, "start must be one of 'lda'"),
             ({"tol": -1e-9}, "tol must be"),
             ({"max_iter": 0}, "max_iter must be"),
-            ({"learning_rate": -0.1, "solver": "gd"}, "learning_rate must be"),
-            ({"batch_size": 0, "solver": "sgd"}, "batch_size must be"),
             ({"class_weight": "heavy"}, "class_weight must be"),
             ({"class_weight": {0: -1.0}}, "class weights must be"),
         ],
@@ -469,6 +478,30 @@ class TestBadInput:
     def test_settings_outside_their_domain_are_refused(self, settings, message):
         with pytest.raises(InvalidParameterError, match=message):
             LogisticRegression(**settings).fit(*noisy())
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"method": "newton"}, "method must be one of 'gd', 'sgd', 'averaged-sgd'"),
+            ({"start": "here"}, "start must be one of 'lda'"),
+            ({"learning_rate": -0.1}, "learning_rate must be"),
+            ({"learning_rate": "slow"}, "learning_rate must be"),
+            ({"method": "sgd", "batch_size": 0}, "batch_size must be"),
+            ({"method": "gd", "batch_size": 8}, "each step of 'gd' takes all rows"),
+            ({"epsilon": 0.0}, "epsilon must be"),
+        ],
+    )
+    def test_a_descent_checks_itself(self, settings, message):
+        with pytest.raises(InvalidParameterError, match=message):
+            GradientDescent(**settings)
+
+    def test_newton_steps_check_themselves(self):
+        with pytest.raises(InvalidParameterError, match="method must be one of 'auto'"):
+            NewtonDescent("gd")
+        with pytest.raises(InvalidParameterError, match="start must be one of 'lda'"):
+            NewtonDescent(start="here")
+        with pytest.raises(FrozenInstanceError):
+            NewtonDescent().record = True
 
     def test_a_class_weight_for_a_stranger_is_refused(self):
         with pytest.raises(UnknownLabelError, match="names the label 9"):
@@ -536,7 +569,8 @@ def test_without_an_intercept_scores_vanish_at_zero(n_classes, n):
 
 
 def test_a_seed_is_a_seed_whatever_integer_it_is(iris):
-    settings = {"solver": "sgd", "shuffle": True, "max_iter": 2, "epsilon": 1e3}
+    steps = GradientDescent("sgd", shuffle=True, epsilon=1e3)
+    settings = {"solver": steps, "max_iter": 2}
     found = [
         LogisticRegression(**settings, random_state=seed).fit(*iris).coef_
         for seed in (3, np.int64(3), np.uint8(3))
@@ -545,12 +579,28 @@ def test_a_seed_is_a_seed_whatever_integer_it_is(iris):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-@pytest.mark.parametrize(
-    "setting", [{"max_iter": 0.5}, {"max_iter": np.inf}, {"batch_size": 0.5}]
-)
-def test_numbers_of_steps_and_rows_are_whole(iris, setting):
+@pytest.mark.parametrize("max_iter", [0.5, np.inf])
+def test_numbers_of_steps_and_rows_are_whole(iris, max_iter):
     with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
-        LogisticRegression(solver="sgd", **setting).fit(*iris)
+        LogisticRegression(solver="sgd", max_iter=max_iter).fit(*iris)
+    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
+        GradientDescent("sgd", batch_size=max_iter)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "gd",
+        NewtonDescent(record=True),
+        GradientDescent("sgd", learning_rate=0.05, batch_size=4, epsilon=1e-3),
+    ],
+)
+def test_a_solver_survives_a_clone_and_a_file(hours, solver, tmp_path):
+    fit = clone(LogisticRegression(l2=0, solver=solver)).fit(*hours)
+    fit.save(tmp_path / "exam.suffice")
+    again = load(tmp_path / "exam.suffice")
+    assert again.solver == solver
+    np.testing.assert_array_equal(beta(again), beta(fit))
 
 
 def test_a_batch_after_a_separable_fit_is_learnt_at_the_penalty_asked_for():

@@ -60,7 +60,7 @@ def test_files_answer_as_the_model_does(fitted, tmp_path):
     assert again.feature_names_in_.tolist() == ["city", "size", "age"]
     X.to_csv(tmp_path / "new.csv", index=False)
     known = load_classifier(tmp_path / "m.suffice")
-    sf.predict_stream(known, tmp_path / "new.csv", tmp_path / "out.csv")
+    sf.streams.predict_stream(known, tmp_path / "new.csv", tmp_path / "out.csv")
     out = pl.read_csv(tmp_path / "out.csv")
     assert out["label"].to_list() == model.predict(X).tolist()
 

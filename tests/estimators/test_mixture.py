@@ -139,7 +139,7 @@ def test_the_seed_decides():
         ({"n_components": {"in": 2}}, "n_components has no entry for 'out'"),
         ({"n_components": 2.5}, "whole number"),
         ({"covariance": "spherical"}, "covariance must be one of 'full', 'diagonal'"),
-        ({"tied": "all"}, "tied must be one of 'False', 'True', 'class'"),
+        ({"tied": "all"}, "tied must be one of False, True, 'class'"),
         ({"prior_rows": -1}, "prior_rows must be a finite number"),
         ({"n_init": 0}, "n_init must be a whole number"),
         ({"priors": "even"}, "priors='even'"),

@@ -14,6 +14,7 @@ from suffice.errors import (
     TooFewClassesError,
 )
 from suffice.estimators.perceptron import Perceptron
+from suffice.lectures import PerceptronLearning
 
 SETTINGS = [
     {"learning": "stochastic"},
@@ -108,7 +109,7 @@ def test_many_rows_take_the_compiled_way():
 
 
 def test_a_fit_survives_pickling(triangle):
-    fit = Perceptron(record=True).fit(*triangle)
+    fit = Perceptron(learning=PerceptronLearning(record=True)).fit(*triangle)
     again = pickle.loads(pickle.dumps(fit))
     np.testing.assert_array_equal(again.predict(triangle[0]), fit.predict(triangle[0]))
     assert len(again.path_) == fit.n_passes_ + 1
@@ -148,8 +149,9 @@ def test_without_an_intercept_the_boundary_goes_through_the_origin(learning, sta
     X = rng.normal([3, 0], size=(n, 2))
     X = X[np.abs(X[:, 1]) > 0.4]
     y = X[:, 1] > 0
-    settings = {"start": "random", "standardize": standardize, "max_iter": 2000}
-    fit = Perceptron(learning, fit_intercept=False, **settings).fit(X, y)
+    learning = PerceptronLearning(learning, standardize=standardize)
+    settings = {"start": "random", "max_iter": 2000}
+    fit = Perceptron(learning=learning, fit_intercept=False, **settings).fit(X, y)
     assert fit.converged_
     assert fit.intercept_ == 0
     assert fit.boundary(True, False).evaluate([0.0, 0.0]) == 0
@@ -160,18 +162,26 @@ def test_every_mistake_can_be_kept():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 2))
     y = X @ [1.0, 2.0] > 0.3
-    fit = Perceptron(record="mistakes").fit(X, y)
+    recorded = PerceptronLearning(record="mistakes")
+    fit = Perceptron(learning=recorded).fit(X, y)
     assert len(fit.path_) == fit.n_updates_ + 1 == len(fit.mistakes_) + 1
     np.testing.assert_allclose(fit.path_.parameters[-1], [fit.intercept_[0], *fit.coef_[0]])
     assert fit.path_.losses[-1] == 0
     same = Perceptron().fit(X, y)  # compiled
     np.testing.assert_allclose(same.coef_, fit.coef_)
     with pytest.raises(InvalidParameterError, match="record='mistakes' is for"):
-        Perceptron("batch", record="mistakes").fit(X, y)
+        PerceptronLearning("batch", record="mistakes")
+    with pytest.raises(InvalidParameterError, match="record='mistakes' is for"):
+        Perceptron(learning=recorded, variant="pocket").fit(X, y)
+    with pytest.raises(InvalidParameterError, match="record must be True, False or"):
+        PerceptronLearning(record="all")
+    with pytest.raises(InvalidParameterError, match="method must be one of 'stochastic'"):
+        PerceptronLearning("slow")
 
 
 def test_rows_can_be_shown_in_their_order():
     X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
-    fit = Perceptron(shuffle=False, standardize=False, record="mistakes").fit(X, y)
+    learning = PerceptronLearning(shuffle=False, standardize=False, record="mistakes")
+    fit = Perceptron(learning=learning).fit(X, y)
     # w ← w + t (1, x) at 0, 3, 0, 1, then at 3 and 1 until it is right
     assert fit.mistakes_[:4] == (0, 2, 0, 1)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 import suffice as sf
-from suffice.estimators.linear import LeastSquaresClassifier
+from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 
 COSTS = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])

@@ -16,7 +16,7 @@ from suffice import datasets
 from suffice.core.model.views import (
     Plain,
 )
-from suffice.core.text.tables import jsonable
+from suffice.core.text.tables import json_value
 from suffice.export.document import document_text, to_document, view_document
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
@@ -330,7 +330,7 @@ def test_every_view_of_an_average_is_in_the_document(kind):
         ).unmixed(),
     }
     view = made[kind]()
-    written = json.loads(json.dumps(jsonable(view_document(view))))
+    written = json.loads(json.dumps(json_value(view_document(view))))
     check(written, SCHEMA["$defs"]["view"])
     found = [seen(written, row) for row in X[::10].tolist()]
     np.testing.assert_allclose(found, view.apply(X[::10]), atol=1e-12)

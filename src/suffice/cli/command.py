@@ -1,254 +1,138 @@
-"""What every subcommand shares: its options, errors in one line, safe outputs."""
+"""How a subcommand runs: errors become one line and an exit code, outputs never replace inputs."""
 
 import errno
-import functools
 import os
-import re
 import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from glob import glob
-from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
-from click.shell_completion import CompletionItem
 
-from suffice.cli import UNREAD, cleaning_up
-from suffice.cli.data import Data
+from suffice.cli import BROKEN_PIPE, Stopped, cleaning_up
+from suffice.cli.options import OUTPUT, SECTIONS, Function, OutputFile, SectionOption
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def several(*names: str, text: str, of: str = "COLUMN") -> Decorator:
-    """Return an option that may be given several times."""
-    return click.option(*names, multiple=True, metavar=of, help=text)
-
-
-def option(*names: str, text: str, default: Any = None, **said: Any) -> Decorator:
-    """Return an option that shows its default, where it has one."""
-    shows = default is not None
-    return click.option(*names, help=text, default=default, show_default=shows, **said)
-
-
-def choice(*names: str, of: Iterable[str], text: str, default: str | None = None) -> Decorator:
-    """Return an option that takes one of some words."""
-    return option(*names, text=text, default=default, type=click.Choice(list(of)))
-
-
-_READING: dict[str, Decorator] = {
-    "delimiter": click.option(
-        "--delimiter", metavar="MARK", help="Of text; found by default."
-    ),
-    "missing": several("--missing", of="TEXT", text="Stands for a missing value, too."),
-    "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
-    "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
-    "header": click.option(
-        "--header/--no-header", default=None, help="Is the first line names?"
-    ),
-    "skip_rows": click.option("--skip-rows", type=click.IntRange(0), help="Lines before it."),
-    "comment": click.option(
-        "--comment", metavar="TEXT", help="How lines begin that are no rows."
-    ),
-    "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
-    "table": click.option("--table", metavar="NAME", help="Of a database."),
-    "query": click.option("--query", metavar="SQL", help="Of a database: take its rows."),
-}
-_COLUMNS: dict[str, Decorator] = {
-    "target": click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
-    "features": several("-f", "--feature", "features", text="Use only these; repeatable."),
-    "ignore": several("-i", "--ignore", text="Leave out; repeatable."),
-    "weight": click.option("--weight", metavar="COLUMN", help="The column of row weights."),
-    "ids": several("--id", "ids", text="Names rows; found by default."),
-    "categorical": several("--categorical", text="Numbers that are categories."),
-}
-
-
-def given(*options: Decorator) -> Decorator:
-    """Return several options as one decorator."""
-    return lambda function: functools.reduce(
-        lambda f, option: option(f), options[::-1], function
-    )
-
-
-def data_argument(name: str = "data", **options: Any) -> Decorator:
-    """Return the argument DATA: a path, a glob, an address, - or a built-in data set."""
-    return click.argument(name, shell_complete=_offered, **options)
-
-
-def _offered(_: Any, __: Any, incomplete: str) -> list[CompletionItem]:
-    """Return the built-in data sets and the files, for the shell."""
-    from suffice.data.datasets import names
-
-    known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-    return [*known, CompletionItem(incomplete, type="file")]
-
-
-def _described(columns: dict[str, Decorator]) -> Decorator:
-    """Return the argument DATA and its options, which reach a command as one ``Data``."""
-
-    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def packed(*args: Any, data: str, **options: Any) -> Any:
-            known = Data(data, _said(options, columns), _said(options, _READING))
-            return function(*args, data=known, **options)
-
-        return given(data_argument(), *columns.values(), *_READING.values())(packed)
-
-    return decorated
-
-
-def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return what was said in options of these names, taken out of all options."""
-    said = {name: options.pop(name) for name in names}
-    return {name: value for name, value in said.items() if value not in (None, ())}
-
-
-learning_data, new_data = _described(_COLUMNS), _described({})
-
-_STORAGE = "What scatter to keep; auto keeps one matrix per class where that is affordable."
-_STORAGES = ["auto", "per-class", "pooled", "diagonal"]
-sums_options = given(
-    choice("--storage", of=_STORAGES, text=_STORAGE, default="auto"),
-    click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs."),
-)
-
-
-def output(
-    text: str,
-    *,
-    option: str = "-o",
-    required: bool = False,
-    urls: bool = False,
-) -> Decorator:
-    """Return the option ``-o``, or another that names a file to write; maybe in a store."""
-    names = ("-o", "--output") if option == "-o" else (option,)
-    return click.option(
-        *names, help=text, required=required, metavar="FILE", type=OutputFile(urls)
-    )
-
-
-class OutputFile(click.Path):
-    """A file that the command writes, or the URL of an object where there may be one."""
-
-    def __init__(self, urls: bool = False) -> None:  # noqa: FBT001, FBT002
-        super().__init__(path_type=Path, dir_okay=False)
-        self._urls = urls
-
-    def convert(self, value: Any, *told: Any) -> Any:
-        if self._urls and "://" in str(value):
-            return value
-        path: Any = super().convert(value, *told)
-        if not path.parent.is_dir():
-            self.fail(f"there is no folder '{path.parent}': make it first", *told)
-        return path
-
-
-def file_argument(name: str, **options: Any) -> Decorator:
-    """Return an argument that names a file of ours."""
-    return click.argument(name, type=click.Path(path_type=Path), **options)
-
-
-folds = given(
-    option("--cv", text="Folds; by default 10, or 5 of many rows.", type=click.IntRange(2)),
-    click.option(
-        "--groups", metavar="COLUMN", help="Rows that belong together: not a feature."
-    ),
-)
-
-
-def seed(text: str, default: int | None = 0) -> Decorator:
-    """Return the option ``--seed``."""
-    return option("--seed", text=text, default=default, type=click.IntRange(min=0))
-
-
-def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
-    """Raise if an output of a command is one of its inputs, but the one it may replace."""
-    said = [(p, ctx.params.get(p.name or "")) for p in ctx.command.params]
-    outputs = [path for p, path in said if isinstance(p.type, OutputFile) and path is not None]
-    read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
-    for path, found in product(outputs, (found for value in read for found in _files(value))):
-        inside = Path(found).resolve() in Path(path).resolve().parents
-        if os.path.isfile(path) and (inside or os.path.samefile(path, found)):
-            msg = f"{path} would replace the input {found}: name another output"
-            raise InvalidParameterError(msg)
-    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
-        raise InvalidParameterError(f"{outputs[0]} is named for two outputs: name two files")
-
-
-def _files(value: Any) -> Iterator[str]:
-    """Yield the files and folders that are there of a path, a glob, or several of them."""
-    for each in value if isinstance(value, tuple) else (value,):
-        text = str(each).removeprefix("file://")
-        yield from [text] if os.path.exists(text) else glob(text, recursive=True)
-
-
-_SHARED = (
-    (["-q", "--quiet"], "No notes and no progress, errors only."),
-    (["--json"], "Print the result as JSON on standard output."),
-    (["--debug"], "Show the traceback of an error."),
-)
-
 
 class Command(click.Command):
-    """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
+    """A subcommand whose callback gets a ``Terminal`` and may raise any error."""
 
-    def __init__(self, *args: Any, in_place: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        may_replace: str | None = None,
+        counts_unused: bool = False,
+        kinds: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._in_place = in_place  # the argument that may be the output too
+        self._kinds = kinds  # what the argument KIND can be, and what each means
+        self._may_replace = may_replace  # the argument that may be the output, too
+        self._counts_unused = counts_unused  # whether columns and rows left out are counted
         self.params += [
-            click.Option(names, is_flag=True, help=text) for names, text in _SHARED
+            SectionOption(
+                ["-q", "--quiet"],
+                section=OUTPUT,
+                is_flag=True,
+                help="Print no notes and no progress, errors only.",
+            ),
+            SectionOption(
+                ["--json"],
+                section=OUTPUT,
+                is_flag=True,
+                help="Print the result as JSON on standard output.",
+            ),
+            SectionOption(
+                ["--debug"],
+                section=OUTPUT,
+                is_flag=True,
+                help="Show the traceback of an error.",
+            ),
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["typed"] = shlex.join(["suffice", self.name or "", *args])  # for the report
+        # the report prints the command that made it
+        ctx.meta["command_line"] = shlex.join(["suffice", self.name or "", *args])
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the kinds, then the options in the order of ``SECTIONS``."""
+        if self._kinds is not None:
+            with formatter.section("Kinds"):
+                formatter.write_dl(list(self._kinds.items()))
+        for title in SECTIONS:
+            lines = []
+            for param in self.get_params(ctx):
+                # --help itself is a plain option
+                section = param.section if isinstance(param, SectionOption) else OUTPUT
+                record = param.get_help_record(ctx)
+                if isinstance(param, click.Option) and record and section == title:
+                    lines.append(record)
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into one line and an exit code."""
-        quiet, json, debug = (ctx.params.pop(name) for name in ("quiet", "json", "debug"))
-        learns = {"data", "target"} <= ctx.params.keys()
-        ctx.obj = Terminal(quiet, json, {"columns": 0, "rows": 0} if learns else {})
+        debug = ctx.params.pop("debug")
+        terminal = Terminal(
+            quiet=ctx.params.pop("quiet"),
+            json=ctx.params.pop("json"),
+            unused={"columns": 0, "rows": 0} if self._counts_unused else None,
+        )
+        ctx.obj = terminal
         try:
-            with cleaning_up(), _notes(ctx.obj):
-                refuse_overwriting(ctx, self._in_place)
+            with cleaning_up(), _warnings_as_notes(terminal):
+                refuse_overwriting(ctx, self._may_replace)
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException):
             raise
         except KeyboardInterrupt as stopped:
-            ctx.obj.error("interrupted: no output was written")
-            ctx.exit(getattr(stopped, "exit_code", 130))
+            terminal.error("interrupted: no output was written")
+            ctx.exit(stopped.exit_code if isinstance(stopped, Stopped) else 130)
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                ctx.exit(UNREAD)
+                ctx.exit(BROKEN_PIPE)
             if debug:
                 traceback.print_exc(file=sys.stderr)
-            ctx.obj.error(_in_options(without_passwords(told(error)), ctx.command))
+            terminal.error(without_passwords(error_message(error)))
             ctx.exit(1)
 
 
-def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Return what makes a subcommand of a function whose first argument is the ``Terminal``."""
+def subcommand(
+    *examples: str,
+    name: str | None = None,
+    may_replace: str | None = None,
+    counts_unused: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> Callable[[Function], Command]:
+    """Make a subcommand of a function whose first argument is the ``Terminal``."""
 
-    def made(function: Callable[..., Any]) -> Command:
-        name = function.__name__.strip("_").replace("_", "-")
-        epilog = "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
-        return click.command(name, cls=Command, epilog=epilog, **said)(
-            click.pass_obj(function)
+    def decorate(function: Function) -> Command:
+        lines = ["\b", "Examples:"]
+        lines += [f"  {example}" for example in examples]
+        decorator = click.command(
+            name or function.__name__.replace("_", "-"),
+            cls=Command,
+            epilog="\n".join(lines),
+            may_replace=may_replace,
+            counts_unused=counts_unused,
+            kinds=kinds,
         )
+        return decorator(click.pass_obj(function))
 
-    return made
+    return decorate
 
 
-def told(error: Exception) -> str:
-    """Return an error as one line that says what and how to fix it."""
+def error_message(error: Exception) -> str:
+    """Return an error as one line that says what is wrong and how to mend it."""
     text = " ".join(str(error).split())
     if isinstance(error, SufficeError):
         return text
@@ -263,25 +147,62 @@ def told(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {text}; run again with --debug to see where"
 
 
-_SETTING = re.compile(r"""\b([a-z][a-z_]*)=('[^']*'|"[^"]*"|[\w.\-]+)""")
+def refuse_overwriting(ctx: click.Context, may_replace: str | None) -> None:
+    """Raise if a command would write over one of its inputs, or two outputs to one file."""
+    outputs: list[str | Path] = []
+    inputs: list[str] = []
+    for param in ctx.command.params:
+        value = ctx.params.get(param.name or "")
+        if isinstance(param.type, OutputFile) and value is not None:
+            outputs.append(value)
+        elif isinstance(param, click.Argument) and value and param.name != may_replace:
+            inputs += _existing_files(value)
+    for path in outputs:
+        for source in inputs:
+            if _is_same_or_inside(path, source):
+                msg = f"{path} would replace the input {source}: name another output"
+                raise InvalidParameterError(msg)
+    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+        raise InvalidParameterError(f"{outputs[0]} is named for two outputs: name two files")
 
 
-def _in_options(text: str, command: click.Command) -> str:
-    """Return a message with the settings of the library as the options of a command."""
-    options = {p.name: p.opts[0] for p in command.params if isinstance(p, click.Option)}
+def _is_same_or_inside(path: str | Path, source: str) -> bool:
+    """Return whether an existing file is the source, or lies in it if that is a folder."""
+    if not os.path.isfile(path):
+        return False
+    return (
+        os.path.samefile(path, source)
+        or Path(source).resolve() in Path(path).resolve().parents
+    )
 
-    def option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2].strip("'\"")
-        return f"{options[name]} {value}" if name in options else found[0]
 
-    return _SETTING.sub(option, text)
+def _existing_files(value: str | Path | tuple[str | Path, ...]) -> Iterator[str]:
+    """Yield the existing files and folders of a path, a glob, or several of them."""
+    values = value if isinstance(value, tuple) else (value,)
+    for each in values:
+        text = str(each).removeprefix("file://")
+        if os.path.exists(text):
+            yield text
+        else:
+            yield from glob(text, recursive=True)
 
 
 @contextmanager
-def _notes(terminal: Terminal) -> Iterator[None]:
+def _warnings_as_notes(terminal: Terminal) -> Iterator[None]:
     """Show the library's warnings as notes, and no others."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],  # noqa: ARG001
+        filename: str,  # noqa: ARG001
+        lineno: int,  # noqa: ARG001
+        file: TextIO | None = None,  # noqa: ARG001
+        line: str | None = None,  # noqa: ARG001
+    ) -> None:
+        terminal.warn(message)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", SufficeWarning)
-        warnings.showwarning = lambda message, *_, **__: terminal.heed(message)
+        warnings.showwarning = show
         yield

@@ -1,4 +1,4 @@
-"""The rows a person names on the command line, with all that was said about them."""
+"""The rows that a user names on the command line, with the options that describe them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ import click
 
 import suffice
 from suffice.core.text.lists import quoted
-from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
+from suffice.errors import (
+    FileFormatError,
+    InvalidInputError,
+    InvalidParameterError,
+    UnknownTargetError,
+)
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
-    from suffice.data.chunks import Chunk
-    from suffice.data.columns import Roles
+    from suffice.data.columns.roles import Roles
+    from suffice.data.rows.loading import Chunk
     from suffice.data.source import Source
 
 
@@ -34,8 +39,10 @@ def load_model(path: Path) -> Any:
 def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
     """Return a model that has a method, or say that its kind has not."""
     if not hasattr(fitted, verb):
-        known = f"{path} holds the model {type(fitted).__name__}"
-        raise InvalidInputError(f"{known}, which has no {verb.strip('_')}: {cure}")
+        raise InvalidInputError(
+            f"{path} holds the model {type(fitted).__name__}, which has no {verb.strip('_')}: "
+            f"{cure}"
+        )
     return fitted
 
 
@@ -55,9 +62,54 @@ class Data:
     """A source by name, the roles of its columns, and how its text is written."""
 
     name: str
-    columns: Mapping[str, Any] = field(default_factory=dict)  # in the words of ColumnOptions
-    reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
+    # Options that were given, by name: target, weight and those of suffice.Columns …
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    # … and those of suffice.TextFormat, and table or query of a database.
+    reading: Mapping[str, Any] = field(default_factory=dict)
     total: suffice.Moments | None = None  # the sums, where they are known
+
+    @property
+    def target(self) -> str | None:
+        return self.columns.get("target")
+
+    @property
+    def weight(self) -> str | None:
+        return self.columns.get("weight")
+
+    @property
+    def roles(self) -> suffice.Columns:
+        """What the columns are for."""
+        return suffice.Columns(
+            features=self.columns.get("features"),
+            ignore=self.columns.get("ignore", ()),
+            ids=self.columns.get("ids"),
+            categorical=self.columns.get("categorical", ()),
+        )
+
+    @property
+    def text(self) -> suffice.TextFormat:
+        """How its text is written."""
+        return suffice.TextFormat(
+            delimiter=self.reading.get("delimiter"),
+            decimal=self.reading.get("decimal"),
+            thousands=self.reading.get("thousands"),
+            encoding=self.reading.get("encoding"),
+            na_values=self.reading.get("na_values", ()),
+            header=self.reading.get("header"),
+            skip_rows=self.reading.get("skip_rows", 0),
+            comment=self.reading.get("comment"),
+        )
+
+    @property
+    def table(self) -> str | None:
+        """The table of a database, or the query, whose rows to take."""
+        table = self.reading.get("table")
+        query = self.reading.get("query")
+        if table is not None and query is not None:
+            raise InvalidParameterError(
+                "--table and --query do not go together: give one of them"
+            )
+        return query if table is None else table
 
     @property
     def is_ours(self) -> bool:
@@ -73,50 +125,105 @@ class Data:
     def source(self) -> Source:
         """Return the source, whatever its columns are for."""
         from suffice.data.opening import open_source
-        from suffice.data.source import TextStyle
 
-        return open_source(self.name, TextStyle(**self.reading))
+        return open_source(self.name, self.text, self.table)
 
-    def opened(self, why: str = "", groups: Any = None, **taken: Any) -> tuple[Source, Roles]:
-        """Return the source and the roles of its columns, guessed where nothing was said."""
-        # ``why`` rows are needed is told where a file of ours is given; what takes no categories,
-        # or no rows with holes, gets numbers, or complete rows, only
+    def opened(
+        self,
+        why: str = "",
+        groups: str | None = None,
+        *,
+        categories: bool = True,
+        allow_missing: bool = True,
+    ) -> tuple[Source, Roles]:
+        """Return the source and the roles of its columns, guessed where the user names none.
+
+        ``why`` tells a user who gives a file of sums that rows are needed. Without ``categories``
+        only columns of numbers are used, without ``allow_missing`` only complete rows.
+        """
+        from suffice.data.columns.roles import roles_for_learning
+
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
-        from suffice.data.columns import ColumnOptions, roles_for_learning
+        source = self.source()
+        columns = self.roles
+        if groups is not None:
+            columns = replace(columns, ignore=(*columns.ignore, groups))
 
-        source, said = self.source(), ColumnOptions(**self.columns, **taken)
-        said = said if groups is None else replace(said, ignore=(*said.ignore, groups))
+        def roles_with(target: str | None) -> Roles:
+            return roles_for_learning(
+                source,
+                target,
+                self.weight,
+                columns,
+                categories=categories,
+                allow_missing=allow_missing,
+            )
+
         try:
-            return source, roles_for_learning(source, said)
+            return source, roles_with(self.target)
         except UnknownTargetError as error:
-            return source, roles_for_learning(source, replace(said, target=_asked(error)))
+            return source, roles_with(_asked(error))
 
-    def moments(self, terminal: Terminal, **options: Any) -> suffice.Moments:
+    def moments(
+        self,
+        terminal: Terminal,
+        *,
+        storage: str = "auto",
+        fourth: bool = False,
+        checkpoint: Path | None = None,
+        client: str | None = None,
+        device: str | None = None,
+    ) -> suffice.Moments:
         """Return the sums of the rows, read once."""
+        from suffice.data.options import SumSettings
         from suffice.data.summarize import summarize_source
 
         source, roles = self.opened()
         with terminal.progress("rows") as progress:
-            return summarize_source(source, roles, progress=progress, **options)
+            return summarize_source(
+                source,
+                roles,
+                SumSettings(storage, fourth, device=device),
+                progress=progress,
+                checkpoint=checkpoint,
+                client=client,
+            )
 
-    def sums(self, terminal: Terminal, **options: Any) -> suffice.Moments:
+    def sums(
+        self,
+        terminal: Terminal,
+        *,
+        storage: str = "auto",
+        fourth: bool = False,
+    ) -> suffice.Moments:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:
             return self.total
         if not self.is_ours:
-            return self.moments(terminal, **options)
-        if said := {*self.columns, *self.reading} - {"target"}:
-            told = f"{self.name} holds sums, whose columns and weights are settled"
-            msg = f"{told}: leave out what is said of {quoted(sorted(said))}, or give the data file"
-            raise InvalidInputError(msg)
+            return self.moments(terminal, storage=storage, fourth=fourth)
+        options = {*self.columns, *self.reading} - {"target"}
+        if options:
+            raise InvalidInputError(
+                f"{self.name} holds sums, whose columns and weights are fixed: leave out the "
+                f"options {quoted(sorted(options))}, or give the data file"
+            )
         return load_moments(Path(self.name))
 
-    def rows(self, groups: str | None = None, **taken: bool) -> Chunk:
-        """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
-        from suffice.data.chunks import load_rows
+    def rows(
+        self,
+        groups: str | None = None,
+        *,
+        categories: bool = True,
+        allow_missing: bool = True,
+    ) -> Chunk:
+        """Return every usable row, in memory; see ``opened`` for the parameters."""
+        from suffice.data.rows.loading import load_rows
 
-        return load_rows(*self.opened("this needs rows", groups, **taken), groups=groups)
+        source, roles = self.opened(
+            "this needs rows", groups, categories=categories, allow_missing=allow_missing
+        )
+        return load_rows(source, roles, groups=groups)
 
 
 def _can_ask() -> bool:
@@ -124,7 +231,7 @@ def _can_ask() -> bool:
 
 
 def _asked(unknown: UnknownTargetError) -> str:
-    """Return the target that a person at a terminal names; raise where nobody can be asked."""
+    """Return the target that a user at a terminal names; raise where nobody can be asked."""
     if not _can_ask():
         raise unknown
     question = f"{unknown.label}: which column holds the labels?"

@@ -1,193 +1,128 @@
-"""``suffice fit``: rows or sums to a saved model, by the name it has on the command line."""
+"""``suffice fit``: from rows or sums to a saved model."""
 
-import difflib
-import inspect
-import json
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
-import suffice
-from suffice.cli.command import choice, given, learning_data, output, several, subcommand
+from suffice.cli.command import subcommand
 from suffice.cli.data import Data
+from suffice.cli.models import ModelWords, model_options, parse_priors
+from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
-from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
+from suffice.errors import InvalidInputError, MissingStatisticsError
 
-_CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
-MODELS: Mapping[str, str] = {
-    "lda": "LDA",
-    "qda": "QDA",
-    "nb": "GaussianNB",
-    "rda": "RDA",
-    "gaussian": "GaussianClassifier",
-    "mixture": "MixtureClassifier",
-    "auto": "AutoClassifier",
-    "least-squares": "LeastSquaresClassifier",
-    "logistic": "LogisticRegression",
-    "perceptron": "Perceptron",
-}
-
-
-def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
-    """Return the estimator with these settings, or say which setting it lacks."""
-    cls = getattr(suffice, name)
-    known = list(inspect.signature(cls).parameters)
-    for word in settings:
-        if word not in known:
-            near = difflib.get_close_matches(word, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-            raise InvalidParameterError(f"{name} has no setting {word!r}: {hint}")
-    return cls(**settings)
-
-
-def _read(text: str, kind: Callable[[str], Any]) -> Any:
-    """Return what a person wrote as a value of a kind, or as a word if it is none."""
-    with suppress(ValueError):
-        return kind(text)
-    return text
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """Return a setting ``NAME=VALUE``; the value is JSON, or else the text itself."""
-    name, mark, value = text.partition("=")
-    if not mark:
-        raise InvalidParameterError(f"a setting is written NAME=VALUE, got {text!r}")
-    return name.strip(), _read(value, json.loads)
-
-
-def _once(names: Sequence[str], told: str) -> None:
-    """Raise the error that tells the first name that is there twice."""
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            raise InvalidParameterError(told.format(name))
-
-
-def _priors(texts: tuple[str, ...], classes: Any) -> Any:
-    """Return priors written as one word such as uniform, or as LABEL=P for every class."""
-    from suffice.core.table.labels import label_written
-
-    if len(texts) == 1 and "=" not in texts[0]:
-        return texts[0]
-    pairs = [text.rpartition("=")[::2] for text in texts]
-    _once([name for name, _ in pairs], "the prior of {!r} is given twice: give it once")
-    try:
-        return {label_written(name, classes): float(value) for name, value in pairs}
-    except ValueError as error:
-        if isinstance(error, suffice.errors.SufficeError):
-            raise
-        msg = f"a prior is written LABEL=PROBABILITY, got {' '.join(texts)!r}"
-        raise InvalidParameterError(msg) from error
-
-
-model_options = given(
-    output("The model file to write.", required=True),
-    choice("-m", "--model", of=MODELS, text="Which model.", default="lda"),
-    click.option(
-        "--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code."
-    ),
-    click.option("--tied/--untied", default=None, help="One covariance, or one a class."),
-    choice(
-        "--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, by class."
-    ),
-    click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto."),
-    click.option("--shrinkage", metavar="SHARE", help="In [0, 1], or oas, ledoit-wolf, auto."),
-    several("--prior", of="LABEL=P", text="uniform, or one for every class."),
-    click.option(
-        "--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto."
-    ),
-    click.option("--reject-cost", type=float, help="Cost of giving no label."),
-    several("--set", "settings", of="NAME=VALUE", text="Any setting, as JSON."),
-)
+# settings that cross-validation chooses where they are "auto"
+_CHOSEN = ("pooling", "shrinkage", "temperature", "power")
 
 
 @subcommand(
     "suffice fit iris -o iris.suffice",
-    "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
+    "suffice fit iris --model qda --shrinkage 0.1 --priors uniform -o iris.suffice",
     "suffice fit all.moments --model nb -o nb.suffice",
     "suffice fit penguins --model auto -o penguins.suffice",
-    "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
+    "suffice fit wine -m gaussian --shrinkage 0.2 --set tied=true -o wine.suffice",
+    counts_unused=True,
 )
 @learning_data
 @model_options
-def fit(terminal: Terminal, /, data: Data, **options: Any) -> None:
+@output("The model file to write.", required=True)
+def fit(terminal: Terminal, /, data: Data, words: ModelWords, output: Path) -> None:
     """Fit a classifier and save it.
 
-    DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
-    cross-validation, which needs rows, in memory.
+    DATA may also be a moments file: then no row is read. Cross-validation chooses what is
+    "auto", which needs rows, in memory.
     """
-    fit_and_save(terminal, data, **options)
+    fit_and_save(terminal, data, words, output)
 
 
-def fit_and_save(
-    terminal: Terminal,
-    data: Data,
-    output: Path,
-    model: str,
-    prior: Any,
-    settings: Any,
-    **said: Any,
-) -> None:
-    """Fit what the options of a command say, and save it."""
-    told = {name: value for name, value in said.items() if value is not None}
-    told |= {name: _read(told[name], float) for name in _CHOSEN if name in told}
-    others = list(map(setting, settings))
-    _once([*told, *(name for name, _ in others)], "{} is set twice: set it once")
-    told |= dict(others)
-    estimator = estimator_of(MODELS[model], told)
-    classes, fit = _prepared(
-        estimator, data, "diagonal" if model == "nb" else "auto", terminal
-    )
-    if prior:
-        estimator.set_params(priors=_priors(prior, classes))
-    with terminal.working(f"fitting {type(estimator).__name__}"):
-        fitted = fit()
+def fit_and_save(terminal: Terminal, data: Data, words: ModelWords, output: Path) -> None:
+    """Fit the model to rows, or to sums if they suffice, and save it."""
+    estimator = words.estimator()
+    if data.is_ours:
+        _require_sums_suffice(estimator, data)
+    if data.is_ours or _sums_suffice(estimator):
+        fitted = _fit_sums(estimator, terminal, data, words)
+    else:
+        fitted = _fit_rows(estimator, terminal, data, words)
     fitted.save(output)
-    _tell(fitted, output, terminal)
+    _report_fit(fitted, output, terminal)
 
 
-def _prepared(estimator: Any, data: Data, storage: str, terminal: Terminal) -> tuple[Any, Any]:
-    """Return the classes and the way to fit: from sums where they suffice, else from rows."""
+def _settings_left_open(estimator: Any) -> list[str]:
+    """Return the settings that are to be chosen by cross-validation."""
     from suffice.core.estimation.settings import is_open
 
-    of_sums, settings = hasattr(estimator, "fit_moments"), estimator.get_params()
-    left_open = [word for word in (*_CHOSEN, "power") if is_open(settings.get(word))]
-    ours = f"{data.name} holds sums, and"
-    if data.is_ours and not of_sums:
-        who = type(estimator).__name__
-        raise InvalidInputError(f"{ours} {who} learns from rows: give the data")
-    for word in left_open if data.is_ours else ():
-        raise InvalidInputError(
-            f"{ours} {word} = 'auto' needs rows: give the data, or a value"
+    settings = estimator.get_params()
+    return [name for name in _CHOSEN if is_open(settings.get(name))]
+
+
+def _require_sums_suffice(estimator: Any, data: Data) -> None:
+    """Raise unless the estimator can be fitted to the sums of a file of ours."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "fit_moments"):
+        msg = f"{data.name} holds sums, and {name} learns from rows: give the data"
+        raise InvalidInputError(msg)
+    left_open = _settings_left_open(estimator)
+    if left_open:
+        msg = (
+            f"{data.name} holds sums, and {left_open[0]} = 'auto' needs rows: "
+            "give the data, or a value"
         )
-    marked, fitted = (
-        settings.get("missing") == "indicator",
-        isinstance(settings.get("power"), str),
+        raise InvalidInputError(msg)
+
+
+def _sums_suffice(estimator: Any) -> bool:
+    """Return whether one pass that collects sums is enough to fit the estimator."""
+    settings = estimator.get_params()
+    return (
+        hasattr(estimator, "fit_moments")
+        and not _settings_left_open(estimator)
+        and settings.get("missing") != "indicator"
+        and not isinstance(settings.get("power"), str)
     )
-    if data.is_ours or (of_sums and not (left_open or marked or fitted)):
-        fourth = settings.get("shrinkage") == "ledoit-wolf"
-        moments = data.sums(terminal, storage=storage, fourth=fourth)
-        return moments.classes, partial(estimator.fit_moments, moments)
+
+
+def _fit_sums(estimator: Any, terminal: Terminal, data: Data, words: ModelWords) -> Any:
+    moments = data.sums(
+        terminal,
+        storage="diagonal" if words.model == "nb" else "auto",
+        fourth=estimator.get_params().get("shrinkage") == "ledoit-wolf",
+    )
+    if words.priors:
+        estimator.set_params(priors=parse_priors(words.priors, moments.classes))
+    with terminal.working(f"fitting {type(estimator).__name__}"):
+        return estimator.fit_moments(moments)
+
+
+def _fit_rows(estimator: Any, terminal: Terminal, data: Data, words: ModelWords) -> Any:
     from sklearn.utils import get_tags
 
-    takes = get_tags(estimator).input_tags
-    rows = data.rows(categories=takes.categorical or takes.string, holes=takes.allow_nan)
+    tags = get_tags(estimator).input_tags
+    rows = data.rows(categories=tags.categorical or tags.string, allow_missing=tags.allow_nan)
     table = rows.table
-    weights = {} if table.weight is None else {"sample_weight": table.weight}
-    return table.classes, partial(estimator.fit, rows.frame, table.labels, **weights)
+    if words.priors:
+        estimator.set_params(priors=parse_priors(words.priors, table.classes))
+    with terminal.working(f"fitting {type(estimator).__name__}"):
+        if table.weight is None:
+            return estimator.fit(rows.frame, table.labels)
+        return estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
 
 
-def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
-    d, rows = int(fitted.n_features_in_), ""
-    facts = {"model": type(fitted).__name__, "classes": fitted.classes_, "n_features": d}
+def _report_fit(fitted: Any, output: Path, terminal: Terminal) -> None:
+    n_classes = len(fitted.classes_)
+    n_features = int(fitted.n_features_in_)
+    facts = {
+        "model": type(fitted).__name__,
+        "classes": fitted.classes_,
+        "n_features": n_features,
+    }
+    to_rows = ""
     if hasattr(fitted, "moments_"):
-        facts["rows"] = int(fitted.moments_.counts.sum())
-        rows = f" to {facts['rows']:,} rows"
+        n_rows = int(fitted.moments_.counts.sum())
+        facts["rows"] = n_rows
+        to_rows = f" to {n_rows:,} rows"
     if hasattr(fitted, "log_likelihood"):
-        with suppress(MissingStatisticsError):  # moments alone do not tell every model's
+        with suppress(MissingStatisticsError):  # sums alone do not give that of every model
             facts["log_likelihood"] = fitted.log_likelihood()
-    text = f"{fitted} fitted{rows}, {len(fitted.classes_)} classes, {d} features"
+    text = f"{fitted} fitted{to_rows}, {n_classes} classes, {n_features} features"
     terminal.written(output, text, **facts)

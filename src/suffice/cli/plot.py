@@ -1,41 +1,142 @@
-"""``suffice plot``: any figure of data, and of a model of it, in a file."""
+"""``suffice plot``: a figure of data, or of a model of it, in a file."""
+
+from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from suffice.cli.command import choice, learning_data, option, output, several, subcommand
+import suffice
+from suffice.cli.command import subcommand
 from suffice.cli.data import Data, load_model
-from suffice.cli.fit import MODELS, estimator_of, setting
+from suffice.cli.models import MODELS, estimator_from_words, parse_settings
+from suffice.cli.options import (
+    FIGURE,
+    MODEL,
+    choice,
+    learning_data,
+    option,
+    output,
+    several,
+)
 from suffice.cli.terminal import Terminal, check_figure, write_figure
 from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
 
-# figures of labelled rows alone, and what they show; a test keeps the words those of the figures
-_LISTED = """
-  class-densities          the density of each class over one feature.
-  coefficient-importance   the standardised coefficients of a linear classifier, largest on top.
-  confusion-matrix         the confusion matrix: a row for each true class, shaded by its shares.
-  cost-against-threshold   the mean cost of a row, by the posterior from which a class is called.
-  decision-regions         the region of each class, boundaries, ellipses and rows.
-  density-contours         contours of each class's density over two features.
-  density-surface          the highest of the prior-weighted class densities over two features.
-  effect-of-neighbours     the error of nearest neighbours on rows learnt from and rows held out.
-  effect-of-temperature    the posterior of a class along a line, softmax(log p / T), by T.
-  error-against-threshold  the error of rows that are decided, by the smallest posterior required.
-  neighbourhood            the k rows nearest to a point, the circle they lie in, and their votes.
-  pairs                    rows over each pair of features, with class ellipses.
-  posterior-line           the posterior of each class along a line through feature space.
-  posterior-surface        the posterior of a class, or of every class, over a plane.
-  precision-recall         precision against recall of a class, or of each of several.
-  real-against-synthetic   real rows under the diagonal, synthetic ones over it.
-  reliability              the observed frequency of a class against the predicted probability.
-  roc                      the ROC curve of a class, or of each of several against the rest.
-"""
+if TYPE_CHECKING:
+    from suffice.core.decision.predictions import Predictions
+    from suffice.data.rows.loading import Chunk
+
 FOLDS = 10
-KINDS = [line.split()[0] for line in _LISTED.strip().splitlines()]
+# parameters of figures that the command itself fills in
+_FILLED_IN = ("source", "estimator", "X", "y", "sample_weight", "theme", "ax")
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """A figure of ``suffice.plots``, and what it is drawn from."""
+
+    drawn_from: Literal["rows", "model", "errors"]
+    shows: str  # the end of the first line of its documentation
+    function: Callable[[], Callable[..., Any]]  # imports matplotlib when it is called
+
+
+KINDS = {
+    "class-densities": FigureKind(
+        drawn_from="model",
+        shows="the density of each class over one feature.",
+        function=lambda: suffice.plots.class_densities,
+    ),
+    "coefficient-importance": FigureKind(
+        drawn_from="model",
+        shows="the standardised coefficients of a linear classifier, largest on top.",
+        function=lambda: suffice.plots.coefficient_importance,
+    ),
+    "confusion-matrix": FigureKind(
+        drawn_from="errors",
+        shows="the confusion matrix: a row for each true class, shaded by its shares.",
+        function=lambda: suffice.plots.confusion_matrix,
+    ),
+    "cost-against-threshold": FigureKind(
+        drawn_from="errors",
+        shows="the mean cost of a row, by the posterior from which a class is called.",
+        function=lambda: suffice.plots.cost_against_threshold,
+    ),
+    "decision-regions": FigureKind(
+        drawn_from="model",
+        shows="the region of each class, boundaries, ellipses and rows.",
+        function=lambda: suffice.plots.decision_regions,
+    ),
+    "density-contours": FigureKind(
+        drawn_from="model",
+        shows="contours of each class's density over two features.",
+        function=lambda: suffice.plots.density_contours,
+    ),
+    "density-surface": FigureKind(
+        drawn_from="model",
+        shows="the highest of the prior-weighted class densities over two features.",
+        function=lambda: suffice.plots.density_surface,
+    ),
+    "effect-of-neighbours": FigureKind(
+        drawn_from="rows",
+        shows="the error of nearest neighbours on rows learnt from and rows held out.",
+        function=lambda: suffice.plots.effect_of_neighbours,
+    ),
+    "effect-of-temperature": FigureKind(
+        drawn_from="model",
+        shows="the posterior of a class along a line, softmax(log p / T), by T.",
+        function=lambda: suffice.plots.effect_of_temperature,
+    ),
+    "error-against-threshold": FigureKind(
+        drawn_from="errors",
+        shows="the error of rows that are decided, by the smallest posterior required.",
+        function=lambda: suffice.plots.error_against_threshold,
+    ),
+    "neighbourhood": FigureKind(
+        drawn_from="rows",
+        shows="the k rows nearest to a point, the circle they lie in, and their votes.",
+        function=lambda: suffice.plots.neighbourhood,
+    ),
+    "pairs": FigureKind(
+        drawn_from="rows",
+        shows="rows over each pair of features, with class ellipses.",
+        function=lambda: suffice.plots.pairs,
+    ),
+    "posterior-line": FigureKind(
+        drawn_from="model",
+        shows="the posterior of each class along a line through feature space.",
+        function=lambda: suffice.plots.posterior_line,
+    ),
+    "posterior-surface": FigureKind(
+        drawn_from="model",
+        shows="the posterior of a class, or of every class, over a plane.",
+        function=lambda: suffice.plots.posterior_surface,
+    ),
+    "precision-recall": FigureKind(
+        drawn_from="errors",
+        shows="precision against recall of a class, or of each of several.",
+        function=lambda: suffice.plots.precision_recall,
+    ),
+    "real-against-synthetic": FigureKind(
+        drawn_from="model",
+        shows="real rows under the diagonal, synthetic ones over it.",
+        function=lambda: suffice.plots.real_against_synthetic,
+    ),
+    "reliability": FigureKind(
+        drawn_from="errors",
+        shows="the observed frequency of a class against the predicted probability.",
+        function=lambda: suffice.plots.reliability,
+    ),
+    "roc": FigureKind(
+        drawn_from="errors",
+        shows="the ROC curve of a class, or of each of several against the rest.",
+        function=lambda: suffice.plots.roc,
+    ),
+}
 
 
 @subcommand(
@@ -43,22 +144,42 @@ KINDS = [line.split()[0] for line in _LISTED.strip().splitlines()]
     "suffice plot class-densities iris -m qda --set feature=petal_length -o densities.svg",
     "suffice plot confusion-matrix wine -m logistic -o confusion.png",
     "suffice plot roc sales.parquet --target churned --theme dark -o roc.pdf",
+    counts_unused=True,
+    kinds={name: kind.shows for name, kind in KINDS.items()},
 )
-@click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
+@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @learning_data
+@option(
+    "-m",
+    "--model",
+    section=MODEL,
+    metavar="NAME",
+    default="lda",
+    help="A model to fit, as in suffice fit, or a model file.",
+)
+@choice(
+    "--theme",
+    section=FIGURE,
+    of=["light", "dark"],
+    default="light",
+    help="Colours of text and background.",
+)
+@several(
+    "--set",
+    section=FIGURE,
+    metavar="NAME=VALUE",
+    help="Any parameter of the figure, the value as JSON or a word; repeat for more.",
+)
 @output("The figure to write: .png, .svg or .pdf.", required=True)
-@option("-m", "--model", text="As in fit, or a model file.", default="lda")
-@choice("--theme", of=["light", "dark"], text="Colours of text and ground.", default="light")
-@several("--set", "asked", of="NAME=VALUE", text="Any parameter of the figure, as JSON.")
 def plot(
     terminal: Terminal,
     /,
     kind: str,
     data: Data,
-    output: Path,
     model: str,
     theme: str,
-    asked: Any,
+    set: tuple[str, ...],
+    output: Path,
 ) -> None:
     """Draw a figure of labelled rows, or of a model fitted to them.
 
@@ -67,67 +188,94 @@ def plot(
     check_figure(output)
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
-    from suffice import plots
-    from suffice.present.plots.style import DARK
+    from suffice.present.plots.style import style_of
 
-    draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, asked))
-    parameters = inspect.signature(draw).parameters.items()
-    known = {name: each for name, each in parameters if name not in ("ax", "theme")}
-    of = next(iter(known))
-    for name in set(said) - set(known):
-        raise InvalidParameterError(
-            f"{kind} has no parameter {name!r}: it has {', '.join(known)}"
-        )
-    for name in list(known)[2 if of == "X" else 3 :]:
-        if known[name].default is inspect.Parameter.empty and name not in said:
-            raise InvalidParameterError(f"{kind} needs to know {name}: give it by --set")
-    subject = _subject(kind, of, model, data)
-    drawn = draw(*subject[: 2 if "y" not in known else None], theme=theme, **said)
-    axes = getattr(drawn, "flat", [drawn])[0]
-    write_figure(axes.figure, output, DARK.ground if theme == "dark" else "white")
+    draw = KINDS[kind].function()
+    parameters = inspect.signature(draw).parameters
+    settings = parse_settings(set)
+    _check_settings(kind, parameters, settings)
+    arguments = _arguments(kind, model, data)
+    if "y" not in parameters:
+        arguments = arguments[:2]  # an estimator and X
+    drawn = draw(*arguments, theme=theme, **settings)
+    first_axes = drawn.flat[0] if hasattr(drawn, "flat") else drawn
+    background = "white" if theme == "light" else style_of("dark").ground
+    write_figure(first_axes.figure, output, background)
     terminal.written(output, kind)
 
 
-plot.help = f"{inspect.cleandoc(str(plot.help))}\n\n\b\nKinds:{_LISTED}"
+def _check_settings(
+    kind: str,
+    parameters: Mapping[str, inspect.Parameter],
+    settings: Collection[str],
+) -> None:
+    """Raise unless the settings are parameters of the figure, and none is lacking."""
+    free = [name for name in parameters if name not in _FILLED_IN]
+    for name in settings:
+        if name not in free:
+            msg = (
+                f"{kind} has no parameter {name!r}: it has {', '.join(free) or 'none to set'}"
+            )
+            raise InvalidParameterError(msg)
+    for name in free:
+        if parameters[name].default is inspect.Parameter.empty and name not in settings:
+            msg = f"{kind} needs to know {name}: give it by --set {name}=VALUE"
+            raise InvalidParameterError(msg)
 
 
-def _subject(kind: str, of: str, model: str, data: Data) -> tuple[Any, ...]:
-    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions."""
-    # a saved model, and errors, take the table as it is; other figures its complete numbers
-    saved = Path(model).suffix == ".suffice"
-    whole = of == "source" or (saved and of == "estimator")
-    rows = data.rows() if whole else data.rows(categories=False, holes=False)
-    x, y = rows.frame, rows.table.labels
-    if of == "X":
-        return x, y
-    if saved:
-        fitted = load_model(Path(model))
-        names = list(getattr(fitted, "feature_names_in_", x.columns))
-        if lacking := [name for name in names if name not in x.columns]:
-            msg = f"{data.name} lacks the columns {quoted(lacking)} that {model} needs"
-            raise InvalidInputError(msg)
-        return fitted, x[names], y
+def _arguments(kind: str, model: str, data: Data) -> tuple[Any, ...]:
+    """Return what a figure is drawn from: rows, a fitted model and rows, or predictions."""
+    drawn_from = KINDS[kind].drawn_from
+    if drawn_from == "rows":
+        rows = data.rows(categories=False, allow_missing=False)
+        return rows.frame, rows.table.labels
+    if Path(model).suffix == ".suffice":
+        return _model_file_and_rows(model, data)
     if model not in MODELS:
-        raise InvalidParameterError(
-            f"--model {model}: use one of {', '.join(MODELS)}, or a file"
-        )
-    estimator = estimator_of(MODELS[model], {})
-    if of == "estimator":
-        return estimator.fit(x, y), x, y
+        msg = f"--model {model}: use one of {', '.join(MODELS)}, or a file"
+        raise InvalidParameterError(msg)
+    estimator = estimator_from_words(model, {})
+    if drawn_from == "model":
+        rows = data.rows(categories=False, allow_missing=False)
+        fitted = estimator.fit(rows.frame, rows.table.labels)
+        return fitted, rows.frame, rows.table.labels
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidInputError(
-            f"{kind} needs posteriors, and {model} has none: use -m logistic"
-        )
+        msg = f"{kind} needs posteriors, and {model} has none: use -m logistic"
+        raise InvalidInputError(msg)
+    return (_held_out_predictions(estimator, data.rows()),)
+
+
+def _model_file_and_rows(model: str, data: Data) -> tuple[Any, ...]:
+    """Return the model of a file, rows in the columns it was fitted on, and their labels."""
+    rows = data.rows()
+    fitted = load_model(Path(model))
+    names = list(getattr(fitted, "feature_names_in_", rows.frame.columns))
+    lacking = [name for name in names if name not in rows.frame.columns]
+    if lacking:
+        msg = f"{data.name} lacks the columns {quoted(lacking)} that {model} needs"
+        raise InvalidInputError(msg)
+    return fitted, rows.frame[names], rows.table.labels
+
+
+def _held_out_predictions(estimator: Any, rows: Chunk) -> Predictions:
+    """Return what an estimator predicts for rows held out in folds."""
     import numpy as np
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     from suffice.core.decision.predictions import Predictions
     from suffice.evaluate.comparison.judging import learner_of
 
-    if max(np.unique(y, return_counts=True)[1]) < FOLDS:
-        few = f"no class has {FOLDS} rows to hold out in as many folds"
-        raise InvalidInputError(f"{few}: give more rows, or a file of a model that saw others")
-    cv = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    estimator = learner_of(estimator, x, is_plain=False).estimator
-    held_out = cross_val_predict(estimator, x, y, cv=cv, method="predict_proba")
-    return (Predictions.of(y, held_out, rows.table.classes),)
+    labels = rows.table.labels
+    _, counts = np.unique(labels, return_counts=True)
+    if counts.max() < FOLDS:
+        msg = (
+            f"no class has {FOLDS} rows to hold out in as many folds: "
+            "give more rows, or a file of a model that saw others"
+        )
+        raise InvalidInputError(msg)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    learner = learner_of(estimator, rows.frame, is_plain=False).estimator
+    posteriors = cross_val_predict(
+        learner, rows.frame, labels, cv=folds, method="predict_proba"
+    )
+    return Predictions.of(labels, posteriors, rows.table.classes)

@@ -1,21 +1,28 @@
-"""``suffice predict`` and ``drift``: what a model says about new rows."""
+"""``suffice predict``: what a model says about new rows."""
 
 import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
-from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
+import suffice
+from suffice.cli.command import subcommand
 from suffice.cli.data import Data
-from suffice.cli.terminal import Terminal, check_figure, write_figure, write_to_standard_output
-from suffice.core.text.lists import plural
-from suffice.errors import InvalidInputError
-
-_SHOWN = 25  # rows of the table of changes, largest first
-_RATE = "Share of the model's own rows that would count as outliers."
+from suffice.cli.options import (
+    COLUMNS,
+    MODEL,
+    OUTPUT,
+    file_argument,
+    flag,
+    new_data,
+    option,
+    output,
+    several,
+)
+from suffice.cli.terminal import Terminal, write_to_standard_output
+from suffice.core.text.lists import counted
 
 
 @subcommand(
@@ -25,20 +32,51 @@ _RATE = "Share of the model's own rows that would count as outliers."
 )
 @file_argument("model")
 @new_data
-@output("The file or object to write; without it CSV goes to standard output.", urls=True)
-@several("--keep", text="Copy too; ids by default.")
-@click.option("--keep-all", is_flag=True, help="Copy every column.")
-@several("-i", "--ignore", text="Not an id; repeatable.")
-@click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
-@option("--outlier-rate", text=_RATE, type=click.FloatRange(0, 1), default=0.001)
+@several(
+    "--keep",
+    section=COLUMNS,
+    metavar="COLUMN",
+    help="A column to copy to the output; repeat for more. By default ids.",
+)
+@flag("--keep-all", section=COLUMNS, help="Copy every column to the output.")
+@several(
+    "-i",
+    "--ignore",
+    section=COLUMNS,
+    metavar="COLUMN",
+    help="A column that is no id; repeat for more.",
+)
+@option(
+    "--outlier-rate",
+    section=MODEL,
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    default=0.001,
+    help="Share of the model's own rows that would count as outliers.",
+)
+@option(
+    "--prefix",
+    section=OUTPUT,
+    default="",
+    metavar="TEXT",
+    help="Text before the names of the columns of predictions.",
+)
+@output(
+    "The file or object to write. Without it CSV goes to standard output.",
+    urls=True,
+)
 def predict(
     terminal: Terminal,
     /,
     model: Path,
     data: Data,
-    output: Any,
-    keep: Any,
-    **options: Any,
+    output: Path | str | None,
+    keep: tuple[str, ...],
+    ignore: tuple[str, ...],
+    prefix: str,
+    outlier_rate: float,
+    *,
+    keep_all: bool,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -46,11 +84,10 @@ def predict(
     row that lacks a number gets empty answers. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
-    if (
-        "numpy" not in sys.modules
-    ):  # BLAS would only spin on the cores that read, score and write
+    if "numpy" not in sys.modules:
+        # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from suffice.data.formats import sink_of
+    from suffice.data.formats.writing import sink_of
     from suffice.data.predict import predict_stream
     from suffice.persistence.load import load_classifier
 
@@ -60,68 +97,25 @@ def predict(
         )
         raise click.UsageError(msg)
     if output is not None:
-        sink_of(output)  # an extension that names no format is refused before any work is done
-    source, fitted = data.source(), load_classifier(model)
-    kept = list(source.sample.columns) if options.pop("keep_all") else list(keep) or None
-    sink: Any = output or write_to_standard_output
-    with terminal.progress("rows") as progress:
-        done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
-    outliers = "" if done.outliers is None else f", {plural(done.outliers, 'outlier')}"
-    terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
-
-
-@subcommand(
-    "suffice drift iris.suffice new.csv",
-    "suffice drift iris.suffice 'new/*.parquet' -o drift.png",
-    "suffice drift iris.suffice new.csv --json",
-)
-@file_argument("model")
-@new_data
-@output("A picture of the changes to write, such as drift.png.")
-def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -> None:
-    """Test whether new rows differ from those a model was fitted to.
-
-    Means, spreads, shares of levels and of empty cells are compared column by column, and all
-    together; p-values are adjusted for their number. Labels play no part. Exit code 0 either way:
-    --json has "moved".
-    """
-    check_figure(output)
-    found = _found(terminal, model, data)
-    rows = found.rows()
-    head = ["column", "what", "before", "after", "effect", "p_adjusted"]
-    terminal.result(
-        {"moved": found.moved, "p_value": found.p_value, "columns": rows}, repr(found)
-    )
-    terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
-    if output is not None:
-        write_figure(found.plot().figure, output)
-        terminal.note(f"{output}: picture of the drift")
-
-
-def _found(terminal: Terminal, model: Path, data: Data) -> Any:
-    """Return the drift of rows that are read in bounded memory."""
-    from suffice.data.chunks import frames_of
-    from suffice.data.columns import ColumnOptions, roles_for_predicting
-    from suffice.evaluate.diagnostics import drift as changes
-    from suffice.persistence.load import load
-
-    fitted = load(model)
-    if (
-        moments := getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)
-    ) is None:
-        msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
-        raise InvalidInputError(msg)
+        sink_of(output)  # refuses an extension that names no format, before any work is done
     source = data.source()
-    names = None if moments.schema else moments.feature_names
-    options = ColumnOptions(schema=moments.schema, holes=True)
-    roles = roles_for_predicting(source, names, moments.n_features, options)
-    total, n_rows = (
-        changes.RowSums.like(moments, source.sample.select(roles.features).clear()),
-        0,
-    )
+    classifier = load_classifier(model)
+    kept: list[str] | None = None
+    if keep_all:
+        kept = list(source.sample.columns)
+    elif keep:
+        kept = list(keep)
     with terminal.progress("rows") as progress:
-        for frame in frames_of(source, roles):
-            total += changes.RowSums.like(moments, frame.select(roles.features))
-            n_rows += frame.height
-            progress(n_rows, source.count())
-    return changes.drift(changes.RowSums(moments), total)
+        result = predict_stream(
+            classifier,
+            source,
+            write_to_standard_output if output is None else output,
+            columns=suffice.Columns(ids=kept, ignore=ignore),
+            prefix=prefix,
+            outlier_rate=outlier_rate,
+            progress=progress,
+        )
+    text = f"{result.rows:,} rows"
+    if result.outliers is not None:
+        text += f", {counted(result.outliers, 'outlier')}"
+    terminal.written(output, text, **asdict(result))

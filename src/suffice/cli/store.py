@@ -1,27 +1,58 @@
 """``suffice store``: sums of partitions, kept apart, and the model of any set of them."""
 
-from collections.abc import Callable
-from functools import partial
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 import suffice
-from suffice.cli.command import given, learning_data, output, several, subcommand, sums_options
+from suffice.cli.command import subcommand
 from suffice.cli.data import Data
-from suffice.cli.fit import fit_and_save, model_options
+from suffice.cli.fit import fit_and_save
+from suffice.cli.models import ModelWords, model_options
+from suffice.cli.options import (
+    PARTITIONS,
+    combined,
+    learning_data,
+    option,
+    output,
+    several,
+    sums_options,
+)
 from suffice.cli.terminal import Terminal
-from suffice.core.text.lists import plural, quoted
+from suffice.core.text.lists import counted, quoted
 from suffice.errors import InvalidParameterError
 
-_place, _partition = click.argument("store"), click.argument("partition")
-_why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
-_selection = given(
-    several("--only", of="NAME", text="These partitions, or a pattern such as 2026-11-*."),
-    several("--except", "except_", of="NAME", text="Leave out; repeatable."),
-    click.option(
-        "--last", type=click.IntRange(1), help="So many partitions, the last by name."
+if TYPE_CHECKING:
+    from suffice.data.store.store import MomentStore
+
+_store_argument = click.argument("store")
+_partition_argument = click.argument("partition")
+_why_option = option(
+    "--why", section=PARTITIONS, default="", metavar="TEXT", help="The reason, for the log."
+)
+_selection_options = combined(
+    several(
+        "--only",
+        section=PARTITIONS,
+        metavar="NAME",
+        help="A partition to use, or a pattern such as 2026-11-*; repeat for more.",
+    ),
+    several(
+        "--except",
+        "except_",
+        section=PARTITIONS,
+        metavar="NAME",
+        help="A partition to leave out, or a pattern; repeat for more.",
+    ),
+    option(
+        "--last",
+        section=PARTITIONS,
+        metavar="N",
+        type=click.IntRange(1),
+        help="Use this many partitions, the last by name.",
     ),
 )
 _EXAMPLES = """\b
@@ -40,37 +71,21 @@ def store() -> None:
     """
 
 
-def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
-    if only and last:
-        raise InvalidParameterError("--only and --last do not go together: give one of them")
-    opened = suffice.MomentStore(store)
-    with terminal.working("adding up partitions"):
-        return opened.total(opened.partitions[-last:] if last else only or None, except_)
-
-
-def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any) -> Any:
-    """Give a store the sums of a file of ours, or rows by their name to count."""
-    if data.is_ours:
-        return into(data.sums(terminal))
-    with terminal.progress("rows") as progress:
-        return into(data.name, progress=progress, **data.columns, **data.reading, **sums)
-
-
-def _tell_last(store: str, terminal: Terminal) -> None:
-    record = suffice.MomentStore(store).log[-1]
-    text = "{!r}: {:,} rows before, {:,} now".format(record["partition"], *record["rows"])
-    terminal.result({"store": store, **record}, f"{store}: {text}")
-
-
 @subcommand(
     "suffice store add sales.store 'data/*.parquet' --target y",
     "suffice store add sales.store rows.csv --target label --partition 2026-11-01",
     "suffice store add sales.store site-a.moments",
+    counts_unused=True,
 )
-@_place
+@_store_argument
 @learning_data
-@click.option("--partition", metavar="NAME", help="Of all rows; by default by file.")
-@_why
+@option(
+    "--partition",
+    section=PARTITIONS,
+    metavar="NAME",
+    help="The partition of all rows. By default each file has its own.",
+)
+@_why_option
 @sums_options
 def add(
     terminal: Terminal,
@@ -79,7 +94,9 @@ def add(
     data: Data,
     partition: str | None,
     why: str,
-    **sums: Any,
+    storage: str,
+    *,
+    fourth: bool,
 ) -> None:
     """Count the files that are new or have changed.
 
@@ -87,85 +104,162 @@ def add(
     its ending. Files counted before are known by name, size, time and content, and not read again.
     Columns, target and weight are those of the first partition.
     """
-    named = partition or (Path(data.name).stem if data.is_ours else None)
-    said = {name: value for name, value in sums.items() if value not in ("auto", False)}
-    into = partial(suffice.MomentStore(store).add, partition=named, why=why)
-    counted = _count(terminal, data, into, **said)
-    new = {name: rows for name, rows in counted.items() if rows}
-    rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
-    text = (
-        f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
-    )
-    terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
+    opened = suffice.MomentStore(store)
+    if data.is_ours:
+        name = partition or Path(data.name).stem
+        rows_counted = opened.add(data.sums(terminal), partition=name, why=why)
+    else:
+        with terminal.progress("rows") as progress:
+            rows_counted = opened.add(
+                data.name,
+                partition=partition,
+                why=why,
+                progress=progress,
+                target=data.target,
+                columns=data.roles,
+                weight=data.weight,
+                text=data.text,
+                table=data.table,
+                # the store has its own defaults
+                storage=None if storage == "auto" else storage,
+                fourth=True if fourth else None,
+            )
+    new = {name: n_rows for name, n_rows in rows_counted.items() if n_rows}
+    text = f"{counted(len(new), 'partition')} counted"
+    if new:
+        text += f", {sum(new.values()):,} rows: {quoted(new, 5)}"
+    text += f"; {len(rows_counted) - len(new)} unchanged"
+    terminal.result({"store": store, "counted": rows_counted}, f"{store}: {text}")
 
 
-@subcommand("suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'")
-@_place
-@_partition
+@subcommand(
+    "suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'",
+    counts_unused=True,
+)
+@_store_argument
+@_partition_argument
 @learning_data
-@_why
+@_why_option
 def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: str) -> None:
     """Count a partition anew, as after a person's rows were deleted.
 
     Nothing is left of the sums before but their digest in the log.
     """
-    _count(terminal, data, partial(suffice.MomentStore(store).replace, partition, why=why))
-    _tell_last(store, terminal)
+    opened = suffice.MomentStore(store)
+    if data.is_ours:
+        opened.replace(partition, data.sums(terminal), why=why)
+    else:
+        with terminal.progress("rows") as progress:
+            opened.replace(
+                partition,
+                data.name,
+                why=why,
+                progress=progress,
+                **data.columns,
+                **data.reading,
+            )
+    _print_last_change(opened, store, terminal)
 
 
 @subcommand("suffice store remove sales.store 2026-11-01 --why 'sensor was broken'")
-@_place
-@_partition
-@_why
+@_store_argument
+@_partition_argument
+@_why_option
 def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     """Withdraw a partition, as if it had never been added."""
-    suffice.MomentStore(store).remove(partition, why=why)
-    _tell_last(store, terminal)
+    opened = suffice.MomentStore(store)
+    opened.remove(partition, why=why)
+    _print_last_change(opened, store, terminal)
 
 
-@subcommand("suffice store list sales.store")
-@_place
-def list_(terminal: Terminal, /, store: str) -> None:
+def _print_last_change(opened: MomentStore, store: str, terminal: Terminal) -> None:
+    record = opened.log[-1]
+    before, after = record["rows"]
+    text = f"{store}: {record['partition']!r}: {before:,} rows before, {after:,} now"
+    terminal.result({"store": store, **record}, text)
+
+
+@subcommand("suffice store list sales.store", name="list")
+@_store_argument
+def list_partitions(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
     entries = suffice.MomentStore(store).entries
-    rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
+    rows = []
+    for entry in entries:
+        file_name = entry.file[0] if entry.file else ""
+        rows.append((entry.partition, entry.rows, entry.digest[:12], file_name))
     terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
     terminal.table(("partition", "rows", "sums", "file"), rows)
 
 
 @subcommand("suffice store log sales.store")
-@_place
+@_store_argument
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
-    records, fields = (
-        suffice.MomentStore(store).log,
-        ("when", "who", "action", "partition", "why"),
-    )
-    rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
+    records = suffice.MomentStore(store).log
+    fields = ("when", "who", "action", "partition", "why")
+    rows = []
+    for record in records:
+        before, after = record["rows"]
+        rows.append([*(record[field] for field in fields), f"{before:,} → {after:,}"])
     terminal.result({"store": store, "records": records})
     terminal.table((*fields, "rows"), rows)
 
 
 @subcommand("suffice store total sales.store --except site-b -o rest.moments")
-@_place
+@_store_argument
+@_selection_options
 @output("The moments file to write.", required=True)
-@_selection
-def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> None:
+def total(
+    terminal: Terminal,
+    /,
+    store: str,
+    only: tuple[str, ...],
+    except_: tuple[str, ...],
+    last: int | None,
+    output: Path,
+) -> None:
     """Save the sums of some partitions, or of all."""
-    sums = _total(terminal, store, **selection)
+    sums = _sums_of(terminal, store, only, except_, last)
     sums.save(output)
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
 
 
 @subcommand("suffice store fit sales.store --last 30 --model qda -o model.suffice")
-@_place
-@_selection
+@_store_argument
+@_selection_options
 @model_options
-def fit(terminal: Terminal, /, store: str, **options: Any) -> None:
+@output("The model file to write.", required=True)
+def fit(
+    terminal: Terminal,
+    /,
+    store: str,
+    only: tuple[str, ...],
+    except_: tuple[str, ...],
+    last: int | None,
+    words: ModelWords,
+    output: Path,
+) -> None:
     """Fit a classifier to some partitions, or to all, and save it. No row is read."""
-    chosen = {name: options.pop(name) for name in ("only", "except_", "last")}
-    fit_and_save(terminal, Data(store, total=_total(terminal, store, **chosen)), **options)
+    sums = _sums_of(terminal, store, only, except_, last)
+    fit_and_save(terminal, Data(store, total=sums), words, output)
 
 
-for one in (add, replace, remove, list_, log, total, fit):
-    store.add_command(one)
+def _sums_of(
+    terminal: Terminal,
+    store: str,
+    only: tuple[str, ...],
+    except_: tuple[str, ...],
+    last: int | None,
+) -> suffice.Moments:
+    """Return the sums of the partitions that were selected."""
+    if only and last:
+        raise InvalidParameterError("--only and --last do not go together: give one of them")
+    opened = suffice.MomentStore(store)
+    selected = opened.partitions[-last:] if last else only or None
+    with terminal.working("adding up partitions"):
+        return opened.total(selected, except_)
+
+
+for command in (add, replace, remove, list_partitions, log, total, fit):
+    store.add_command(command)

@@ -1,76 +1,87 @@
-"""Tables to files or to standard output."""
+"""What a command prints and writes: results, notes, errors, tables and figures."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.core.text.lists import CONTROL, plural, printable
-from suffice.core.text.tables import jsonable, rich_table
+from suffice.core.text.lists import CONTROL, counted, printable
+from suffice.core.text.tables import json_value, rich_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    import re
+
     import polars as pl
+    from matplotlib.figure import FigureBase
 
     from suffice.core.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where the words of a command go; whatever data hold is made safe to print."""
+    """Prints what a command has to say; whatever the data hold is made safe to print."""
 
     quiet: bool = False
     json: bool = False
-    not_used: dict[str, int] = field(default_factory=dict)  # columns and rows, counted
+    # numbers of columns and rows left out; None for commands that do not learn from rows
+    unused: dict[str, int] | None = None
 
     def note(self, text: str) -> None:
         if not self.quiet:
             click.secho(f"note: {printable(text)}", err=True, dim=True)
 
-    def heed(self, warning: Any) -> None:
-        """Show a warning of the library as a note, and count what it says is not used."""
-        for what in self.not_used.keys() & {"columns", "rows"}:
-            self.not_used[what] += getattr(warning, what, 0)
+    def warn(self, warning: Warning | str) -> None:
+        """Show a warning of the library as a note, and count what it says was left out."""
+        if self.unused is not None:
+            self.unused["columns"] += getattr(warning, "columns", 0)
+            self.unused["rows"] += getattr(warning, "rows", 0)
         self.note(str(warning))
 
     def error(self, text: str) -> None:
         click.echo(f"suffice: {printable(text)}", err=True)
 
-    def result(self, document: dict[str, Any], text: str | None = None) -> None:
-        """Print a result: as JSON if asked for, else as text."""
+    def result(self, document: Mapping[str, object], text: str | None = None) -> None:
+        """Print a result: as JSON if asked for, otherwise as text."""
         if self.json:
-            known = jsonable(document | ({"not_used": self.not_used} if self.not_used else {}))
-            text = json.dumps(known, ensure_ascii=False, allow_nan=False)
-            # no character that steers a terminal
-            click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+            content = dict(document)
+            if self.unused is not None:
+                content["not_used"] = self.unused
+            line = json.dumps(json_value(content), ensure_ascii=False, allow_nan=False)
+            click.echo(CONTROL.sub(_escape, line))  # control characters steer terminals
         elif text is not None:
             click.echo(printable(text))
 
-    def written(self, output: Path | str | None, text: str, **facts: Any) -> None:
-        """Say what was written: a JSON result, or a note that is no part of any output."""
+    def written(self, output: Path | str | None, text: str, **facts: object) -> None:
+        """Say what was written: as a JSON result, or on standard error."""
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
-            click.echo(
-                printable(f"{output or 'standard output'}: {text}{self.closing}"), err=True
-            )
+            line = f"{output or 'standard output'}: {text}{self.unused_remark}"
+            click.echo(printable(line), err=True)
 
     @property
-    def closing(self) -> str:
-        """What was not used, in words; empty where all was."""
-        counts = [plural(n, what[:-1]) for what, n in self.not_used.items() if n]
+    def unused_remark(self) -> str:
+        """The columns and rows that were left out, in words; empty if there are none."""
+        if self.unused is None:
+            return ""
+        counts = []
+        if self.unused["columns"]:
+            counts.append(counted(self.unused["columns"], "column"))
+        if self.unused["rows"]:
+            counts.append(counted(self.unused["rows"], "row"))
         return f"; not used: {', '.join(counts)}" if counts else ""
 
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
-        """Show what is done while it is done, and its speed in the end."""
+        """Show how much is done, and the speed at the end."""
         from suffice.core.progress import Progress
 
         with Progress(False if self.quiet else None, unit=unit) as progress:
@@ -79,91 +90,113 @@ class Terminal:
             self.note(progress.speed)
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """Show on a terminal that work goes on whose end is not known, and for how long."""
+    def working(self, task: str) -> Iterator[None]:
+        """Show on a terminal that a task of unknown length goes on, and for how long."""
         if self.quiet or not sys.stderr.isatty():
             yield
             return
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-            shown.add_task(what, total=None)
+        spinner = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        with spinner:
+            spinner.add_task(task, total=None)
             yield
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Print a table, unless JSON is: text left, numbers right."""
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Print a table, text left and numbers right, unless JSON was asked for."""
         if self.json:
             return
         from rich.console import Console
 
         head = [printable(name) for name in columns]
-        lines = [[printable(c) if isinstance(c, str) else c for c in row] for row in rows]
-        Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(head, lines))
+        lines = [[_printable_cell(cell) for cell in row] for row in rows]
+        console = Console(file=sys.stdout, highlight=False, markup=False)
+        console.print(rich_table(head, lines))
 
 
-FIGURES = (".pdf", ".png", ".svg")
+def _escape(control: re.Match[str]) -> str:
+    return f"\\u{ord(control[0]):04x}"
 
 
-def check_figure(path: Path | None, option: str = "") -> None:
-    """Refuse a name that has no format of figures, before any work is done; open no window."""
+def _printable_cell(cell: object) -> object:
+    return printable(cell) if isinstance(cell, str) else cell
+
+
+FIGURE_FORMATS = (".pdf", ".png", ".svg")
+
+
+def check_figure(path: Path | None) -> None:
+    """Refuse a name without a format of figures, before any work is done; open no window."""
     if path is None:
         return
-    if path.suffix not in FIGURES:
-        raise InvalidParameterError(
-            f"{option}{path}: a figure is written to {', '.join(FIGURES)}"
-        )
+    if path.suffix not in FIGURE_FORMATS:
+        msg = f"{path}: a figure is written to {', '.join(FIGURE_FORMATS)}"
+        raise InvalidParameterError(msg)
     import matplotlib as mpl
 
     mpl.use("Agg")
 
 
-def write_figure(figure: Any, path: Path, ground: str = "white") -> None:
+def write_figure(figure: FigureBase, path: Path, background: str = "white") -> None:
     """Write a figure in the format of its extension; the file is whole or as it was."""
     from suffice.persistence.archive import replacing
 
+    whole: Any = figure  # axes lie in a Figure, which has savefig, or in a part of one
     with replacing(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix("."), dpi=160, facecolor=ground)
+        whole.savefig(
+            file, format=path.suffix.removeprefix("."), dpi=160, facecolor=background
+        )
 
 
 def write_table(
     frame: pl.LazyFrame,
     output: Path | None,
     terminal: Terminal,
-    rows: int,
+    n_rows: int,
 ) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
-    from suffice.data import formats
+    from suffice.data.formats import writing
 
-    if output is None:
-        (_write_json if terminal.json else write_to_standard_output)(frame)
+    if output is not None:
+        writing.write_table(frame, output)
+        terminal.written(output, f"{n_rows:,} rows", rows=n_rows)
+    elif terminal.json:
+        _write_json(frame)
     else:
-        formats.write_table(frame, output)
-        terminal.written(output, f"{rows:,} rows", rows=rows)
+        write_to_standard_output(frame)
 
 
 def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.data.source import batches_of
+    from suffice.data.scanning import batches_of
 
     stream = sys.stdout.buffer
-    stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
+    header = pl.DataFrame(schema=frame.collect_schema()).write_csv()
+    stream.write(header.encode())
     for batch in batches_of(frame):
         stream.write(batch.write_csv(include_header=False).encode())
     stream.flush()
 
 
 def _write_json(frame: pl.LazyFrame) -> None:
-    from suffice.data.source import batches_of
+    """Write a table as one JSON document, batch by batch."""
+    from suffice.data.scanning import batches_of
 
-    stream, mark = sys.stdout.buffer, b""
+    stream = sys.stdout.buffer
+    separator = b""
     stream.write(b'{"rows": [')
     for batch in batches_of(frame):
         for line in batch.write_ndjson().encode().splitlines():
-            stream.write(mark + line)
-            mark = b",\n"
+            stream.write(separator + line)
+            separator = b",\n"
     stream.write(b"]}\n")
     stream.flush()

@@ -1,8 +1,11 @@
-"""What kind of number a setting is."""
+"""Checks of numbers that users set, each named in the error."""
 
+from numbers import Real
 from typing import TypeGuard
 
 import numpy as np
+
+from suffice.errors import InvalidParameterError
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -13,3 +16,41 @@ def is_number(value: object) -> TypeGuard[float]:
 def is_whole_number(value: object) -> TypeGuard[int]:
     """Return whether a value is an integer, and no truth value."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def positive(name: str, value: object) -> float:
+    """Return a setting that must be a positive, finite number."""
+    number = _finite(value)
+    if number is None or number <= 0:
+        raise InvalidParameterError(f"{name} must be a finite number, positive; got {value!r}")
+    return number
+
+
+def not_negative(name: str, value: object) -> float:
+    """Return a setting that must be a finite number of at least zero."""
+    number = _finite(value)
+    if number is None or number < 0:
+        raise InvalidParameterError(
+            f"{name} must be a finite number, not negative; got {value!r}"
+        )
+    return number
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return a setting that must be a whole number of at least one."""
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    number = _finite(value) if is_real else None
+    if number is None or number < 1 or number != np.rint(number):
+        raise InvalidParameterError(
+            f"{name} must be a whole number of at least 1, got {value!r}"
+        )
+    return int(number)
+
+
+def _finite(value: object) -> float | None:
+    """Return a value as a finite float, or None if it is none."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None

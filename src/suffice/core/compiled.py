@@ -1,4 +1,4 @@
-"""Compiled functions, kept between runs where that is possible: one rule for all kernels."""
+"""Compiled functions, whose machine code is kept between runs where that is possible."""
 
 import os
 import stat
@@ -7,74 +7,83 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 
 from suffice.errors import warn
+from suffice.typing import Array
 
-KERNELS: list[Any] = []  # all that this process may compile
+Compiled: TypeAlias = Any  # a function that Numba has compiled, or will
+COMPILED_FUNCTIONS: list[Compiled] = []  # all that this process may compile
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return what compiles a function by Numba and keeps the code; a damaged file is replaced."""
+def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:
+    """Return a decorator that compiles a function by Numba and keeps the machine code."""
 
-    def compiled(function: Callable[..., Any]) -> Any:
+    def decorator(function: Callable[..., object]) -> Compiled:
         try:
-            made = _forgiving(numba.njit(cache=True, **options)(function))
-        except RuntimeError:  # Numba finds no folder to write to
-            made = _elsewhere(function, options)
-        KERNELS.append(made)
-        return made
+            compiled = _with_robust_cache(numba.njit(cache=True, **options)(function))
+        except RuntimeError:  # Numba has no folder that it may write to
+            compiled = _compiled_elsewhere(function, options)
+        COMPILED_FUNCTIONS.append(compiled)
+        return compiled
 
-    return compiled
+    return decorator
 
 
-def read_only(*arrays: Any) -> tuple[Any, ...]:
-    """Return views that cannot be written to: code for them serves every array that is read."""
+def read_only(*arrays: Array) -> tuple[Array, ...]:
+    """Return read-only views: one compiled version then serves writeable arrays, too."""
     views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
     return views
 
 
-def _elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    place, known = private_folder(), numba.config.CACHE_DIR
-    if place is not None:
-        numba.config.CACHE_DIR = str(place)
+def _compiled_elsewhere(
+    function: Callable[..., object],
+    options: dict[str, object],
+) -> Compiled:
+    """Return the compiled function, its code kept in a private folder or not at all."""
+    folder = private_folder()
+    usual_folder = numba.config.CACHE_DIR
+    if folder is not None:
+        numba.config.CACHE_DIR = str(folder)
         try:
-            return _forgiving(numba.njit(cache=True, **options)(function))
+            return _with_robust_cache(numba.njit(cache=True, **options)(function))
         except RuntimeError:
             pass
         finally:
-            numba.config.CACHE_DIR = known
+            numba.config.CACHE_DIR = usual_folder
     return numba.njit(**options)(function)
 
 
 @cache
 def private_folder() -> Path | None:
-    """Return a temporary folder that only this user can write to, or None; say which, once."""
+    """Return a temporary folder that only this user can write to, or None; warn of it once."""
     cure = "set NUMBA_CACHE_DIR to a folder that can be written to, and run suffice warm-up"
     try:
-        place = Path(tempfile.gettempdir()) / f"suffice-{os.getuid()}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        found = place.lstat()
+        folder = Path(tempfile.gettempdir()) / f"suffice-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+        is_mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        is_private = is_mine and not status.st_mode & 0o077
     except (OSError, AttributeError):  # no such folder, or no such user: not POSIX
-        found = None
-    mine = found is not None and stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if found is None or not mine or found.st_mode & 0o077:
+        is_private = False
+    if not is_private:
         warn(f"compiled code can be kept nowhere, and every process compiles anew: {cure}")
         return None
-    warn(f"compiled code is kept in {place}, which may not last: {cure}")
-    return place
+    warn(f"compiled code is kept in {folder}, which may not last: {cure}")
+    return folder
 
 
-def _forgiving(compiled: Any) -> Any:
+def _with_robust_cache(compiled: Compiled) -> Compiled:
     """Return the function with a cache that takes damage and a full disk for an empty one."""
     cache = compiled._cache
-    load, save = cache.load_overload, cache.save_overload
+    load = cache.load_overload
+    save = cache.save_overload
 
-    def load_overload(*args: Any) -> Any:
+    def load_overload(*args: object) -> object:
         try:
             return load(*args)
         except Exception:  # a truncated file fails in any way
@@ -82,9 +91,10 @@ def _forgiving(compiled: Any) -> Any:
                 cache.flush()
             return None
 
-    def save_overload(*args: Any) -> None:
+    def save_overload(*args: object) -> None:
         with suppress(OSError):
             save(*args)
 
-    cache.load_overload, cache.save_overload = load_overload, save_overload
+    cache.load_overload = load_overload
+    cache.save_overload = save_overload
     return compiled

@@ -1,4 +1,4 @@
-"""The few dense kernels the library needs; every tolerance is relative to feature scale."""
+"""Dense linear algebra that is invariant to units: every tolerance is relative to feature scale."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -19,35 +19,46 @@ _RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of a unit diagonal
 
 def _lapack_alone() -> Any:
     """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
-    package = None if "scipy.linalg" in sys.modules else find_spec("scipy.linalg")
-    found = package and PathFinder.find_spec(_LAPACK, package.submodule_search_locations)
-    with suppress(ImportError):  # where it cannot be loaded alone
-        if found and found.loader is not None:
-            module = module_from_spec(found)
-            sys.modules[_LAPACK] = module
-            found.loader.exec_module(module)
-            return module
+    if "scipy.linalg" not in sys.modules:
+        with suppress(ImportError):  # where it cannot be loaded alone
+            module = _load_lapack()
+            if module is not None:
+                return module
     from scipy.linalg import lapack
 
     return lapack
+
+
+def _load_lapack() -> Any:
+    """Return the extension module itself, or None if it is not where SciPy keeps it."""
+    package = find_spec("scipy.linalg")
+    if package is None:
+        return None
+    spec = PathFinder.find_spec(_LAPACK, package.submodule_search_locations)
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    sys.modules[_LAPACK] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 lapack = _lapack_alone()
 
 
 def rank_tolerance(d: int) -> float:
-    """Return the eigenvalue of a d × d correlation matrix that rounding alone can leave."""
+    """Return the largest eigenvalue of a d × d correlation matrix that may be rounding alone."""
     return 64 * d * EPS
 
 
 def unit_scale(variances: Floats) -> Floats:
-    """Return √variance, and 1 where there is none."""
+    """Return √variance, and 1 where the variance is zero."""
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
     """Return the variances, exactly zero where they are no more than rounding of the data."""
-    # a variance below (16 ε)² of the squared size of the numbers cannot be told from zero
+    # a variance below (16 ε)² of the squared size of the numbers may be rounding alone
     return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
 
 
@@ -55,6 +66,16 @@ def correlation(sigma: Floats) -> tuple[Floats, Floats]:
     """Return (C, s) with Σ = diag(s) C diag(s); a zero variance leaves a zero row in C."""
     scale = unit_scale(np.diagonal(sigma))
     return sigma / scale / scale[:, None], scale
+
+
+def balanced(M: Floats) -> tuple[Floats, Floats]:
+    """Return (sᵢ Mᵢⱼ sⱼ, s) with s powers of two that bring every row near to one."""
+    s = np.ones(len(M))
+    for _ in range(8):
+        largest = np.abs(s[:, None] * M * s).max(axis=1, initial=0.0)
+        positive = np.where(largest > 0, largest, 1.0)
+        s = s * np.exp2(-np.round(0.5 * np.log2(positive)))
+    return s[:, None] * M * s, s
 
 
 def scaled_cholesky(sigma: Floats) -> Floats | None:
@@ -76,10 +97,10 @@ def inverse_lower(factor: Floats) -> Floats:
 
 def solve_lower(factor: Floats, b: Floats) -> Floats:
     """Return L⁻¹ b of a lower triangular L."""
-    found, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
+    solution, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
-    return np.asarray(found)
+    return np.asarray(solution)
 
 
 def dependent_columns(sigma: Floats) -> Codes:
@@ -100,8 +121,11 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
-    """Return variances along the principal axes of Σ, falling, and axes as columns, or None."""
-    # of a root taken after scaling: a small feature beside a large one keeps its digits
+    """Return variances along the principal axes of Σ, falling, and axes as columns.
+
+    Return None where Σ is singular.
+    """
+    # the root is taken after scaling, so that a small feature beside a large one keeps its digits
     root = scaled_cholesky(sigma)
     if root is None:
         return None
@@ -112,15 +136,15 @@ def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
 def positive_factor(h: Floats) -> Floats:
     """Return lower L with H = L Lᵀ, or of H with a slightly larger diagonal."""
     factor = scaled_cholesky(h)
-    if factor is None:
-        # diag(s) (C + ρ I) diag(s), for the first ρ that has a factor
-        corr, scale = correlation(h)
-        for ridge in _RIDGES:
-            lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
-            if info == 0:
-                break
-        factor = scale[:, None] * lower
-    return factor
+    if factor is not None:
+        return factor
+    # diag(s) (C + ρ I) diag(s), for the first ρ that has a factor
+    corr, scale = correlation(h)
+    for ridge in _RIDGES:
+        lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
+        if info == 0:
+            break
+    return np.asarray(scale[:, None] * lower)
 
 
 def solve_factored(factor: Floats, g: Floats) -> Floats:
@@ -131,7 +155,9 @@ def solve_factored(factor: Floats, g: Floats) -> Floats:
 def solve_semidefinite(h: Floats, b: Floats) -> Floats:
     """Return H⁻¹ b; where H is singular up to rounding, the solution of least length."""
     factor = scaled_cholesky(h)
-    return generalised_inverse(h) @ b if factor is None else solve_factored(factor, b)
+    if factor is None:
+        return generalised_inverse(h) @ b
+    return solve_factored(factor, b)
 
 
 def generalised_inverse(h: Floats) -> Floats:
@@ -139,8 +165,8 @@ def generalised_inverse(h: Floats) -> Floats:
     # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
     corr, scale = correlation(h)
     e, v = symmetric_eigen(corr)
-    known = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
-    half = v[:, known] / np.sqrt(e[known]) / scale[:, None]
+    resolved_axes = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
+    half = v[:, resolved_axes] / np.sqrt(e[resolved_axes]) / scale[:, None]
     return half @ half.T
 
 
@@ -153,13 +179,15 @@ def quasi_newton(
     inverse: Callable[[Floats], Floats],
 ) -> Floats:
     """Return H g, H the inverse Hessian after one BFGS update per pair (Nocedal & Wright 7.4)."""
-    q, shares = gradient, []
+    q = gradient
+    alphas = []
     for s, y in reversed(pairs):
         # α = sᵀq / sᵀy,  q ← q − α y
-        shares.append(np.vdot(s, q) / np.vdot(s, y))
-        q = q - shares[-1] * y
+        alpha = np.vdot(s, q) / np.vdot(s, y)
+        alphas.append(alpha)
+        q = q - alpha * y
     r = inverse(q)
-    for (s, y), share in zip(pairs, reversed(shares), strict=True):
+    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
         # r ← r + (α − yᵀr / sᵀy) s
-        r = r + (share - np.vdot(y, r) / np.vdot(s, y)) * s
+        r = r + (alpha - np.vdot(y, r) / np.vdot(s, y)) * s
     return r

@@ -1,39 +1,24 @@
-"""A monotone power transform of each feature that makes it more nearly Gaussian, and its fit."""
+"""A monotone power transform of each feature that makes it more nearly Gaussian."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from suffice.core.power_exponents import fit_features, power_curve
 from suffice.core.table import Table
-from suffice.core.table.matrix import as_matrix, as_weights, column_name, refuse_unusable
-from suffice.core.threads import in_order
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.typing import Codes, Flags, Floats
+from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
-RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
-PRECISION = 1e-13
-SCOUTS = 1_000  # rows that tell where to look for an exponent
-SMALL = 1e-4  # an exponent under which closed forms cancel
-SMALLEST = 1e-150  # a standard deviation whose square has all its digits
-GRID = 23  # bits of a standard deviation that a centre has
-PARALLEL = 100_000  # numbers under which starting threads does not pay
 BLOCK = 1 << 15  # numbers changed at a time: a few arrays of this size stay in cache
 
-Column = tuple[float, float, float, float, float]  # λ, c, s, low, high
 
-
-def curve(e: Any, logs: Floats) -> Floats:
-    """Return P = ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
-    if not np.any(e == 0):
-        return np.expm1(e * logs) / e  # type: ignore[no-any-return]
-    return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
-
-
-class Branch(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
     """Curves, one per feature or one per number: every array broadcasts against rows (n, d)."""
 
     exponent: Floats  # e
@@ -45,35 +30,50 @@ class Branch(NamedTuple):
     @classmethod
     def of(cls, exponent: Floats, knee: Floats) -> Branch:
         """Return the curves with these exponents, straight from the knee on where e < 0."""
-        bent = exponent < 0
-        logs = np.log1p(np.where(bent, knee, 0.0))
-        held: Any = [
-            np.where(bent, each, np.inf) for each in (knee, logs, curve(exponent, logs))
-        ]
-        # P′(b) = (1 + b)^(e − 1)
-        return cls(*(exponent, *held, np.exp((exponent - 1) * logs)))
+        has_line = exponent < 0
+        logs = np.log1p(np.where(has_line, knee, 0.0))
+        return cls(
+            exponent=exponent,
+            knee=np.where(has_line, knee, np.inf),
+            log_knee=np.where(has_line, logs, np.inf),
+            top=np.where(has_line, power_curve(exponent, logs), np.inf),
+            # P′(b) = (1 + b)^(e − 1)
+            slope=np.exp((exponent - 1) * logs),
+        )
 
-    def either(self, other: Branch, here: Flags) -> Branch:
-        """Return these curves where ``here`` is true, the others elsewhere."""
-        if np.isinf(self.knee).all() and np.isinf(other.knee).all():
-            return self._replace(exponent=np.where(here, self.exponent, other.exponent))
-        return Branch(*(np.where(here, *pair) for pair in zip(self, other, strict=True)))
+    def either(self, other: Branch, choose_self: Flags) -> Branch:
+        """Return these curves where ``choose_self`` is true, the others elsewhere."""
+        exponent = np.where(choose_self, self.exponent, other.exponent)
+        if np.isinf(self.knee).all() and np.isinf(other.knee).all():  # there are no lines
+            return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
+        return Branch(
+            exponent=exponent,
+            knee=np.where(choose_self, self.knee, other.knee),
+            log_knee=np.where(choose_self, self.log_knee, other.log_knee),
+            top=np.where(choose_self, self.top, other.top),
+            slope=np.where(choose_self, self.slope, other.slope),
+        )
 
     def apply(self, u: Floats) -> Floats:
         # P(u) = P(min(u, b)) + P′(b) max(u − b, 0)
-        below = curve(self.exponent, np.minimum(np.log1p(u), self.log_knee))
+        below = power_curve(self.exponent, np.minimum(np.log1p(u), self.log_knee))
         return below + self.slope * np.maximum(u - self.knee, 0.0)
 
     def inverse(self, v: Floats) -> Floats:
         """Return u with P(u) = v."""
-        e, low = self.exponent, np.minimum(v, self.top)
+        e = self.exponent
+        below = np.minimum(v, self.top)
         # 1 + u = (1 + e v)^(1/e),  exp v where e = 0
-        logs = np.where(e == 0, low, np.log1p(e * low) / np.where(e == 0, 1.0, e))
+        logs = np.where(e == 0, below, np.log1p(e * below) / np.where(e == 0, 1.0, e))
         return np.expm1(logs) + np.maximum(v - self.top, 0.0) / self.slope
 
     def log_slope(self, u: Floats) -> Floats:
         # P′(u) = (1 + u)^(e − 1)
         return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
+
+
+# From values, z = (x − c) / s and the curves of z to new values.
+BlockChange: TypeAlias = Callable[[Floats, Floats, Branch], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +83,8 @@ class PowerTransform:
     t(x) = c + s ψ((x − c) / s),  ψ(z) = ((1 + z)^λ − 1) / λ where z ≥ 0, and
     −((1 − z)^(2 − λ) − 1) / (2 − λ) where z < 0
 
-    (a logarithm where the divisor is zero). Outside [0, 2] the curve would level off; there it
-    goes on as a straight line beyond ``low`` or ``high``, and so maps the line onto itself.
+    (a logarithm where the divisor is zero). With λ outside [0, 2] the curve would level off. It
+    continues as a straight line beyond ``low`` or ``high``, so that every value has an inverse.
 
     Yeo & Johnson (2000), *Biometrika* 87, 954–959.
 
@@ -93,9 +93,9 @@ class PowerTransform:
     exponents : (d,) array
         λ of each feature.
     centre, scale : (d,) arrays or numbers
-        c and s: with those of the data, a change of units changes nothing.
+        c and s. With those of the data, the transform is invariant to units.
     low, high : (d,) arrays or numbers
-        Where straight lines take over; needed for exponents above 2 and below 0.
+        Where straight lines begin; needed for exponents above 2 and below 0.
 
     Examples
     --------
@@ -115,111 +115,142 @@ class PowerTransform:
     high: Floats = np.inf  # type: ignore[assignment]  # (d,)
 
     def __post_init__(self) -> None:
-        exponents = np.atleast_1d(np.asarray(self.exponents, np.float64))
-        for name, given in self.arrays().items():
-            value = np.asarray(given, np.float64)
-            try:
-                held = np.broadcast_to(value, exponents.shape).copy()
-            except ValueError:
-                msg = (
-                    f"{name} has shape {value.shape}, but there are {exponents.size} exponents"
-                )
-                raise InvalidParameterError(msg) from None
-            held.flags.writeable = False
-            object.__setattr__(self, name, held)
+        shape = np.atleast_1d(np.asarray(self.exponents, np.float64)).shape
+        object.__setattr__(self, "exponents", _read_only("exponents", self.exponents, shape))
+        object.__setattr__(self, "centre", _read_only("centre", self.centre, shape))
+        object.__setattr__(self, "scale", _read_only("scale", self.scale, shape))
+        object.__setattr__(self, "low", _read_only("low", self.low, shape))
+        object.__setattr__(self, "high", _read_only("high", self.high, shape))
         _check(self)
 
     @classmethod
     def of(
         cls,
-        X: Any,
-        sample_weight: Any = None,
+        X: RowsLike,
+        sample_weight: WeightsLike = None,
         *,
         n_rows: int = 20_000,
         seed: int = 0,
     ) -> Self:
         """Return the transform of greatest likelihood for rows ``X``, or a sample of ``n_rows``."""
-        return cls(*_fitted_columns(X, sample_weight, n_rows=n_rows, seed=seed))
+        features = fit_features(X, sample_weight, n_rows=n_rows, seed=seed)
+        return cls(
+            exponents=np.array([feature.exponent for feature in features]),
+            centre=np.array([feature.centre for feature in features]),
+            scale=np.array([feature.scale for feature in features]),
+            low=np.array([feature.low for feature in features]),
+            high=np.array([feature.high for feature in features]),
+        )
 
     @property
     def n_features(self) -> int:
         """Number of features d."""
         return len(self.exponents)
 
-    def apply(self, x: Any) -> Floats:
+    def apply(self, x: RowsLike) -> Floats:
         """Return the transformed rows, shape (n, d)."""
-        offset, c, same = self._offset, self.centre, self.exponents == 1
-        return self._each_block(
-            x, lambda x, z, side: np.where(same, x, c + offset(x, z, side))
-        )
 
-    def about_centre(self, x: Any) -> Floats:
+        def change(x: Floats, z: Floats, curves: Branch) -> Floats:
+            return np.where(self._is_identity, x, self.centre + self._offset(x, z, curves))
+
+        return self._by_block(x, change)
+
+    def about_centre(self, x: RowsLike) -> Floats:
         """Return t(x) − c, shape (n, d): all its digits, however large the mean is."""
-        return self._each_block(x, self._offset)
+        return self._by_block(x, self._offset)
 
-    def apply_observed(self, x: Any) -> Floats:
-        """Return the transformed rows, shape (n, d); NaN, and NaN alone, stays NaN."""
+    def apply_observed(self, x: RowsLike) -> Floats:
+        """Return the transformed rows, shape (n, d); NaN stays NaN, infinity is refused."""
         y = self.apply(x)
-        for i, j in np.argwhere(~np.isfinite(y) & ~np.isnan(x))[:1]:
+        is_infinite = ~np.isfinite(y) & ~np.isnan(x)
+        if is_infinite.any():
+            row, column = np.argwhere(is_infinite)[0]
             raise InvalidInputError(
-                f"row {i}, column {j}: infinite, or too large to transform"
+                f"row {row}, column {column}: infinite, or too large to transform"
             )
         return y
 
-    def inverse(self, y: Any) -> Floats:
+    def inverse(self, y: RowsLike) -> Floats:
         """Return the rows whose transform is ``y``, shape (n, d)."""
-        c, s, same = self.centre, self.scale, self.exponents == 1
 
-        def change(y: Floats, v: Floats, side: Branch) -> Floats:
-            return np.where(same, y, c + s * np.copysign(side.inverse(np.abs(v)), v))
+        def change(y: Floats, v: Floats, curves: Branch) -> Floats:
+            z = np.copysign(curves.inverse(np.abs(v)), v)
+            return np.where(self._is_identity, y, self.centre + self.scale * z)
 
-        return self._each_block(y, change)
+        return self._by_block(y, change)
 
-    def log_jacobian(self, x: Any) -> Floats:
+    def log_jacobian(self, x: RowsLike) -> Floats:
         """Return log |dt/dx|, summed over features, shape (n,)."""
         return np.asarray(self.log_slopes(x).sum(1))
 
-    def log_slopes(self, x: Any) -> Floats:
+    def log_slopes(self, x: RowsLike) -> Floats:
         """Return log dt_j/dx_j of each feature, shape (n, d)."""
-        return self._each_block(x, lambda _, z, side: side.log_slope(np.abs(z)))
+
+        def change(_: Floats, z: Floats, curves: Branch) -> Floats:
+            return curves.log_slope(np.abs(z))
+
+        return self._by_block(x, change)
 
     def select(self, columns: Codes) -> PowerTransform:
         """Return the transform of some features only."""
-        return PowerTransform(**{name: held[columns] for name, held in self.arrays().items()})
+        return PowerTransform(
+            exponents=self.exponents[columns],
+            centre=self.centre[columns],
+            scale=self.scale[columns],
+            low=self.low[columns],
+            high=self.high[columns],
+        )
 
     def among(self, columns: Codes, n_features: int) -> PowerTransform:
         """Return the transform of ``n_features`` features that leaves all but these as they are."""
-        plain = PowerTransform(np.ones(n_features)).arrays()
-        for name, values in self.arrays().items():
-            plain[name] = plain[name].copy()
-            plain[name][columns] = values
-        return PowerTransform(**plain)
+
+        def widened(values: Floats, default: float) -> Floats:
+            wide = np.full(n_features, default)
+            wide[columns] = values
+            return wide
+
+        return PowerTransform(
+            exponents=widened(self.exponents, 1.0),
+            centre=widened(self.centre, 0.0),
+            scale=widened(self.scale, 1.0),
+            low=widened(self.low, -np.inf),
+            high=widened(self.high, np.inf),
+        )
 
     def equals(self, other: PowerTransform) -> bool:
         """Return whether both do the same to every row."""
-        pairs = zip(self.arrays().values(), other.arrays().values(), strict=True)
-        return all(np.array_equal(a, b) for a, b in pairs)
+        mine = self.arrays()
+        theirs = other.arrays()
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     def arrays(self) -> dict[str, Floats]:
-        """Return all that there is to know, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the parameters by name."""
+        return {
+            "exponents": self.exponents,
+            "centre": self.centre,
+            "scale": self.scale,
+            "low": self.low,
+            "high": self.high,
+        }
 
     @property
     def branches(self) -> tuple[Branch, Branch]:
         """The curves of values above the centre, and of those below it."""
-        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
-        return up, Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
+        above = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
+        below = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
+        return above, below
 
-    def _offset(self, x: Floats, z: Floats, side: Branch) -> Floats:
+    @property
+    def _is_identity(self) -> Flags:
+        """Whether each feature stays as it is, (d,)."""
+        return np.asarray(self.exponents == 1)
+
+    def _offset(self, x: Floats, z: Floats, curves: Branch) -> Floats:
         # t(x) − c = s sgn(z) P(|z|)
-        offset = self.scale * np.copysign(side.apply(np.abs(z)), z)
-        return np.where(self.exponents == 1, x - self.centre, offset)
+        offset = self.scale * np.copysign(curves.apply(np.abs(z)), z)
+        return np.where(self._is_identity, x - self.centre, offset)
 
-    def _each_block(
-        self,
-        rows: Any,
-        change: Callable[[Floats, Floats, Branch], Floats],
-    ) -> Floats:
+    def _by_block(self, rows: RowsLike, change: BlockChange) -> Floats:
         """Return ``change`` of all rows, given z = (x − c) / s and its curves, a few at a time."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
@@ -228,14 +259,29 @@ class PowerTransform:
             )
             raise InvalidParameterError(msg)
         out = np.empty(x.shape)
-        up, down = self.branches
+        above, below = self.branches
         step = max(BLOCK // max(self.n_features, 1), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(x), step):
                 block = x[start : start + step].astype(np.float64, copy=False)
                 z = (block - self.centre) / self.scale
-                out[start : start + step] = change(block, z, up.either(down, z >= 0))
+                curves = above.either(below, z >= 0)
+                out[start : start + step] = change(block, z, curves)
         return out
+
+
+def _read_only(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return a parameter of each feature, (d,); a number is that of every feature."""
+    given = np.asarray(values, np.float64)
+    try:
+        array = np.broadcast_to(given, shape).copy()
+    except ValueError:
+        raise InvalidParameterError(
+            f"{name} has shape {given.shape}, but there are {shape[0]} exponents: give one "
+            "number, or one for each exponent"
+        ) from None
+    array.flags.writeable = False
+    return array
 
 
 def _check(t: PowerTransform) -> None:
@@ -255,147 +301,27 @@ def _check(t: PowerTransform) -> None:
         )
 
 
-def check_power(power: Any) -> None:
-    """Refuse what names no transform."""
-    known = power is None or isinstance(power, PowerTransform)
-    if not known and not (isinstance(power, str) and power == "yeo-johnson"):
+def check_power(power: object) -> None:
+    """Raise unless ``power`` is None, "yeo-johnson" or a transform."""
+    if power is None or isinstance(power, PowerTransform):
+        return
+    if not isinstance(power, str) or power != "yeo-johnson":
         msg = f"power must be None, 'yeo-johnson' or a PowerTransform, got {power!r}"
         raise InvalidParameterError(msg)
 
 
-def parse_power(power: Any, table: Table) -> PowerTransform:
+def parse_power(power: object, table: Table) -> PowerTransform:
     """Return the transform that users name, fitted to the rows where it is not given."""
     check_power(power)
-    given = isinstance(power, PowerTransform)
-    known: PowerTransform = power if given else PowerTransform.of(table.x, table.weight)
-    p = table.x.shape[1]
-    if table.indicators is not None and known.n_features > p:
-        known = known.select(np.arange(p))  # the rest are indicators, which nothing changes
-    if known.n_features != p:
+    if isinstance(power, PowerTransform):
+        transform = power
+    else:
+        transform = PowerTransform.of(table.x, table.weight)
+    n_numbers = table.x.shape[1]
+    if table.indicators is not None and transform.n_features > n_numbers:
+        transform = transform.select(np.arange(n_numbers))  # indicators are not transformed
+    if transform.n_features != n_numbers:
         raise FeatureMismatchError(
-            f"the transform knows {known.n_features} features, X has {p}"
+            f"the transform knows {transform.n_features} features, X has {n_numbers}"
         )
-    return known
-
-
-def summed_log_slopes(power: PowerTransform, table: Table) -> dict[str, Any]:
-    """Return the transform of all features, and Σ w log dt_j/dx_j of each class, (K, d)."""
-    terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
-    terms = np.where(np.isnan(table.x), 0.0, terms)  # what is missing was not transformed
-    if w is not None:
-        terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
-    sums = np.zeros((k, table.n_features))
-    for j, column in enumerate(terms.T):
-        sums[:, j] = np.bincount(table.codes, column, k)
-    return {
-        "power": power.among(np.arange(power.n_features), table.n_features),
-        "log_slopes": sums,
-    }
-
-
-# --- exponents of greatest likelihood, feature by feature, from a bounded sample of rows ---
-
-
-def _fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Floats:
-    """Return λ, c, s, low and high, (5, d), that make each feature most nearly Gaussian."""
-    x, names = as_matrix(X)
-    given = as_weights(sample_weight, len(x))
-    w = np.ones(len(x)) if given is None else given
-    rows = np.flatnonzero(w > 0)
-    if len(rows) > n_rows:  # a seeded sample, in order
-        rng = np.random.default_rng(seed)
-        rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False, shuffle=False))]
-    sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
-    if np.isinf(sample).any():
-        refuse_unusable(np.where(np.isnan(x), 0.0, x), names, w)
-    columns = np.ascontiguousarray(sample.T)
-    n_jobs = None if sample.size > PARALLEL else 1
-    named = [(column, column_name(names, j)) for j, column in enumerate(columns)]
-    found = list(in_order(lambda each: _fitted_column(*each, weight), named, n_jobs))
-    return np.array(found).reshape(-1, 5).T
-
-
-def _fitted_column(x: Floats, name: str, w: Floats) -> Column:
-    """Return exponent, centre, scale and range of the values that one feature has."""
-    seen = ~np.isnan(x)
-    x, w = x[seen], w[seen]
-    low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
-    if np.all((x == low) | (x == high)):
-        return 1.0, 0.0, 1.0, low, high
-    w = w / w.sum()
-    centre = _centre(x, w, name)
-    scale = float(np.sqrt(_mean(np.square(x - centre), w)))
-    return best_exponent((x - centre) / scale, w), centre, scale, low, high
-
-
-def _centre(x: Floats, w: Floats, name: str) -> float:
-    """Return the mean, on a grid so coarse that it is as exact far from zero as near it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        z = x - x[0]
-        mean = _mean(z, w)
-        scale = np.sqrt(_mean(np.square(z - mean), w))
-    if not SMALLEST < scale < np.inf:
-        fate = "vanish" if scale <= SMALLEST else "overflow"
-        raise InvalidInputError(f"the squares of column {name} {fate}: rescale it")
-    step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
-    # on the grid, whichever row comes first, without a rounding at a large mean
-    near = np.round(x[0] / step) * step
-    return float(near + np.round((mean + (x[0] - near)) / step) * step)
-
-
-def best_exponent(z: Floats, w: Floats) -> float:
-    """Return λ maximising the likelihood of a Gaussian of ψ_λ(z); weights are relative."""
-    if z.min() == z.max():
-        return 1.0
-    step = len(z) // SCOUTS
-    guess = best_exponent(z[::step], w[::step]) if step > 1 else None
-    w = w / w.sum()
-    order = np.argsort(z < 0, kind="stable")
-    n, w = int((z >= 0).sum()), w[order]
-    logs = np.log1p(np.abs(z[order]))
-    tilt = _mean(logs[:n], w[:n]) - _mean(logs[n:], w[n:])
-    psi, slope = np.empty_like(logs), np.empty_like(logs)
-
-    def derivative(exponent: float) -> float:
-        psi[:n], slope[:n] = _with_slope(exponent, logs[:n])
-        psi[n:], slope[n:] = _with_slope(2 - exponent, logs[n:])
-        np.negative(psi[n:], out=psi[n:])
-        gap = psi - _mean(psi, w)
-        # −log L / n = ½ log σ²(λ) − (λ − 1) Σ w sgn(z) log(1 + |z|),  σ² = Var ψ_λ
-        return _mean(gap * slope, w) / _mean(gap * gap, w) - tilt
-
-    return _root(derivative, guess)
-
-
-def _root(derivative: Callable[[float], float], guess: float | None) -> float:
-    """Return where an increasing function is zero, or the end of the range nearest to it."""
-    from scipy.optimize import brentq  # slow to import, and seldom needed
-
-    first, last = RANGE
-    reach = last - first if guess is None else 0.25
-    low = high = 1.0 if guess is None else guess
-    while (low := max(low - reach, first)) > first and derivative(low) >= 0:
-        reach *= 2
-    while (high := min(high + reach, last)) < last and derivative(high) <= 0:
-        reach *= 2
-    if low == first and derivative(low) >= 0:
-        return low
-    if high == last and derivative(high) <= 0:
-        return high
-    return float(brentq(derivative, low, high, xtol=PRECISION, rtol=PRECISION))
-
-
-def _mean(values: Floats, w: Floats) -> float:
-    """Return Σ w v, by loops of our own: BLAS would start threads inside our threads."""
-    return float(np.einsum("i,i->", values, w))
-
-
-def _with_slope(e: float, logs: Floats) -> tuple[Floats, Floats]:
-    """Return P and ∂P/∂e, from log(1 + u)."""
-    p = curve(e, logs)
-    if abs(e) > SMALL:
-        # ∂P/∂e = ℓ P + (ℓ − P) / e,  ℓ = log(1 + u)
-        return p, logs * p + (logs - p) / e
-    # ∂P/∂e = Σ_k e^k ℓ^{k+2} / (k! (k + 2))
-    t = e * logs
-    return p, np.square(logs) * (1 / 2 + t * (1 / 3 + t * (1 / 8 + t / 30)))
+    return transform

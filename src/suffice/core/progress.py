@@ -1,13 +1,18 @@
-"""The one progress bar, of the library and of the command line."""
+"""The progress bar of the library and of the command line."""
 
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from suffice.errors import InvalidParameterError
 
-Wish: TypeAlias = "bool | Callable[[int, int], Any] | None"
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+
+# None shows a bar on a terminal, True everywhere, False never; a function is called with the
+# number done and the total, 0 if that is not known
+Wish: TypeAlias = "bool | Callable[[int, int], object] | None"
 _PATIENCE = 1.0  # seconds under which nothing is shown
 _MANY = 10_000  # with fewer done, the speed says nothing
 
@@ -15,8 +20,7 @@ _MANY = 10_000  # with fewer done, the speed says nothing
 class Progress:
     """Counts what is done, and shows it once it takes longer than a second."""
 
-    # ``wish`` None shows a bar on a terminal, True anywhere, False never; a function is called with
-    # the number done and of all. ``unit`` is what is counted, where its speed matters: "rows"
+    # ``unit`` names the things that are counted, such as "rows", if their rate is to be shown
     def __init__(
         self,
         wish: Wish = None,
@@ -27,9 +31,12 @@ class Progress:
         if not (wish is None or isinstance(wish, bool) or callable(wish)):
             msg = f"progress must be None, True, False or a function, got {wish!r}"
             raise InvalidParameterError(msg)
-        self._wish, self._total, self._what, self._unit = wish, total, what, unit
+        self._wish = wish
+        self._total = total
+        self._what = what
+        self._unit = unit
         self._done = 0
-        self._bar: Any = None
+        self._bar: rich_progress.Progress | None = None
 
     def __enter__(self) -> Self:
         self._started = time.perf_counter()
@@ -54,7 +61,7 @@ class Progress:
 
     @property
     def speed(self) -> str:
-        """How many were done in which time; empty where that says nothing."""
+        """The number done, the time and the rate; empty for short tasks."""
         seconds = time.perf_counter() - self._started
         if seconds <= _PATIENCE or self._done < _MANY:
             return ""
@@ -64,24 +71,34 @@ class Progress:
         return f"{self._done / seconds:,.0f} {self._unit}/s" if self._unit else ""
 
     def _show(self) -> None:
-        on_terminal = sys.stderr is not None and sys.stderr.isatty()
-        if callable(self._wish) or self._wish is False or not (self._wish or on_terminal):
+        if not self._shows_bar():
             return
-        if (seconds := time.perf_counter() - self._started) < _PATIENCE:
+        seconds = time.perf_counter() - self._started
+        if seconds < _PATIENCE:
             return
         if self._bar is None:
             self._bar = _bar(always=self._wish is True)
             self._task = self._bar.add_task(self._what, total=self._total, rate="")
             self._bar.start()
-        news = {"description": self._what, "rate": self._rate(seconds)}
-        self._bar.update(self._task, completed=self._done, total=self._total, **news)
+        self._bar.update(
+            self._task,
+            description=self._what,
+            completed=self._done,
+            total=self._total,
+            rate=self._rate(seconds),
+        )
+
+    def _shows_bar(self) -> bool:
+        if self._wish is None:
+            return sys.stderr is not None and sys.stderr.isatty()
+        return self._wish is True
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
 
-def _bar(*, always: bool) -> Any:
+def _bar(*, always: bool) -> "rich_progress.Progress":
     from rich import progress
     from rich.console import Console
 

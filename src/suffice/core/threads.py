@@ -1,4 +1,4 @@
-"""How many threads work on what, and in which order their results come: one rule for all."""
+"""Threads: how many a call may use, and results in the order of the tasks."""
 
 import functools
 import os
@@ -21,24 +21,23 @@ Method = TypeVar("Method", bound="Callable[..., Any]")
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
-_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of what is being changed
+_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of objects that methods change
 _NEW_LOCK = Lock()
 _FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
 
 def usable_cores() -> int:
     """Return the number of cores this process may run on."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
 def at_most(n_jobs: int | None) -> Iterator[None]:
-    """Let everything called inside use so many threads; None leaves things as they are."""
-    token = _LIMIT.set(_LIMIT.get() if n_jobs is None else n_threads_of(n_jobs))
+    """Limit all calls inside to ``n_jobs`` threads; None keeps the limit there is."""
+    limit = _LIMIT.get() if n_jobs is None else n_threads_of(n_jobs)
+    token = _LIMIT.set(limit)
     try:
         yield
     finally:
@@ -46,7 +45,7 @@ def at_most(n_jobs: int | None) -> Iterator[None]:
 
 
 def n_threads_of(n_jobs: int | None) -> int:
-    """Return the threads that ``n_jobs`` asks for: −1 is all cores, None what is allowed."""
+    """Return the threads that ``n_jobs`` asks for: −1 is all cores, None the current limit."""
     if n_jobs is None:
         return _LIMIT.get() or usable_cores()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -54,7 +53,9 @@ def n_threads_of(n_jobs: int | None) -> int:
             f"n_jobs must be None, a positive number of threads, or -1 for all, got {n_jobs!r}"
         )
         raise InvalidParameterError(msg)
-    return int(n_jobs) if n_jobs > 0 else max(usable_cores() + 1 + int(n_jobs), 1)
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(usable_cores() + 1 + int(n_jobs), 1)
 
 
 def in_order(
@@ -63,7 +64,8 @@ def in_order(
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
     """Yield ``work`` of each task, in the order of the tasks, done by threads of this call only."""
-    return over_stream(work, tasks, min(n_threads_of(n_jobs), max(len(tasks), 1)))
+    n_threads = min(n_threads_of(n_jobs), max(len(tasks), 1))
+    return over_stream(work, tasks, n_threads)
 
 
 def over_stream(
@@ -72,7 +74,8 @@ def over_stream(
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
     """Yield the same of tasks that come one by one, at most ``n_jobs`` of them ahead."""
-    if (n_threads := n_threads_of(n_jobs)) < 2:
+    n_threads = n_threads_of(n_jobs)
+    if n_threads < 2:
         yield from map(work, tasks)
         return
     with ThreadPoolExecutor(n_threads) as pool:
@@ -86,7 +89,7 @@ def over_stream(
 
 
 def one_at_a_time(method: Method) -> Method:
-    """Return a method that a second thread waits for, of the same object, so that none loses."""
+    """Return a method that only one thread at a time runs on the same object."""
 
     @functools.wraps(method)
     def alone(self: Any, *args: Any, **options: Any) -> Any:
@@ -99,16 +102,17 @@ def one_at_a_time(method: Method) -> Method:
 
 
 def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
-    """Return what ``work`` returns to each of so many threads, the calling one among them."""
+    """Return the results of ``work`` in ``n_threads`` threads, of which the caller is one."""
     if n_threads < 2:
         return [work()]
     with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(work) for _ in range(n_threads - 1)]
-        return [work(), *(other.result() for other in others)]
+        futures = [pool.submit(work) for _ in range(n_threads - 1)]
+        first = work()
+        return [first, *(future.result() for future in futures)]
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
-    """Return (lo, hi) of consecutive chunks; how rows are cut depends on their number only."""
+    """Return (lo, hi) of consecutive chunks, which depend on the number of rows alone."""
     size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))
     return [(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
 
@@ -118,8 +122,8 @@ def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Res
     return in_order(lambda edge: work(*edge), chunk_edges(n_rows))
 
 
-def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
-    """Return a limit to one thread of BLAS, ``when`` asked: more would wait for our own."""
+def one_blas_thread(*, when: bool = True) -> AbstractContextManager[object]:
+    """Limit BLAS to one thread, if ``when`` holds: more would compete with our own threads."""
     if not when:
         return nullcontext()
     libraries = _blas_libraries("scipy.linalg" in sys.modules)
@@ -128,16 +132,20 @@ def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
 
 @functools.cache
 def _blas_libraries(_with_scipy: bool) -> Any:  # noqa: FBT001
-    """Return the libraries of BLAS that are loaded, found once: to look takes milliseconds."""
+    """Return the BLAS libraries that are loaded; the search takes milliseconds, and is kept."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def side_by_side(work: Callable[..., Result], *columns: Any, n_numbers: int) -> list[Result]:
-    """Return ``work`` of each row of ``columns``, by threads if it looks at enough numbers."""
-    tasks = list(zip(*columns, strict=True))
+def side_by_side(
+    work: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    *,
+    n_numbers: int,
+) -> list[Result]:
+    """Return ``work`` of each task, by threads if it reads enough numbers."""
     if n_numbers < _FEW_NUMBERS:
-        return [work(*task) for task in tasks]
+        return [work(task) for task in tasks]
     with one_blas_thread():
-        return list(in_order(lambda task: work(*task), tasks))
+        return list(in_order(work, list(tasks)))

@@ -1,6 +1,6 @@
-"""``sf.predict_stream``: rows of any number, from anywhere, to answers in a file, in order."""
+"""``suffice.streams.predict_stream``: the answers of a model for rows of any source, in a file."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -11,16 +11,25 @@ from polars.io.plugins import register_io_source
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.table.mixed import levels_of
-from suffice.core.text.lists import of_one_kind
+from suffice.core.text.lists import labels_of_one_type
 from suffice.core.threads import over_stream
-from suffice.data.chunks import RowsRead, frames_of, gaps_in, usable_rows
-from suffice.data.columns import ColumnOptions, Roles, as_numbers, roles_for_predicting
-from suffice.data.dask import is_dask
-from suffice.data.formats import write_table
-from suffice.data.frames import opened_for_scoring
+from suffice.data.cluster.dask import is_dask
+from suffice.data.columns.kinds import as_numbers
+from suffice.data.columns.roles import Roles, roles_for_predicting
+from suffice.data.formats.writing import write_table
+from suffice.data.frames.pairs import array_source
 from suffice.data.opening import open_source
-from suffice.data.source import Progress, Source, Telling, TextStyle
+from suffice.data.options import Columns, Compute, TextFormat
+from suffice.data.rows.left_out import (
+    RowsRead,
+    all_finite,
+    gaps_in,
+    refuse_infinite_numbers,
+)
+from suffice.data.rows.loading import frames_of
+from suffice.data.source import ColumnType, Progress, RowsDone, ScoredRows, Source
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.typing import Flags, Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
@@ -33,9 +42,8 @@ class Answers:
 
     classifier: Classifier
     roles: Roles
-    schema: Mapping[
-        str, Any
-    ]  # of label, then posteriors, log density and outlier if it has them
+    # label, then posteriors, log density and outlier if the classifier has them
+    schema: Mapping[str, pl.DataType]
     threshold: float | None  # log density of an outlier; None: no density to judge by
 
     @classmethod
@@ -46,96 +54,132 @@ class Answers:
         prefix: str = "",
         rate: float = OUTLIER_RATE,
     ) -> Self:
-        labels, dense = classifier.classes.tolist(), classifier.has_density
-        types: dict[str, Any] = {"label": _labels_of(classifier).dtype}
-        types |= {f"p_{label}": pl.Float64() for label in labels if classifier.has_posterior}
-        types |= {"log_density": pl.Float64(), "outlier": pl.Boolean()} if dense else {}
-        schema = {prefix + word: dtype for word, dtype in types.items()}
-        threshold = outlier_threshold(classifier, rate) if dense else None
+        schema: dict[str, pl.DataType] = {f"{prefix}label": _labels_of(classifier).dtype}
+        if classifier.has_posterior:
+            for label in classifier.classes.tolist():
+                schema[f"{prefix}p_{label}"] = pl.Float64()
+        threshold = None
+        if classifier.has_density:
+            schema[f"{prefix}log_density"] = pl.Float64()
+            schema[f"{prefix}outlier"] = pl.Boolean()
+            threshold = outlier_threshold(classifier, rate)
         return cls(classifier, roles, schema, threshold)
 
-    def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
-        """Return kept columns and answers of some rows, and what could not be answered."""
-        roles, x = self.roles, np.empty((len(self.roles.numbers), frame.height))
+    def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows:
+        """Return kept columns and answers of some rows, and what could not be answered.
+
+        ``label`` and ``first_row`` are for messages.
+        """
+        roles = self.roles
+        x = np.empty((len(roles.numbers), frame.height))
         for j, name in enumerate(roles.numbers):
             x[j] = as_numbers(frame.get_column(name))
-        rows: Any = x.T
-        if roles.schema is not None:
-            place: dict[str, Any] = dict(zip(roles.numbers, x, strict=True))
-            columns = {
-                n: place[n] if n in place else frame.get_column(n) for n in roles.features
-            }
-            rows = pl.DataFrame(columns)
-        answers = self.to(rows)
-        kept = [frame.get_column(roles.copied(n)).alias(n) for n in roles.kept]
-        lacking, holes = answers.to_series(-1).is_null(), self.classifier.allow_missing
-        gaps = gaps_in(x.T, roles.numbers, holes=holes) if lacking.any() else {}
-        read = RowsRead(frame.height, int(lacking.sum()), gaps, self._new_levels(frame))
-        return pl.DataFrame([*kept, *answers]), read
+        if not all_finite(x):
+            refuse_infinite_numbers(np.isinf(x.T), roles.numbers, label, first_row)
+        answers = self.to(x.T if roles.schema is None else self._mixed_rows(frame, x))
+        kept = [frame.get_column(roles.copied(name)).alias(name) for name in roles.kept]
+        lacks_answer = answers.to_series(-1).is_null()
+        gaps: dict[str, int] = {}
+        if lacks_answer.any():
+            allow_missing = self.classifier.allow_missing
+            gaps = gaps_in(x.T, roles.numbers, allow_missing=allow_missing)
+        rows_read = RowsRead(
+            rows=frame.height,
+            unusable=int(lacks_answer.sum()),
+            by_column=gaps,
+            new_levels=self._new_levels(frame),
+        )
+        return pl.DataFrame([*kept, *answers]), rows_read
+
+    def _mixed_rows(self, frame: pl.DataFrame, x: Floats) -> pl.DataFrame:
+        """Return the features in their order: numbers from ``x`` (p, n), levels from the frame."""
+        numbers = dict(zip(self.roles.numbers, x, strict=True))
+        columns: dict[str, Floats | pl.Series] = {}
+        for name in self.roles.features:
+            columns[name] = numbers[name] if name in numbers else frame.get_column(name)
+        return pl.DataFrame(columns)
 
     def _new_levels(self, frame: pl.DataFrame) -> dict[str, int]:
-        """Return how many rows have a level that is not known, where any has, by category."""
-        counts, schema = dict[str, int](), self.roles.schema
+        """Return how many rows have a level that the model never saw, by category."""
+        schema = self.roles.schema
+        counts: dict[str, int] = {}
         for category in schema.categories if schema else ():
-            column, known = frame.get_column(category.name), {*category.levels}
-            if not (category.other or known.issuperset(levels_of(column.unique()).levels)):
-                found = levels_of(column)
-                counts[category.name] = int(
-                    (category.codes_of(*found)[found.codes >= 0] < 0).sum()
-                )
+            column = frame.get_column(category.name)
+            distinct = levels_of(column.unique()).levels
+            if category.other or set(category.levels).issuperset(distinct):
+                continue
+            levels = levels_of(column)
+            codes = category.codes_of(levels.levels, levels.codes)
+            counts[category.name] = int((codes[levels.codes >= 0] < 0).sum())
         return counts
 
-    def to(self, x: Any) -> pl.DataFrame:
+    def to(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
         """Return a frame of answers (n rows); null where a row has none."""
-        mixed = isinstance(x, pl.DataFrame)
-        numbers = x.select(pl.selectors.numeric()).to_numpy() if mixed else x
-        usable = usable_rows(numbers, holes=self.classifier.allow_missing)
-        if usable is not None:
-            answers = self.to(x.filter(pl.Series(usable)) if mixed else x[usable])
-            place = pl.Series(np.where(usable, np.cumsum(usable) - 1, -1)).replace(-1, None)
-            return answers.select(pl.all().gather(place))
+        if self.classifier.allow_missing:
+            return self._answers(x)
+        numbers = _numbers_in(x)
+        if all_finite(numbers):
+            return self._answers(x)
+        is_complete = np.asarray(np.isfinite(numbers).all(axis=1))
+        answers = self._answers(_rows_of(x, is_complete))
+        place = np.where(is_complete, np.cumsum(is_complete) - 1, -1)
+        return answers.select(pl.all().gather(pl.Series(place).replace(-1, None)))
+
+    def _answers(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
         try:
             return self._columns(x)
         except InvalidInputError:  # some row is so far out that its distance overflows
             if len(x) == 1:
                 return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
             middle = len(x) // 2
-            return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
+            return pl.concat([self._answers(x[:middle]), self._answers(x[middle:])])
 
-    def _columns(self, x: Any) -> pl.DataFrame:
+    def _columns(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
         if not len(x):
             return pl.DataFrame(schema=self.schema)
         classifier = self.classifier
-        posterior = classifier.posterior(x) if classifier.has_posterior else None
-        codes = (
-            classifier.decide(x)
-            if posterior is None
-            else classifier.decision.decide(posterior)
-        )
-        columns = [_labels_of(classifier).gather(codes)]
-        columns += [] if posterior is None else map(pl.Series, posterior.T)
+        columns: list[pl.Series] = []
+        if classifier.has_posterior:
+            posterior = classifier.posterior(x)
+            codes = classifier.decision.decide(posterior)
+            columns += [pl.Series(p) for p in posterior.T]
+        else:
+            codes = classifier.decide(x)
+        columns.insert(0, _labels_of(classifier).gather(codes))
         if self.threshold is not None:
             density = pl.Series(classifier.log_density(x))
-            columns += [density, density < self.threshold]
+            columns.append(density)
+            columns.append(density < self.threshold)
         return pl.DataFrame(dict(zip(self.schema, columns, strict=True)))
+
+
+def _numbers_in(x: Floats | pl.DataFrame) -> Floats:
+    if isinstance(x, pl.DataFrame):
+        return x.select(pl.selectors.numeric()).to_numpy()
+    return x
+
+
+def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
+    return x.filter(pl.Series(chosen)) if isinstance(x, pl.DataFrame) else x[chosen]
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
     """Return what each action predicts: the classes, and the label of rows that are refused."""
     refused = classifier.decision.actions[len(classifier.classes) :]
-    return pl.Series(of_one_kind([*classifier.classes.tolist(), *refused.tolist()]))
+    return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
     """Return the log density that a share ``rate`` of the model's own draws falls below."""
-    rng, of_levels = np.random.default_rng(0), classifier.encoding is not None
+    rng = np.random.default_rng(0)
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
-    sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
-    drawn = (classifier.sample(n, rng)[0] for n in sizes)
-    rows = (
-        pl.DataFrame({n: c.tolist() for n, c in x.items()}) if of_levels else x for x in drawn
-    )
-    return float(np.quantile(np.concatenate([*map(classifier.log_density, rows)]), rate))
+    densities = []
+    for start in range(0, _DRAWS, at_once):
+        rows, _ = classifier.sample(min(at_once, _DRAWS - start), rng)
+        if classifier.encoding is not None:  # then rows are columns by name
+            rows = pl.DataFrame({name: column.tolist() for name, column in rows.items()})
+        densities.append(classifier.log_density(rows))
+    return float(np.quantile(np.concatenate(densities), rate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +196,19 @@ def predict_stream(
     source: Any,
     sink: str | Path | Callable[[pl.LazyFrame], object],
     *,
-    keep: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
+    columns: Columns | None = None,
+    text: TextFormat | None = None,
+    table: str | None = None,
     prefix: str = "",
     outlier_rate: float = OUTLIER_RATE,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
+    on: object = None,
     progress: Progress | None = None,
-    client: Any = None,
-    **text: Any,
 ) -> Predicted:
     """Return how many rows were scored to a file, one answer for every row, in their order.
 
-    Written are the columns kept, ``label``, ``p_<class>`` for every class and, where the model has
-    a density, ``log_density`` and ``outlier``. A row that lacks a number gets empty answers.
+    Written are the ids, ``label``, ``p_<class>`` for every class and, where the model has a
+    density, ``log_density`` and ``outlier``. A row that lacks a number gets empty answers if the
+    model needs all numbers. An infinite number is refused, with its row and column.
 
     Parameters
     ----------
@@ -175,24 +218,24 @@ def predict_stream(
     sink : path, or callable
         A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, here or as
         ``"s3://bucket/answers.parquet"``; or a function that consumes a polars ``LazyFrame``.
-    keep : list of str, optional
-        Columns to copy beside the answers; by default those that look like ids.
-    ignore : list of str
-        Columns that are not ids, though they look like it.
+    columns : Columns, optional
+        Its ``ids`` are the columns to copy beside the answers, by default those that look like
+        ids and are not to ``ignore``. The model knows its features.
+    text, table, on, progress
+        As in ``summarize``.
     prefix : str
         Put before the name of every answer.
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 rows drawn from the model itself.
-    delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, table, query
-        As in ``summarize``, and so are ``progress`` and ``client``.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> import suffice as sf
+    >>> from suffice.streams import predict_stream
     >>> out = pathlib.Path(tempfile.mkdtemp()) / "out.csv"
-    >>> sf.predict_stream(sf.LDA().fit_moments(sf.summarize("iris")), "iris", out)
+    >>> predict_stream(sf.LDA().fit_moments(sf.summarize("iris")), "iris", out)
     Predicted(rows=150, unanswered=0, outliers=0)
     """
     if not 0 <= outlier_rate <= 1:
@@ -203,76 +246,111 @@ def predict_stream(
         classifier = classifier.allowing_missing()
     schema = classifier.encoding.schema if classifier.encoding else None
     names = schema.names if schema else classifier.feature_names
-    reading = TextStyle(delimiter, tuple(missing), **text)
-    plain = None if is_dask(source) else opened_for_scoring(source, names)
-    opened = plain or open_source(source, reading, client)
-    options = ColumnOptions(
-        ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing
+    opened = None if is_dask(source) else array_source(source, names)
+    if opened is None:
+        opened = open_source(source, text or TextFormat(), table, Compute.of(on))
+    roles = roles_for_predicting(
+        opened,
+        names,
+        classifier.n_features,
+        columns or Columns(),
+        schema=schema,
+        allow_missing=classifier.allow_missing,
     )
-    roles = roles_for_predicting(opened, names, classifier.n_features, options)
     answers = Answers.of(classifier, roles, prefix, outlier_rate)
-    for name in sorted(set(roles.kept) & set(answers.schema)):
-        msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
-        raise InvalidInputError(msg)
+    for name in roles.kept:
+        if name in answers.schema:
+            msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
+            raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    read, outliers = _written(opened, answers, write, opened.telling(progress))
-    read.say("have no answer")
-    return Predicted(read.rows, read.unusable, None if answers.threshold is None else outliers)
+    rows_read, n_outliers = _written(opened, answers, write, opened.report_to(progress))
+    rows_read.warn("have no answer")
+    return Predicted(
+        rows=rows_read.rows,
+        unanswered=rows_read.unusable,
+        outliers=None if answers.threshold is None else n_outliers,
+    )
 
 
-def _scored(source: Source, answers: Answers) -> tuple[Any, Iterator[Any]]:
+def _scored(
+    source: Source,
+    answers: Answers,
+) -> tuple[dict[str, ColumnType], Iterator[ScoredRows]]:
     """Return the types of kept columns and answers, and these for all rows, in order."""
-    roles, types = answers.roles, source.sample.schema
+    roles = answers.roles
+    types: dict[str, ColumnType] = {}
     if source.scored is not None:
-        copied, parts = {n: types[n] for n in roles.kept}, source.scored(answers, roles)
-    else:
-        types = next(iter(source.scans(roles.columns(source.sample)))).frame.collect_schema()
-        copied = {n: types[roles.copied(n)] for n in roles.kept}
-        parts = over_stream(answers, frames_of(source, roles))
-    return {**copied, **answers.schema}, parts
+        for name in roles.kept:
+            types[name] = source.sample.schema[name]
+        types.update(answers.schema)
+        return types, source.scored(answers, roles)
+    first_scan = next(iter(source.scans(roles.columns(source.sample))))
+    scanned = first_scan.frame.collect_schema()
+    for name in roles.kept:
+        types[name] = scanned[roles.copied(name)]
+    types.update(answers.schema)
+
+    # Opened here: the connection of a database belongs to the thread that asks for it.
+    frames = frames_of(source, roles)
+
+    def numbered() -> Iterator[tuple[pl.DataFrame, int]]:
+        first_row = 0
+        for frame in frames:
+            yield frame, first_row
+            first_row += frame.height
+
+    def scored(part: tuple[pl.DataFrame, int]) -> ScoredRows:
+        frame, first_row = part
+        return answers(frame, source.label, first_row)
+
+    return types, over_stream(scored, numbered())
 
 
 def _written(
     source: Source,
     answers: Answers,
     write: Callable[[pl.LazyFrame], object],
-    told: Telling,
+    report: RowsDone,
 ) -> tuple[RowsRead, int]:
     """Write the answers for all rows, in order; return how many were read, and outliers."""
-    # a failure on the way is raised as it is, and not as the sink's
+    # A failure on the way is raised as it is, and not as the sink's.
     schema, parts = _scored(source, answers)
-    total, outliers, stopped = RowsRead(), 0, False
+    total = RowsRead()
+    n_outliers = 0
+    stopped = False
     failure: BaseException | None = None
 
-    def counted(*_: Any) -> Iterator[pl.DataFrame]:
-        nonlocal total, outliers, failure
+    def counted(*_: object) -> Iterator[pl.DataFrame]:
+        nonlocal total, n_outliers, failure
         try:
-            for frame, read in parts:
+            for frame, rows_read in parts:
                 if stopped:
                     return
-                total += read
-                outliers += (
-                    int(frame.to_series(-1).sum()) if answers.threshold is not None else 0
-                )
-                told(total.rows)
+                total += rows_read
+                if answers.threshold is not None:
+                    n_outliers += int(frame.to_series(-1).sum())
+                report(total.rows)
                 yield frame
         except BaseException as error:
             failure = error
             raise
 
-    lazily = register_io_source(counted, schema=schema)
-    # nothing that a sink asks of the answers may reach the rows
-    apart: Any = {f"{what}_pushdown": False for what in ("predicate", "projection", "slice")}
+    rows = register_io_source(counted, schema=schema)
+    # Nothing that a sink asks of the answers may reach the rows.
+    answered = rows.map_batches(
+        lambda frame: frame.cast(pl.Schema(schema)),
+        schema=schema,
+        streamable=True,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+    )
     try:
-        write(
-            lazily.map_batches(
-                lambda f: f.cast(schema), schema=schema, streamable=True, **apart
-            )
-        )
+        write(answered)
     except Exception:
         if failure is not None:
             raise failure from None
         raise
     finally:
         stopped = True
-    return total, outliers
+    return total, n_outliers

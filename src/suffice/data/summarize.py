@@ -1,44 +1,80 @@
-"""Rows of any number, from anywhere, to sums: one pass, bounded memory."""
+"""``suffice.summarize``: the sums of rows of any source, in one pass and bounded memory."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Schema
-from suffice.data.checkpoint import Checkpoint, summed_with_checkpoint
-from suffice.data.chunks import frames_of, require_rows
-from suffice.data.columns import ColumnOptions, Roles, require_columns, roles_for_learning
-from suffice.data.frames import array_chunks
-from suffice.data.opening import on_cluster, open_source
-from suffice.data.source import Progress, Source, TextStyle
-from suffice.data.summed import MOST_PATTERNS, sums_by_column, sums_of_frames
+from suffice.data.cluster.dask import sums_of_files
+from suffice.data.columns.roles import Roles, require_columns, roles_for_learning
+from suffice.data.frames.pairs import array_chunks, chunk_source
+from suffice.data.opening import open_source
+from suffice.data.options import Columns, Compute, SumSettings, TextFormat
+from suffice.data.rows.left_out import require_rows
+from suffice.data.rows.loading import frames_of
+from suffice.data.source import Progress, Source
+from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
+from suffice.data.sums.groups import sums_by_column
+from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
 from suffice.errors import InvalidParameterError, warn
+
+
+@overload
+def summarize(
+    source: Any,
+    target: Any = None,
+    *,
+    columns: Columns | Sequence[str] | Schema | None = None,
+    weight: Any = None,
+    groups: None = None,
+    text: TextFormat | None = None,
+    table: str | None = None,
+    storage: str = "auto",
+    fourth: bool = False,
+    checkpoint: str | Path | None = None,
+    on: object = None,
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+) -> Moments: ...
+
+
+@overload
+def summarize(
+    source: Any,
+    target: Any = None,
+    *,
+    columns: Columns | Sequence[str] | Schema | None = None,
+    weight: Any = None,
+    groups: str,
+    text: TextFormat | None = None,
+    table: str | None = None,
+    storage: str = "auto",
+    fourth: bool = False,
+    checkpoint: str | Path | None = None,
+    on: object = None,
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+) -> dict[Hashable, Moments]: ...
 
 
 def summarize(
     source: Any,
     target: Any = None,
-    features: Sequence[str] | Schema | None = None,
+    *,
+    columns: Columns | Sequence[str] | Schema | None = None,
     weight: Any = None,
     groups: str | None = None,
-    *,
-    ignore: Sequence[str] = (),
-    ids: Sequence[str] | None = None,
-    categorical: Sequence[str] = (),
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
+    text: TextFormat | None = None,
+    table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
-    progress: Progress | None = None,
     checkpoint: str | Path | None = None,
-    client: Any = None,
-    method: str = "auto",
-    device: Any = None,
+    on: object = None,
+    progress: Progress | None = None,
     n_jobs: int | None = None,
-    **text: Any,
-) -> Any:
+) -> Moments | dict[Hashable, Moments]:
     """Return the sums of every usable row of a source, read once in bounded memory.
 
     Parameters
@@ -52,40 +88,30 @@ def summarize(
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
-    features : list of str, optional
-        The columns to sum; by default every column that has no other role and tells something:
-        numbers, dates (as days since 1970), text and truth values (as categories). The ``schema``
-        of other moments: its columns, with the levels that they have there.
+    columns : Columns, list of str, or schema of other moments, optional
+        What the other columns are for; a list names the features. By default every column that
+        carries information is a feature.
     weight : str, optional
         The column of row weights.
     groups : str, optional
         A column, such as a site or a day: the answer then maps its values to sums of their rows.
-    ignore, ids : lists of str, optional
-        Columns to leave out. Ids are found by themselves unless they are named.
-    categorical : list of str
-        Columns of numbers that are categories.
-    missing : list of str
-        What stands for a missing value in text files, beside an empty cell, NA, NaN, null and ?.
-    delimiter, decimal, thousands, header, skip_rows, comment, encoding
-        How text files are written, where it is not found by itself.
-    table, query
-        Of a database by its address: which table, or the rows of which query.
-    storage, n_jobs
+    text : TextFormat, optional
+        How text files are written, where that is not found out by itself.
+    table : str, optional
+        For a database by its address: the name of a table, or an SQL query.
+    storage, fourth, n_jobs
         As in ``Moments.of``.
-    fourth : bool
-        Whether to collect the fourth moments of ``shrinkage="ledoit-wolf"``.
+    checkpoint : path, optional
+        Where to remember which files are counted and their sums: a scan that was interrupted
+        resumes from there; files added since are added.
+    on : Dask client, device, "database" or "local", optional
+        Where to sum. A ``distributed.Client``, or the address of its scheduler, sums files and
+        Dask collections on that cluster. A device of PyTorch such as ``"cuda"`` sums complete
+        numbers there; ``(client, "cuda")`` uses the devices of the workers. A table of a database
+        is summed inside it (``"database"``, for complete columns of numbers) or streamed out
+        (``"local"``); by default the quicker of the two, which the logger "suffice" names.
     progress : callable, optional
         Called after each block with the number of rows read and of rows in all, perhaps None.
-    checkpoint : path, optional
-        Where to remember which files are counted and their sums: a scan that was cut short
-        resumes from there; files added since are added.
-    client : distributed.Client or str, optional
-        A Dask cluster, or the address of its scheduler, to sum files and Dask collections on.
-    method : {"auto", "database", "stream"}
-        Of a table of a database: sum inside it, which takes complete columns of numbers, or
-        stream its rows out. "auto" takes what is quicker, and logs it (logger "suffice").
-    device : str or torch.device, optional
-        Where to sum complete numbers that are read here, such as "cuda".
 
     Returns
     -------
@@ -93,8 +119,9 @@ def summarize(
 
     Notes
     -----
-    Ids, free text, constants, and rows without a label, are left out with one warning each. A row
-    that lacks a number counts with what it has. Batches of the reader change no bit.
+    Ids, free text, constants, and rows without a label are left out with one warning each. A row
+    that lacks a number counts with the numbers it has. An infinite number is refused, with its row
+    (counted from 0) and column. The size of batches that a reader returns changes no bit.
 
     Examples
     --------
@@ -102,62 +129,105 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    sums: Any = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs, "device": device}
-    options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
-    if not (target is None or isinstance(target, str)):
-        source = array_chunks(source, target, weight)
-    reading = TextStyle(delimiter, tuple(missing), method=method, **text)
-    opened = open_source(source, reading, client)
-    apart = {
-        "rows without named columns": opened.roles,
-        "checkpoint": checkpoint,
-        "client": client,
-    }
-    for name in [
-        name for name, value in apart.items() if groups is not None and value is not None
-    ]:
-        msg = f"groups and {name} do not go together: sum the parts of each group apart"
-        raise InvalidParameterError(msg)
+    compute = Compute.of(on)
+    settings = SumSettings(storage, fourth, device=compute.device, n_jobs=n_jobs)
+    if target is not None and not isinstance(target, str):
+        opened = chunk_source(array_chunks(source, target, weight), "the array")
+    else:
+        opened = open_source(source, text or TextFormat(), table, compute)
+    if groups is not None:
+        _check_groups(opened, checkpoint, compute)
     if opened.roles is not None:
-        total = summarize_source(opened, opened.roles, **options)
+        total = summarize_source(
+            opened,
+            opened.roles,
+            settings,
+            progress=progress,
+            checkpoint=checkpoint,
+            client=compute.client,
+        )
         return total if opened.named else replace(total, feature_names=None)
-    if groups is not None:
-        require_columns(opened, [groups])
-        ignore = (*ignore, groups)
-    said = ColumnOptions(target, None, weight, ignore, ids, tuple(categorical))
-    known: Any = {"schema" if isinstance(features, Schema) else "features": features}
-    roles = roles_for_learning(opened, replace(said, **known))
-    if groups is not None:
-        return sums_by_column(opened, roles, groups, progress, **sums)
-    return summarize_source(opened, roles, **options)
+    question = Columns.of(columns)
+    if groups is None:
+        roles = roles_for_learning(opened, target, weight, question)
+        return summarize_source(
+            opened,
+            roles,
+            settings,
+            progress=progress,
+            checkpoint=checkpoint,
+            client=compute.client,
+        )
+    require_columns(opened, [groups])
+    question = replace(question, ignore=(*question.ignore, groups))
+    roles = roles_for_learning(opened, target, weight, question)
+    return sums_by_column(opened, replace(roles, kept=(groups,)), groups, settings, progress)
+
+
+def _check_groups(
+    source: Source,
+    checkpoint: str | Path | None,
+    compute: Compute,
+) -> None:
+    """Raise where rows cannot be summed by group."""
+    if source.roles is not None:
+        raise InvalidParameterError(
+            "groups needs rows with named columns: sum the parts of each group by themselves"
+        )
+    if checkpoint is not None:
+        raise InvalidParameterError(
+            "groups and checkpoint do not go together: sum the parts of each group by themselves"
+        )
+    if compute.client is not None:
+        raise InvalidParameterError(
+            "groups and a cluster do not go together: sum the parts of each group by themselves"
+        )
 
 
 def summarize_source(
     source: Source,
     roles: Roles,
+    settings: SumSettings,
     *,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
-    client: Any = None,
-    **options: Any,
+    client: object = None,
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
+    saved = None
     if checkpoint is not None:
-        options["checkpoint"] = Checkpoint(checkpoint, source, roles, **options)
-    source = on_cluster(source, client)
-    told = source.telling(progress)
-    if source.summed:
-        total = source.summed(roles, told, **options)
-    elif checkpoint is not None:
-        total = summed_with_checkpoint(source, roles, told, **options)
-    else:
-        total = sums_of_frames(frames_of(source, roles), roles, told, **options)
-    total.left_out.say()
-    if total.moments.cells_lost:
-        lost = (
-            f"rare ones were made smaller, at the cost of {total.moments.cells_lost:,} numbers"
+        saved = Checkpoint(checkpoint, source, roles, settings)
+    total = _total(source, roles, settings, progress, saved, client)
+    total.left_out.warn()
+    moments = total.moments
+    if moments.cells_lost:
+        warn(
+            f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
+            f"smaller, at the cost of {moments.cells_lost:,} numbers"
         )
-        warn(f"more than {MOST_PATTERNS} patterns of empty cells in a class: {lost}")
-    require_rows(int(total.moments.counts.sum()), source.label)
-    return total.moments
+    require_rows(int(moments.counts.sum()), source.label)
+    return moments
+
+
+def _total(
+    source: Source,
+    roles: Roles,
+    settings: SumSettings,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+    client: object,
+) -> Summed:
+    report = source.report_to(progress)
+    if source.summed is not None:
+        return source.summed(roles, settings, report)
+    if client is not None:
+        if not source.files:
+            raise InvalidParameterError(
+                f"a cluster sums files or its own collections, and {source.label} is neither"
+            )
+        return sums_of_files(source, client, roles, settings, report, checkpoint)
+    if checkpoint is not None:
+        return sums_with_checkpoint(source, roles, settings, report, checkpoint)
+    frames = frames_of(source, roles)
+    return sums_of_frames(frames, roles, settings, source.label, report=report)

@@ -1,19 +1,16 @@
-"""Descents: following one until it stops, the same for every solver, and the record of it."""
+"""The recorded path of a descent, and plain gradient descent on any function."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.core.table.matrix import column_position
-from suffice.discriminative.logistic_loss import Evaluation
-from suffice.drawing import draw
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidParameterError
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -21,19 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-    from suffice.discriminative.design import Problem
-
     ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
-
-_HALVINGS = 40
-_SUFFICIENT = 1e-4
-_ROUNDING = 1e-12
-_INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
-_NOT_KEPT = np.empty(0)
+    Window = tuple[tuple[float, float], ...]  # (low, high) of each parameter that is drawn
 
 
-class Passed(NamedTuple):
-    """Parameters that a descent went through, and how it stood there."""
+class PathPoint(NamedTuple):
+    """Parameters that a descent visited, with the loss and its gradient there."""
 
     parameters: Floats
     loss: float
@@ -47,7 +37,7 @@ class DescentPath:
 
     Examples
     --------
-    >>> from suffice import descend
+    >>> from suffice.lectures import descend
     >>> path = descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0], learning_rate=0.25)
     >>> path.losses[:3].tolist()
     [5.0, 1.25, 0.3125]
@@ -65,15 +55,20 @@ class DescentPath:
     @classmethod
     def along(
         cls,
-        trace: Sequence[Passed],
-        shown: Callable[[Floats], Floats],
-        names: Any,
-        loss: Any,
+        trace: Sequence[PathPoint],
+        to_original: Callable[[Floats], Floats],
+        names: tuple[str, ...],
+        loss: Callable[[Floats], float],
     ) -> DescentPath:
-        """Return the path of a descent, its parameters as they are shown to people."""
-        parameters = np.array([shown(passed.parameters).ravel() for passed in trace])
-        losses, norms, sizes = np.array([passed[1:] for passed in trace], np.float64).T
-        return cls(parameters, losses, norms, sizes, names, loss)
+        """Return the path of a descent, its parameters in original units."""
+        return cls(
+            parameters=np.array([to_original(point.parameters).ravel() for point in trace]),
+            losses=np.array([point.loss for point in trace], np.float64),
+            gradient_norms=np.array([point.gradient_norm for point in trace], np.float64),
+            step_sizes=np.array([point.step_size for point in trace], np.float64),
+            names=names,
+            loss=loss,
+        )
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -82,17 +77,25 @@ class DescentPath:
         """Return a row per step: loss, gradient norm, step size, and every parameter."""
         import pandas as pd
 
-        steps = {"loss": self.losses, "gradient_norm": self.gradient_norms}
-        steps["step_size"] = self.step_sizes
-        frame = pd.DataFrame(steps | dict(zip(self.names, self.parameters.T, strict=True)))
-        return frame.rename_axis("step")
+        parameters = dict(zip(self.names, self.parameters.T, strict=True))
+        columns = {
+            "loss": self.losses,
+            "gradient_norm": self.gradient_norms,
+            "step_size": self.step_sizes,
+            **parameters,
+        }
+        return pd.DataFrame(columns).rename_axis("step")
 
-    def plot(self, parameters: ParameterPair | None = None, window: Any = None) -> Figure:
-        """Return a figure: loss and gradient by step; the way over the contours of the loss.
+    def plot(
+        self, parameters: ParameterPair | None = None, window: Window | None = None
+    ) -> Figure:
+        """Return a figure: loss and gradient by step; the path over the contours of the loss.
 
-        ``window`` is (low, high) of each parameter that is drawn, by default around the way.
+        ``window`` is (low, high) of each parameter that is drawn, by default around the path.
         """
-        return cast("Figure", draw("path", self, self.pair(parameters), window))
+        from suffice.present.plots.paths import descent_figure
+
+        return descent_figure(self, self.pair(parameters), window)
 
     def animate(
         self,
@@ -100,9 +103,9 @@ class DescentPath:
         n_frames: int = 60,
     ) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss, with ``save(path)``."""
-        return cast(
-            "FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames)
-        )
+        from suffice.present.plots.paths import descent_animation
+
+        return descent_animation(self, self.pair(parameters), n_frames)
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""
@@ -111,8 +114,9 @@ class DescentPath:
         n = len(self.names)
         chosen = tuple(column_position(p, self.names, n, "parameter") for p in parameters)
         if len(set(chosen)) != 2:
-            msg = f"parameters must name two different ones of {self.names}, got {parameters}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                f"parameters must name two different ones of {self.names}, got {parameters}"
+            )
         return chosen
 
     def section(self, axes: tuple[int, ...], grids: list[Floats]) -> Floats:
@@ -139,9 +143,9 @@ def descend(
     loss, gradient : callables
         f and ∇f of a parameter vector (p,).
     start : array (p,)
-        Where to begin.
+        First parameters.
     learning_rate : float
-        η; too large a one makes the loss rise, and the path ends where it is not finite.
+        η. If it is too large the loss rises, and the path ends where the loss is not finite.
     n_steps : int
         Number of steps.
     names : sequence of p names, optional
@@ -158,114 +162,18 @@ def descend(
     w = np.atleast_1d(np.asarray(start, np.float64))
     if not learning_rate > 0:
         raise InvalidParameterError(f"learning_rate must be positive, got {learning_rate}")
-    steps = []
+    trace = []
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(n_steps + 1):
-            value, g = float(loss(w)), np.asarray(gradient(w), np.float64)
+            value = float(loss(w))
+            g = np.asarray(gradient(w), np.float64)
             if not np.isfinite(value):
                 break
-            steps.append(Passed(w, value, float(np.abs(g).max()), learning_rate if t else 0.0))
+            step_size = learning_rate if t > 0 else 0.0
+            trace.append(PathPoint(w, value, float(np.abs(g).max()), step_size))
             w = w - learning_rate * g
-    if not steps:
+    if not trace:
         raise InvalidParameterError(f"the loss is not finite at the start {w}")
-    called = tuple(names) if names is not None else tuple(f"w{j}" for j in range(len(w)))
-    return DescentPath.along(steps, np.asarray, called, loss)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """A point that a solver has reached, and how."""
-
-    point: Evaluation
-    size: float  # step length or learning rate that led here; 0 at the start
-    decrement: float = 0.0  # gᵀH⁻¹g, twice the loss still to gain, where a solver knows it
-
-
-@dataclass(frozen=True, slots=True)
-class Stopping:
-    """When to stop."""
-
-    tol: float = 1e-8  # greatest mean gradient, in standard units, and loss still to gain
-    epsilon: float | None = None  # change of the log-likelihood
-    max_iter: int = 100
-
-    def met(self, gradient_norm: float, before: Step | None, now: Step) -> bool:
-        small = gradient_norm <= self.tol and now.decrement <= self.tol
-        if small or 0 < now.decrement <= _INVISIBLE * now.point.loss:
-            return True
-        if self.epsilon is None or before is None:
-            return False
-        # |Δ log-likelihood| < ε
-        return abs(before.point.misfit - now.point.misfit) < self.epsilon
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Solution:
-    """Where a descent ended."""
-
-    point: Evaluation
-    n_iter: int
-    converged: bool
-    trace: list[Passed]  # the start included; parameters (C, D) where they were recorded
-
-
-class Solver(ABC):
-    """A way down: the points it goes through, and when it stops unless told otherwise."""
-
-    default: ClassVar[Stopping]
-
-    @abstractmethod
-    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of a descent from (C, D), for ever or until the loss stays."""
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def solve(
-        self,
-        problem: Problem,
-        start: Floats,
-        stopping: Stopping,
-        *,
-        record: bool = False,
-    ) -> Solution:
-        """Return the end of the descent: it meets the rule, breaks off, or runs out of steps."""
-        trace: list[Passed] = []
-        before: Step | None = None
-        converged = False
-        for now in self.steps(problem, start):
-            if not np.isfinite(now.point.loss):
-                break
-            norm, phi = problem.objective.gradient_norm(now.point), now.point.phi
-            trace.append(Passed(phi if record else _NOT_KEPT, now.point.loss, norm, now.size))
-            converged = stopping.met(norm, before, now)
-            before = now
-            if converged or len(trace) > stopping.max_iter:
-                break
-        if before is None:
-            msg = (
-                "the loss is not finite at the start: choose another start, or smaller weights"
-            )
-            raise InvalidInputError(msg)
-        return Solution(before.point, len(trace) - 1, converged, trace)
-
-
-def damped(
-    evaluate: Callable[[Floats], Evaluation],
-    start: Floats,
-    direction: Callable[[Evaluation], Floats],
-) -> Iterator[Step]:
-    """Yield the points of steps φ + t Δ, t the first of 1, ½, ¼ … that is low enough, if any is."""
-    here, t = evaluate(start), 0.0
-    while True:
-        delta = direction(here)
-        decrement = -float(np.vdot(here.gradient, delta))
-        yield Step(here, t, decrement)
-        for t in 0.5 ** np.arange(_HALVINGS):
-            there = evaluate(here.phi + t * delta)
-            # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
-            if there.loss <= here.loss - _SUFFICIENT * t * decrement + _ROUNDING * abs(
-                here.loss
-            ):
-                break
-        else:
-            return
-        here = there
+    if names is None:
+        names = [f"w{j}" for j in range(len(w))]
+    return DescentPath.along(trace, np.asarray, tuple(names), loss)

@@ -1,8 +1,6 @@
 """Least squares from moments: of class indicators, or of one column on the others."""
 
-import functools
-import operator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +8,10 @@ from suffice.core.linalg import solve_semidefinite
 from suffice.core.model.linear import LinearModel
 from suffice.core.moments import Moments
 from suffice.core.threads import chunk_edges
-from suffice.discriminative.design import Scaling, aliased_columns
+from suffice.discriminative.problem import aliased_columns
+from suffice.discriminative.scaling import Scaling
 from suffice.errors import InvalidInputError
-from suffice.typing import Floats
+from suffice.typing import Array, Floats
 
 
 def regress_indicators(moments: Moments) -> LinearModel:
@@ -25,25 +24,44 @@ def regress_indicators(moments: Moments) -> LinearModel:
     v = Scaling.of(moments).inverse
     # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
-    shares, means = moments.weights / moments.total_weight, moments.centred_means
-    # far from the origin the grand mean is rounded: what is left of it goes out again
-    left = shares @ means
-    slopes = solve_semidefinite(total, (moments.weights[:, None] * (means - left) * v).T).T
+    shares = moments.weights / moments.total_weight
+    means = moments.centred_means
+    # far from the origin the grand mean is rounded: subtract the mean that the rounding leaves
+    remainder = shares @ means
+    sums = moments.weights[:, None] * (means - remainder) * v
+    slopes = solve_semidefinite(total, sums.T).T
     # they sum to zero, as the right-hand sides do, up to rounding
     weights = (slopes - slopes.mean(0)) * v
-    at_centre = shares - weights @ left
+    at_centre = shares - weights @ remainder
     return LinearModel.of(weights, at_centre, has_posterior=False, centre=moments.grand_mean)
 
 
-def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
+def joint_moments(x: Array, y: Array, weight: Floats | None) -> Moments:
     """Return the moments of the features with the target as last column, in one class."""
+    first, *rest = chunk_edges(len(x))
+    moments = _chunk_moments(x, y, weight, *first)
+    for lo, hi in rest:
+        moments = moments + _chunk_moments(x, y, weight, lo, hi)
+    return moments
 
-    def part(lo: int, hi: int) -> Moments:
-        joint, one = np.column_stack([x[lo:hi], y[lo:hi]]), np.zeros(hi - lo, np.intp)
-        w = None if weight is None else weight[lo:hi]
-        return Moments.of(joint, one, w, storage="pooled", fourth=False, missing="refuse")
 
-    return functools.reduce(operator.add, (part(lo, hi) for lo, hi in chunk_edges(len(x))))
+def _chunk_moments(x: Array, y: Array, weight: Floats | None, lo: int, hi: int) -> Moments:
+    return Moments.of(
+        np.column_stack([x[lo:hi], y[lo:hi]]),
+        np.zeros(hi - lo, np.intp),
+        None if weight is None else weight[lo:hi],
+        storage="pooled",
+        fourth=False,
+        missing="refuse",
+    )
+
+
+class LinearRegression(NamedTuple):
+    """The regression y | x ~ N(wᵀx + w_0, σ²)."""
+
+    intercept: float  # w_0
+    slopes: Floats  # w  (d,)
+    variance: float  # σ²
 
 
 def regress_column(
@@ -51,8 +69,8 @@ def regress_column(
     target: int,
     *,
     unbiased: bool = False,
-) -> tuple[float, Floats, float]:
-    r"""Return w_0, w (d,) and σ² of one column y | x ~ N(wᵀx + w_0, σ²), x all the others.
+) -> LinearRegression:
+    r"""Return the regression of one column y on x, all the others.
 
     .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
     """
@@ -68,9 +86,13 @@ def regress_column(
     # s_yy − 2 wᵀs_xy + wᵀS_xx w: an error of w enters squared only
     residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
     beta = scaling.to_original(np.concatenate([[moments.grand_mean[target]], slopes]))
-    rank, weight = 1 + len(others) - len(aliased_columns(features)), moments.total_weight
-    divisor = weight - rank if unbiased else weight
+    n_coefficients = 1 + len(others) - len(aliased_columns(features))
+    weight = moments.total_weight
+    divisor = weight - n_coefficients if unbiased else weight
     if divisor <= 0:
-        msg = f"an unbiased variance of {rank} coefficients needs more weight than {weight:g}"
-        raise InvalidInputError(f"{msg}: use divisor='mle', or fewer features")
-    return float(beta[0]), beta[1:], max(float(residual), 0.0) / divisor
+        raise InvalidInputError(
+            f"an unbiased variance of {n_coefficients} coefficients needs more weight than "
+            f"{weight:g}: use divisor='mle', or fewer features"
+        )
+    variance = max(float(residual), 0.0) / divisor
+    return LinearRegression(float(beta[0]), beta[1:], variance)

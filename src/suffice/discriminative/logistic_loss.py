@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 def gram(n_classes: int) -> Floats:
     """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have one vector w = φ."""
     c = n_classes - 1
+    if c == 1:
+        return np.ones((1, 1))
     # φ_k = w_k − w_1, Σ w_k = 0:  Σ |w_k|² = Σ |φ_k|² − K |φ̄|²,  φ̄ = Σ φ_k / K
-    return np.ones((1, 1)) if c == 1 else np.eye(c) - 1.0 / n_classes
+    return np.eye(c) - 1.0 / n_classes
 
 
 def steepest(gradient: Floats, n_classes: int) -> Floats:
     """Return M⁻¹ g, (C, D): the gradient of the K symmetric rows, relative to the first."""
+    if n_classes == 2:
+        return gradient
     # M⁻¹ = I + 1 1ᵀ
-    return gradient if n_classes == 2 else np.asarray(gradient + gradient.sum(0))
+    return np.asarray(gradient + gradient.sum(0))
 
 
 def all_scores(scores: Floats) -> Floats:
@@ -34,16 +38,22 @@ def all_scores(scores: Floats) -> Floats:
 
 def sum_to_zero(phi: Floats) -> Floats:
     """Return rows that sum to zero, (K, D), or the one row of two classes, (1, D)."""
-    return phi if len(phi) == 1 else np.asarray(all_scores(phi) - all_scores(phi).mean(0))
+    if len(phi) == 1:
+        return phi
+    rows = all_scores(phi)
+    return np.asarray(rows - rows.mean(0))
 
 
 def against_first(rows: Floats) -> Floats:
     """Undo ``sum_to_zero``: return the rows relative to the first class, (C, D)."""
-    return rows if len(rows) == 1 else rows[1:] - rows[0]
+    if len(rows) == 1:
+        return rows
+    return np.asarray(rows[1:] - rows[0])
 
 
+# The next two functions take arrays of any library of the Array API, whose namespace is ``xp``.
 def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
-    """Return scores a_k of all classes, log Σ exp a_k, and p_k of rows (1, z), by the Array API."""
+    """Return scores a_k of all classes, log Σ exp a_k, and p_k, for rows z with a leading 1."""
     a = phi @ xp.matrix_transpose(z)
     a = xp.concat([xp.zeros_like(a[:1, :]), a], axis=0)
     # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
@@ -64,27 +74,31 @@ def loss_sums(
 ) -> tuple[Any, Any, list[Any]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
     a, log_total, p = probabilities(xp, phi, z)
-    k = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
-    own = xp.astype(codes == k[:, None], a.dtype)
-    loss = xp.sum(w * (log_total - xp.sum(a * own, axis=0)))
+    class_codes = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
+    t = xp.astype(codes == class_codes[:, None], a.dtype)
+    loss = xp.sum(w * (log_total - xp.sum(a * t, axis=0)))
     # ∂/∂φ_k = Σ w (p_k − t_k) z
-    gradient = ((p - own) * w)[1:, :] @ z
-    p, c = p[1:, :], a.shape[0] - 1
-    pairs = _lower_pairs(c) if curved else []
-    # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
-    weights = (w * p[k, :] * (float(k == j) - p[j, :]) for k, j in pairs)
-    return loss, gradient, [xp.matrix_transpose(z * v[:, None]) @ z for v in weights]
+    gradient = ((p - t) * w)[1:, :] @ z
+    blocks = []
+    if curved:
+        p = p[1:, :]
+        for k, j in _lower_pairs(a.shape[0] - 1):
+            # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
+            v = w * p[k, :] * (float(k == j) - p[j, :])
+            blocks.append(xp.matrix_transpose(z * v[:, None]) @ z)
+    return loss, gradient, blocks
 
 
 def _lower_pairs(c: int) -> list[tuple[int, int]]:
     return [(k, j) for k in range(c) for j in range(k + 1)]
 
 
-def joined(blocks: Iterable[Floats], c: int, d: int) -> Floats:
-    """Return the Hessian (C, D, C, D) of its blocks k ≥ j."""
+def hessian_of_blocks(blocks: Iterable[Floats], c: int, d: int) -> Floats:
+    """Return the Hessian (C, D, C, D) from its blocks k ≥ j."""
     hessian = np.empty((c, d, c, d))
     for block, (k, j) in zip(blocks, _lower_pairs(c), strict=True):
-        hessian[k, :, j] = hessian[j, :, k] = block
+        hessian[k, :, j] = block
+        hessian[j, :, k] = block
     return hessian
 
 
@@ -96,7 +110,15 @@ class Evaluation:
     loss: float  # misfit + penalty
     misfit: float  # −log-likelihood
     gradient: Floats  # of the loss  (C, D)
-    hessian: Any = None  # of the loss  (C·D, C·D)
+    hessian: Floats | None = None  # of the loss  (C·D, C·D)
+
+    def required_hessian(self) -> Floats:
+        """Return the Hessian of a point that was evaluated with it."""
+        if self.hessian is None:
+            raise TypeError(
+                "this point was evaluated without its Hessian: use Objective.curve"
+            )
+        return self.hessian
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +145,15 @@ class Objective:
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
         if hessian is not None:
-            own = np.arange(len(self.penalty))  # M ⊗ diag(λ)
-            hessian[:, own, :, own] += gram(len(phi) + 1) * self.penalty[:, None, None]
+            # + M ⊗ diag(λ)
+            diagonal = np.arange(len(self.penalty))
+            m = gram(len(phi) + 1)
+            hessian[:, diagonal, :, diagonal] += m * self.penalty[:, None, None]
             hessian = hessian.reshape(phi.size, phi.size)
         return Evaluation(phi, loss, misfit, gradient + pull, hessian)
 
     def curve(self, phi: Floats) -> Evaluation:
+        """Return the loss, its gradient and its Hessian at φ."""
         return self.evaluate(phi, curved=True)
 
     def gradient_norm(self, point: Evaluation) -> float:

@@ -1,20 +1,20 @@
 """Compiled sums of logistic regression over chunks of rows, and the perceptron's pass."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from suffice.core.compiled import njit
 from suffice.core.model.loops import exp_negative
 from suffice.core.moments.loops import LANES, STRIDE, add_gram
+from suffice.typing import Array, Codes, Floats
 
 _FAST = {"contract", "reassoc", "nsz"}
 _FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
 
 
 @njit(nogil=True)
-def load_tile(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
+def load_tile(x: Array, first: int, n: int, centre: Floats, inverse: Floats, z: Floats) -> int:
     """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
     lanes = (n + 7) // 8 * 8
     d = x.shape[1]
@@ -28,7 +28,7 @@ def load_tile(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> 
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
+def add_scores(phi: Floats, z: Floats, lanes: int, a: Floats) -> None:
     """Write a_k = φ_kᵀ z of every lane."""
     a[:, :lanes] = 0.0
     for j in range(phi.shape[1]):
@@ -40,13 +40,13 @@ def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
 
 @njit(nogil=True, fastmath={"contract"})
 def to_probabilities(
-    a: Any,
-    codes: Any,
-    w: Any,
+    a: Floats,
+    codes: Codes,
+    w: Floats,
     n: int,
-    p: Any,
-    top: Any,
-    total: Any,
+    p: Floats,
+    top: Floats,
+    total: Floats,
 ) -> float:
     """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
     # the score of the first class is 0
@@ -61,7 +61,7 @@ def to_probabilities(
         for r in range(n):
             p[k, r] = exp_negative(a[k, r] - top[r])
             total[r] += p[k, r]
-    loss: float = lost(a, codes, w, n, top, total)
+    loss: float = negative_log_likelihood(a, codes, w, n, top, total)
     for r in range(n):
         total[r] = 1.0 / total[r]
     for k in range(len(a)):
@@ -75,17 +75,21 @@ def to_probabilities(
 
 
 @njit(nogil=True, fastmath={"contract"})
-def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
+def negative_log_likelihood(
+    a: Floats, codes: Codes, w: Floats, n: int, top: Floats, total: Floats
+) -> float:
     """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
     loss = 0.0
     for first in range(0, n, _FACTORS):
-        last, product, equal = min(first + _FACTORS, n), 1.0, True
+        last = min(first + _FACTORS, n)
+        product = 1.0
+        equal_weights = True
         for r in range(first, last):
-            own = a[codes[r] - 1, r] if codes[r] else 0.0
-            loss += w[r] * (top[r] - own)
+            score = a[codes[r] - 1, r] if codes[r] else 0.0
+            loss += w[r] * (top[r] - score)
             product *= total[r]
-            equal &= w[r] == w[first]
-        if equal:
+            equal_weights &= w[r] == w[first]
+        if equal_weights:
             # Σ log t = log Π t, every t between 1 and K
             loss += w[first] * math.log(product)
         else:
@@ -95,7 +99,7 @@ def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
+def add_gradient(residual: Floats, z: Floats, lanes: int, gradient: Floats) -> None:
     """Add Σ_r residual[k, r] z[j, r] to gradient[k, j]."""
     for j in range(gradient.shape[1]):
         for k in range(gradient.shape[0]):
@@ -106,7 +110,9 @@ def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None:
+def add_blocks(
+    p: Floats, w: Floats, z: Floats, lanes: int, vz: Floats, blocks: Floats
+) -> None:
     """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the block of every pair k ≥ l, lower triangles."""
     v = np.empty(lanes)
     pair = 0
@@ -123,25 +129,29 @@ def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None
 
 @njit(nogil=True)
 def chunk_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: Array,
+    codes: Codes,
+    weight: Floats,
     lo: int,
     hi: int,
-    centre: Any,
-    inverse: Any,
-    phi: Any,
-    gradient: Any,
-    blocks: Any,
+    centre: Floats,
+    inverse: Floats,
+    phi: Floats,
+    gradient: Floats,
+    blocks: Floats,
 ) -> float:
     """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood."""
-    # ``weight`` is empty where all are one; ``blocks``, where no Hessian is asked for, otherwise of
-    # shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4
+    # ``weight`` is empty if every row counts once. ``blocks`` is empty if no Hessian is asked
+    # for; otherwise it has shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
     n_scores, n_terms = phi.shape
     padded = (n_terms + 3) // 4 * 4
-    z, vz = np.zeros((padded, STRIDE)), np.zeros((padded if len(blocks) else 0, STRIDE))
-    a, p, w = np.zeros((n_scores, STRIDE)), np.zeros((n_scores, STRIDE)), np.ones(STRIDE)
-    top, total = np.empty(STRIDE), np.empty(STRIDE)
+    z = np.zeros((padded, STRIDE))
+    vz = np.zeros((padded if len(blocks) else 0, STRIDE))
+    a = np.zeros((n_scores, STRIDE))
+    p = np.zeros((n_scores, STRIDE))
+    w = np.ones(STRIDE)
+    top = np.empty(STRIDE)
+    total = np.empty(STRIDE)
     loss = 0.0
     for first in range(lo, hi, LANES):
         n = min(LANES, hi - first)
@@ -159,21 +169,23 @@ def chunk_sums(
 
 @njit(nogil=True, fastmath=_FAST)
 def show_rows(
-    x: Any,
-    codes: Any,
-    centre: Any,
-    inverse: Any,
+    x: Array,
+    codes: Codes,
+    centre: Floats,
+    inverse: Floats,
     lead: float,
-    order: Any,
+    order: Codes,
     rate: float,
     seen: int,
     direct: bool,
-    weights: Any,
-    drift: Any,
+    weights: Floats,
+    drift: Floats,
 ) -> int:
-    """Show rows in an order; change weights and drift (R, D), return the number of mistakes."""
+    """Show the rows in ``order``, update weights and drift (R, D), count mistakes."""
     n_scores, n_terms = weights.shape
-    z, scores, c = np.full(n_terms, lead), np.empty(n_scores), np.empty(n_scores)
+    z = np.full(n_terms, lead)
+    scores = np.empty(n_scores)
+    c = np.empty(n_scores)
     wrong = 0
     for place in range(len(order)):
         row = order[place]
@@ -195,8 +207,8 @@ def show_rows(
 
 
 @njit(nogil=True)
-def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
-    """Write the correction of one row; return whether there is any."""
+def _correct(scores: Floats, code: int, direct: bool, c: Floats) -> bool:
+    """Write the correction of one row to ``c``; return whether the row is a mistake."""
     c[:] = 0.0
     if direct:
         rival = -1
@@ -205,34 +217,40 @@ def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
                 rival = k
         if scores[code] > scores[rival]:
             return False
-        c[code], c[rival] = 1.0, -1.0
+        c[code] = 1.0
+        c[rival] = -1.0
         return True
     wrong = False
     for k in range(len(scores)):
-        own = code == (1 if len(scores) == 1 else k)
-        t = 1.0 if own else -1.0
+        positive_class = 1 if len(scores) == 1 else k
+        t = 1.0 if code == positive_class else -1.0
         if t * scores[k] <= 0:
-            c[k], wrong = t, True
+            c[k] = t
+            wrong = True
     return wrong
 
 
 @njit(nogil=True)
 def chunk_gradient(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: Array,
+    codes: Codes,
+    weight: Floats,
     lo: int,
     hi: int,
-    centre: Any,
-    inverse: Any,
-    phi: Any,
-    gradient: Any,
+    centre: Floats,
+    inverse: Floats,
+    phi: Floats,
+    gradient: Floats,
 ) -> float:
     """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood."""
     # one score a row is so little arithmetic that reading rows in place is twice as fast as tiles
-    slopes, slope_gradient = phi[0, 1:] * inverse, np.zeros(len(inverse))
-    a, p, w = np.zeros((1, LANES)), np.zeros((1, LANES)), np.ones(LANES)
-    top, total = np.empty(LANES), np.empty(LANES)
+    slopes = phi[0, 1:] * inverse
+    slope_gradient = np.zeros(len(inverse))
+    a = np.zeros((1, LANES))
+    p = np.zeros((1, LANES))
+    w = np.ones(LANES)
+    top = np.empty(LANES)
+    total = np.empty(LANES)
     loss = 0.0
     for first in range(lo, hi, LANES):
         n = min(LANES, hi - first)
@@ -248,13 +266,13 @@ def chunk_gradient(
 
 @njit(nogil=True, fastmath=_FAST)
 def write_scores(
-    x: Any,
+    x: Array,
     first: int,
     n: int,
-    centre: Any,
+    centre: Floats,
     intercept: float,
-    slopes: Any,
-    a: Any,
+    slopes: Floats,
+    a: Floats,
 ) -> None:
     """Write intercept + slopesᵀ (x − m) of n rows."""
     for r in range(n):
@@ -267,12 +285,12 @@ def write_scores(
 
 @njit(nogil=True, fastmath=_FAST)
 def add_products(
-    x: Any,
+    x: Array,
     first: int,
     n: int,
-    centre: Any,
-    residual: Any,
-    gradient: Any,
+    centre: Floats,
+    residual: Floats,
+    gradient: Floats,
 ) -> None:
     """Add Σ_r residual[r] (x_r − m) to the gradient, four rows at a time."""
     full = n // 4 * 4

@@ -15,17 +15,18 @@ from suffice.core.linalg import (
     quasi_newton,
     solve_factored,
 )
-from suffice.discriminative.descent import Solution, Solver, Step, Stopping, damped
-from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem
+from suffice.discriminative.design import CompiledDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
+from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
+from suffice.discriminative.solver import Solution, Solver, Step, Stopping, damped
 from suffice.typing import Floats
 
-_SAMPLE_SHARE = 16  # one row in so many
+_SAMPLE_SHARE = 16  # the sample holds one row in so many
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
-_MEMORY = 20
+_MEMORY = 20  # pairs of steps and gradient changes that L-BFGS keeps
 
-InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, shapes (C, D)
+InverseHessian: TypeAlias = Callable[[Floats], Floats]  # g ↦ B⁻¹ g, shapes (C, D)
 
 
 class Newton(Solver):
@@ -49,58 +50,59 @@ class Newton(Solver):
             return solution
         # the step already computed doubles the number of correct digits (Boyd & Vandenberghe 2004,
         # *Convex Optimization*, section 9.5)
-        return replace(solution, point=_stepped(problem.objective, solution.point))
+        return replace(solution, point=_last_step(problem.objective, solution.point))
 
 
-def newton_step(here: Evaluation) -> Floats:
+def newton_step(point: Evaluation) -> Floats:
     """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
-    factor = positive_factor(here.hessian)
-    return -solve_factored(factor, here.gradient.ravel()).reshape(here.phi.shape)
+    factor = positive_factor(point.required_hessian())
+    return -solve_factored(factor, point.gradient.ravel()).reshape(point.phi.shape)
 
 
-def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
-    """Return the point after one more Newton step; of many rows, as the step promises."""
-    step = newton_step(here)
-    phi = here.phi + step
+def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
+    """Return the point after one more Newton step; for many rows, its predicted loss."""
+    step = newton_step(point)
+    phi = point.phi + step
     if not isinstance(objective.design, CompiledDesign):
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
-    loss = here.loss + 0.5 * float(np.vdot(here.gradient, step))
+    loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))
     misfit = loss - 0.5 * float(np.vdot(phi, objective.pull(phi)))
-    return replace(here, phi=phi, loss=loss, misfit=misfit)
+    return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 
 class QuasiNewton(Solver):
-    """L-BFGS from the Hessian of a sample of rows, or of too many parameters Böhning's bound."""
+    """L-BFGS from the Hessian of a sample of rows, or from Böhning's bound if that is too large."""
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        objective, pairs = problem.objective, deque[Pair](maxlen=_MEMORY)
+        objective = problem.objective
+        pairs = deque[Pair](maxlen=_MEMORY)
         if start.size <= WIDEST_HESSIAN:
             start, inverse = _sampled_start(objective, start)
         else:
             inverse = _inverse_bound(problem)
-        before: Evaluation | None = None
+        previous: Evaluation | None = None
 
-        def direction(here: Evaluation) -> Floats:
-            nonlocal before
-            if before is not None:
-                s, y = here.phi - before.phi, here.gradient - before.gradient
+        def direction(point: Evaluation) -> Floats:
+            nonlocal previous
+            if previous is not None:
+                s = point.phi - previous.phi
+                y = point.gradient - previous.gradient
                 if np.vdot(s, y) > 0:
                     pairs.append((s, y))
-            before = here
-            return -quasi_newton(here.gradient, pairs, inverse)
+            previous = point
+            return -quasi_newton(point.gradient, pairs, inverse)
 
         return damped(objective.evaluate, start, direction)
 
 
-class SampledNewton(Solver):
+class SampledNewton(QuasiNewton):
     """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough."""
 
     # Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995
     default = Newton.default
-    steps = QuasiNewton.steps
 
     def solve(
         self,
@@ -111,9 +113,11 @@ class SampledNewton(Solver):
         record: bool = False,
     ) -> Solution:
         near = super().solve(problem, start, stopping, record=record)
-        there = Newton().solve(problem, near.point.phi, stopping, record=record)
+        end = Newton().solve(problem, near.point.phi, stopping, record=record)
         return replace(
-            there, n_iter=near.n_iter + there.n_iter, trace=near.trace + there.trace[1:]
+            end,
+            n_iter=near.n_iter + end.n_iter,
+            trace=near.trace + end.trace[1:],
         )
 
 
@@ -122,11 +126,11 @@ def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, Inverse
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:
-        return start, _inverse_of(objective.curve(start).hessian)
+        return start, _inverse_of(objective.curve(start).required_hessian())
     sample = objective.sample(n)
     *_, last = islice(damped(sample.curve, start, newton_step), 1 + _SAMPLE_STEPS)
     share = sample.design.total_weight / objective.design.total_weight
-    return last.point.phi, _inverse_of(last.point.hessian / share)
+    return last.point.phi, _inverse_of(last.point.required_hessian() / share)
 
 
 def _inverse_of(hessian: Floats) -> InverseHessian:
@@ -136,8 +140,9 @@ def _inverse_of(hessian: Floats) -> InverseHessian:
 
 
 def _inverse_bound(problem: Problem) -> InverseHessian:
-    """Return the inverse of Böhning's bound B = M ⊗ A: D × D numbers, whatever the classes."""
-    bound, k = problem.bound, problem.moments.n_classes
+    """Return the inverse of Böhning's bound B = M ⊗ A, which needs D × D numbers for any K."""
+    bound = problem.bound
+    k = problem.moments.n_classes
     # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
     if bound.ndim > 1:
         inverse = generalised_inverse(bound)

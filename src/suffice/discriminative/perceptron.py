@@ -1,34 +1,90 @@
 """The perceptron: its rule, passes over the rows until none is a mistake, and the margin."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from suffice.core.table.table import Table
-from suffice.discriminative.descent import Passed
+from suffice.discriminative.descent import PathPoint
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.logistic_loss import all_scores
+from suffice.discriminative.scaling import Scaling
+from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Codes, Floats
 
 _BLOCK = 64  # rows whose scores are kept up to date together
+_METHODS = ("stochastic", "batch")
 
-# of scores wz (R, n): c (R, n) with w ← w + η c zᵀ for each row, zero where it is right
-Rule: TypeAlias = Callable[["Floats", "Codes"], "Floats"]
+# from scores wz (R, n) and codes to c (R, n), zero where a row is right: w ← w + η c zᵀ
+Rule: TypeAlias = Callable[[Floats, Codes], Floats]
+Mistake: TypeAlias = tuple[int, Floats]  # a row, and the weights (R, D) after its correction
+
+
+@dataclass(frozen=True)
+class PerceptronLearning:
+    """How a perceptron is shown the rows, and what is recorded.
+
+    Parameters
+    ----------
+    method : {"stochastic", "batch"}, default="stochastic"
+        w ← w + η t x at each mistake; or w ← w + η Σ t x once a pass.
+    shuffle : bool, default=True
+        Whether stochastic steps visit the rows in an order drawn anew for each pass, instead of
+        their own.
+    standardize : bool, default=True
+        Whether to work in standard units, so that the units of features do not matter.
+    record : bool or "mistakes", default=False
+        Whether to keep the weights of every pass in ``path_``, with a reference to the rows;
+        "mistakes" keeps those of every mistake of plain stochastic steps, for
+        ``plots.perceptron_steps``.
+
+    Examples
+    --------
+    >>> from suffice import Perceptron
+    >>> from suffice.lectures import PerceptronLearning
+    >>> by_hand = PerceptronLearning(shuffle=False, standardize=False, record="mistakes")
+    >>> fit = Perceptron(learning=by_hand).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> fit.mistakes_[:4]
+    (0, 2, 0, 1)
+    """
+
+    method: Literal["stochastic", "batch"] = "stochastic"
+    _: KW_ONLY
+    shuffle: bool = True
+    standardize: bool = True
+    record: bool | Literal["mistakes"] = False
+
+    def __post_init__(self) -> None:
+        require_word(self.method, _METHODS, "method")
+        if self.record not in (True, False, "mistakes"):
+            raise InvalidParameterError(
+                f"record must be True, False or 'mistakes', got {self.record!r}"
+            )
+        if self.record == "mistakes" and self.method != "stochastic":
+            raise InvalidParameterError(
+                "record='mistakes' is for plain stochastic steps: use record=True"
+            )
 
 
 def one_against_rest(scores: Floats, codes: Codes) -> Floats:
-    """Return t where t wᵀz ≤ 0, labels t = ±1 for each class; one score is the second of two's."""
-    own = np.array([1]) if len(scores) == 1 else np.arange(len(scores))
-    t = np.where(codes == own[:, None], 1.0, -1.0)
+    """Return t where t wᵀz ≤ 0, labels t = ±1 for each class.
+
+    A single score is that of the second of two classes.
+    """
+    positive_class = np.array([1]) if len(scores) == 1 else np.arange(len(scores))
+    t = np.where(codes == positive_class[:, None], 1.0, -1.0)
     return np.where(t * scores <= 0, t, 0.0)
 
 
 def direct(scores: Floats, codes: Codes) -> Floats:
-    """Return +1 for the right class and −1 for its best rival where that scores no less."""
-    # Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction)
-    row, rivals = np.arange(len(codes)), scores.copy()
+    """Return +1 for the right class and −1 for its best rival where that scores no less.
+
+    Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
+    """
+    row = np.arange(len(codes))
+    rivals = scores.copy()
     rivals[codes, row] = -np.inf
     rival = rivals.argmax(0)
     wrong = scores[codes, row] <= rivals[rival, row]
@@ -46,9 +102,7 @@ class State:
     drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
     n_seen: int = 0  # rows, or batches
     n_updates: int = 0
-    mistakes: tuple[
-        tuple[int, Floats], ...
-    ] = ()  # of the last pass: rows, and the weights after
+    mistakes: tuple[Mistake, ...] = ()  # of the last pass
 
     @property
     def average(self) -> Floats:
@@ -56,57 +110,102 @@ class State:
         return self.weights - self.drift / max(self.n_seen, 1)
 
 
-def at_once(design: Design, rule: Rule, state: State, rate: float, rng: Any = None) -> State:  # noqa: ARG001
+def batch_pass(design: Design, rule: Rule, state: State, rate: float) -> State:
     """Return the state after one step for all rows together: w ← w + η Σ over mistakes of t z."""
-    update, wrong = np.zeros_like(state.weights), 0
+    update = np.zeros_like(state.weights)
+    n_wrong = 0
     for block in design.blocks():
         c = rule(state.weights @ block.x.T, block.codes)
         update += rate * (c @ block.x)
-        wrong += int(c.any(0).sum())
-    drift = state.drift + state.n_seen * update
-    return State(state.weights + update, drift, state.n_seen + 1, state.n_updates + wrong)
+        n_wrong += int(c.any(0).sum())
+    return State(
+        weights=state.weights + update,
+        drift=state.drift + state.n_seen * update,
+        n_seen=state.n_seen + 1,
+        n_updates=state.n_updates + n_wrong,
+    )
 
 
-def one_by_one(
+def stochastic_pass(
     design: Design,
     rule: Rule,
     state: State,
     rate: float,
     rng: np.random.Generator | None,
 ) -> State:
-    """Return the state after every row was shown once: w ← w + η t z at every mistake."""
-    # rows come in an order that is drawn, or without a generator in theirs
-    n, seen = design.table.n_rows, state.n_seen
-    order = np.arange(n) if rng is None else rng.permutation(n)
-    weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
-    if isinstance(design, CompiledDesign):
-        from suffice.core.compiled import read_only
-        from suffice.discriminative.loops import show_rows
+    """Return the state after every row was shown once: w ← w + η t z at every mistake.
 
-        table, scaling = design.table, design.scaling
-        rows = *read_only(table.x, table.codes), scaling.centre, scaling.inverse, scaling.lead
-        wrong = int(show_rows(*rows, order, rate, seen, rule is direct, weights, drift))
+    The generator draws the order of the rows; without one they come in their own.
+    """
+    n = design.table.n_rows
+    order = np.arange(n) if rng is None else rng.permutation(n)
+    weights = state.weights.copy()
+    drift = state.drift.copy()
+    mistakes: list[Mistake] = []
+    if isinstance(design, CompiledDesign):
+        n_wrong = _show_compiled(design, rule, order, rate, state.n_seen, weights, drift)
     else:
         for first in range(0, n, _BLOCK):
-            here = order[first : first + _BLOCK]
-            moved = _corrected(design.take(here), rule, rate, seen + first, weights, drift)
-            mistakes += [(int(here[place]), after) for place, after in moved]
-        wrong = len(mistakes)
-    return State(weights, drift, seen + n, state.n_updates + wrong, tuple(mistakes))
+            rows = order[first : first + _BLOCK]
+            n_seen = state.n_seen + first
+            corrections = _show_block(design.take(rows), rule, rate, n_seen, weights, drift)
+            mistakes += [(int(rows[place]), after) for place, after in corrections]
+        n_wrong = len(mistakes)
+    return State(
+        weights=weights,
+        drift=drift,
+        n_seen=state.n_seen + n,
+        n_updates=state.n_updates + n_wrong,
+        mistakes=tuple(mistakes),
+    )
 
 
-def _corrected(
+def _show_compiled(
+    design: CompiledDesign,
+    rule: Rule,
+    order: Codes,
+    rate: float,
+    n_seen: int,
+    weights: Floats,
+    drift: Floats,
+) -> int:
+    """Show all rows in an order; update weights and drift, return the number of mistakes."""
+    from suffice.core.compiled import read_only
+    from suffice.discriminative.loops import show_rows
+
+    scaling = design.scaling
+    x, codes = read_only(design.table.x, design.table.codes)
+    is_direct = rule is direct
+    n_wrong = show_rows(
+        x,
+        codes,
+        scaling.centre,
+        scaling.inverse,
+        scaling.lead,
+        order,
+        rate,
+        n_seen,
+        is_direct,
+        weights,
+        drift,
+    )
+    return int(n_wrong)
+
+
+def _show_block(
     block: Table,
     rule: Rule,
     rate: float,
-    seen: int,
+    n_seen: int,
     weights: Floats,
     drift: Floats,
-) -> list[tuple[int, Floats]]:
-    """Show the rows of a block one after the other; change weights, return them after mistakes."""
+) -> list[Mistake]:
+    """Show the rows of a block one by one; update weights and drift, return the mistakes."""
     z = block.x
-    scores, products = weights @ z.T, z @ z.T
-    place, wrong = 0, []
+    scores = weights @ z.T
+    products = z @ z.T
+    place = 0
+    corrections = []
     while place < len(z):
         c = rule(scores[:, place:], block.codes[place:])
         mistakes = np.flatnonzero(c.any(0))
@@ -115,33 +214,28 @@ def _corrected(
         step = rate * c[:, mistakes[0], None]
         place += int(mistakes[0])
         weights += step * z[place]
-        drift += (seen + place) * step * z[place]
+        drift += (n_seen + place) * step * z[place]
         scores += step * products[place]
-        wrong.append((place, weights.copy()))
+        corrections.append((place, weights.copy()))
         place += 1
-    return wrong
+    return corrections
 
 
-# variants: of the states after each pass, the start first, the weights to answer with after each
-def last_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return the newest weights."""
-    return [state.weights for state in states]
+def pocket_weights(design: Design, states: Sequence[State]) -> list[Floats]:
+    """Return, after each pass, the weights of the pass so far that makes the fewest errors.
 
-
-def mean_weights(_design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return the mean of the weights over all rows shown."""
-    # Freund & Schapire (1999), *Machine Learning* 37, 277–296
-    return [state.average for state in states]
-
-
-def best_weights(design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return the weights, after any pass so far, that make the fewest errors."""
-    # Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191
-    errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]
-    best = [0]
-    for at in range(1, len(states)):
-        best.append(at if errors[at] < errors[best[-1]] else best[-1])
-    return [states[at].weights for at in best]
+    Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
+    """
+    best = states[0].weights
+    fewest: float = np.inf
+    kept = [best]
+    for state in states[1:]:
+        errors = n_errors(design, state.weights)
+        if errors < fewest:
+            best = state.weights
+            fewest = errors
+        kept.append(best)
+    return kept
 
 
 def learn(
@@ -150,7 +244,8 @@ def learn(
     max_passes: int,
 ) -> tuple[list[State], bool]:
     """Return the states after each pass, the start first, and whether the last made no mistake."""
-    states, converged = [State(start, np.zeros_like(start))], False
+    states = [State(start, np.zeros_like(start))]
+    converged = False
     while not converged and len(states) <= max_passes:
         states.append(one_pass(states[-1]))
         converged = states[-1].n_updates == states[-2].n_updates
@@ -159,7 +254,8 @@ def learn(
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:
     """Return E(w) = −Σ over mistakes of t wᵀz, and its gradient (R, D)."""
-    loss, gradient = 0.0, np.zeros_like(weights)
+    loss = 0.0
+    gradient = np.zeros_like(weights)
     for block in design.blocks():
         scores = weights @ block.x.T
         c = rule(scores, block.codes)
@@ -168,17 +264,30 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
     return loss, gradient
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CriterionOnPath:
+    """The criterion as a function of all weights in original units; it can be pickled."""
+
+    design: Design
+    rule: Rule
+    scaling: Scaling
+
+    def __call__(self, parameters: Floats) -> float:
+        beta = parameters.reshape(-1, len(self.scaling.centre) + 1)
+        return criterion(self.design, self.rule, self.scaling.from_original(beta))[0]
+
+
 def trace_of(
     design: Design,
     rule: Rule,
     rate: float,
     history: Sequence[Floats],
-) -> Iterator[Passed]:
+) -> Iterator[PathPoint]:
     """Yield the criterion and its gradient at each of some weights."""
-    for at, weights in enumerate(history):
+    for t, weights in enumerate(history):
         loss, gradient = criterion(design, rule, weights)
         norm = float(np.abs(gradient).max()) / design.table.n_rows
-        yield Passed(weights, loss, norm, rate if at else 0.0)
+        yield PathPoint(weights, loss, norm, step_size=rate if t > 0 else 0.0)
 
 
 def n_errors(design: Design, weights: Floats) -> int:
@@ -196,9 +305,10 @@ def margin(design: Design, weights: Floats) -> float:
 
 def _leads(design: Design, weights: Floats, units: Floats) -> Iterator[Floats]:
     """Yield (a_y − a_k) / units[y, k] of each row's class y and nearest rival k, (n,)."""
-    every = _per_class(weights)
+    weights = _per_class(weights)
     for block in design.blocks():
-        a, row = every @ block.x.T, np.arange(block.n_rows)
+        a = weights @ block.x.T
+        row = np.arange(block.n_rows)
         leads = a[block.codes, row] - a
         leads[block.codes, row] = np.inf
         with np.errstate(divide="ignore", invalid="ignore"):

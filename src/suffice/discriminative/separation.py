@@ -1,23 +1,26 @@
-"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist."""
+"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist.
 
-# a linear program, (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k, not zero for all: it is solved on a
-# growing set of the hardest rows
+Classes are separable if some direction δ has (δ_y − δ_k)ᵀz ≥ 0 for all rows z of class y and all
+rivals k, and not zero for all of them. This linear program is solved on a growing set of the
+hardest rows.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from suffice.core.linalg import scaled_cholesky
 from suffice.core.table.table import Table
-from suffice.discriminative.descent import Solution
-from suffice.discriminative.design import Design, Problem
+from suffice.discriminative.design import Design
 from suffice.discriminative.logistic_loss import Evaluation, all_scores
+from suffice.discriminative.problem import Problem
+from suffice.discriminative.solver import Solution
 from suffice.typing import Codes, Floats
 
-_FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look
-_VIOLATED = 1e-8  # of rows scaled to one
+_FLAT = 1e-6  # of the curvature at zero: below this, separation is possible and looked for
+_VIOLATED = 1e-8  # a margin below minus this, of rows scaled to one, is a contradiction
 _GAINED = 1e-9
 _NONZERO = 1e-7
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -35,43 +38,50 @@ class Separation:
 
 
 def find_separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return how the classes are separated, or None, after a descent without penalty."""
-    # with more than 1500 parameters only complete separation is found
+    """Return how the classes are separated, or None, after a descent without penalty.
+
+    With more than 1500 parameters only complete separation is found.
+    """
     point = solution.point
-    if solution.converged and not _flat(problem, point):
+    if solution.converged and not _is_flat(problem, point):
         return None
-    design, shape = problem.objective.design, point.phi.shape
+    design = problem.objective.design
     complete = bool(_hardest(design, point.phi, 1)[0, 0] > 0)
     unexplained = Separation(complete, np.empty(0, np.intp)) if complete else None
     if point.phi.size > _WIDEST:
         return unexplained
     gain = _gain(problem)
-    if _separating(design, point.phi, lambda a: _steepest_program(a, gain)) is None:
+    steepest = _separating(design, point.phi, lambda a: _steepest_program(a, gain))
+    if steepest is None:
         return unexplained
+    shape = point.phi.shape
     sparse = _separating(design, point.phi, lambda a: _sparsest_program(a, gain, shape))
     size = np.zeros(0) if sparse is None else np.abs(sparse[:, 1:]).max(0, initial=0.0)
     return Separation(complete, np.flatnonzero(size > _NONZERO * size.max(initial=0.0)))
 
 
-def _flat(problem: Problem, point: Evaluation) -> bool:
+def _is_flat(problem: Problem, point: Evaluation) -> bool:
     """Return whether the loss is flat in some direction, compared with that at zero."""
     c, d = point.phi.shape
     if c * d > _WIDEST:
         return True
-    told = np.setdiff1d(np.arange(d), 1 + problem.aliased)
+    terms = np.setdiff1d(np.arange(d), 1 + problem.aliased)
     # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
-    null = np.kron((np.eye(c) - 1 / (c + 1)) / (c + 1), problem.products[np.ix_(told, told)])
-    kept = (np.arange(c)[:, None] * d + told).ravel()
-    hessian, objective = point.hessian, problem.objective
+    classes_at_zero = (np.eye(c) - 1 / (c + 1)) / (c + 1)
+    at_zero = np.kron(classes_at_zero, problem.products[np.ix_(terms, terms)])
+    hessian = point.hessian
     if hessian is None:
+        objective = problem.objective
         sample = objective.sample(max(_SAMPLE, objective.design.table.n_rows // 8))
-        hessian = sample.curve(point.phi).hessian
-    return scaled_cholesky(hessian[np.ix_(kept, kept)] - _FLAT * null) is None
+        hessian = sample.curve(point.phi).required_hessian()
+    kept = (np.arange(c)[:, None] * d + terms).ravel()
+    return scaled_cholesky(hessian[np.ix_(kept, kept)] - _FLAT * at_zero) is None
 
 
 def _gain(problem: Problem) -> Floats:
     """Return c with cᵀδ = Σ over rows and rivals of (δ_y − δ_k)ᵀz, scaled to one, (C·D,)."""
-    m, scaling = problem.moments, problem.scaling
+    m = problem.moments
+    scaling = problem.scaling
     means = (m.centred_means + m.grand_mean - scaling.centre) * scaling.inverse
     sums = m.weights[:, None] * np.column_stack([np.full(len(means), scaling.lead), means])
     gain = (m.n_classes * sums - sums.sum(0))[1:].ravel()
@@ -86,11 +96,13 @@ def _constraints(block: Table, delta: Floats, n: int) -> Floats:
     margins = scores[block.codes, row] - scores  # (K, n)
     margins[block.codes, row] = np.inf
     least = _least(margins.ravel(), n)
-    rivals, row = np.unravel_index(least[np.isfinite(margins.ravel()[least])], margins.shape)
-    z, every = block.x[row] / scale[row, None], np.arange(len(row))
+    least = least[np.isfinite(margins.ravel()[least])]
+    rivals, row = np.unravel_index(least, margins.shape)
+    z = block.x[row] / scale[row, None]
+    place = np.arange(len(row))
     matrix = np.zeros((len(row), len(scores), block.n_features))
-    matrix[every, block.codes[row]] += z
-    matrix[every, rivals] -= z
+    matrix[place, block.codes[row]] += z
+    matrix[place, rivals] -= z
     # the first class scores zero
     return np.column_stack([margins[rivals, row], matrix[:, 1:].reshape(len(row), -1)])
 
@@ -118,10 +130,10 @@ def _separating(
     n = int(np.clip(10 * start.size, 200, 2000))
     working = _hardest(design, start, n)
     for _ in range(_ROUNDS):
-        found = program(working[:, 1:])
-        if found is None:
+        direction = program(working[:, 1:])
+        if direction is None:
             return None
-        delta = found.reshape(start.shape)
+        delta = direction.reshape(start.shape)
         least = _hardest(design, delta, n)
         violated = least[:, 0] < -_VIOLATED * np.abs(delta).max()
         if not violated.any():
@@ -132,26 +144,46 @@ def _separating(
 
 def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
     """Return δ of greatest cᵀδ with Aδ ≥ 0, |δ| ≤ 1, or None if that is zero."""
-    delta = _solved(-gain, A_ub=-a, b_ub=np.zeros(len(a)), bounds=(-1, 1))
-    return None if delta is None or gain @ delta < _GAINED else delta
+    constraints: _Constraints = {"A_ub": -a, "b_ub": np.zeros(len(a)), "bounds": (-1, 1)}
+    delta = _solved(-gain, constraints)
+    if delta is None or gain @ delta < _GAINED:
+        return None
+    return delta
 
 
-def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, int]) -> Floats | None:
+def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, ...]) -> Floats | None:
     """Return δ of least Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts are free of charge."""
     cost = np.ones((2, *shape))
     cost[:, :, 0] = 0.0
     # δ = u − v,  u, v ≥ 0
-    total = {"A_eq": np.concatenate([gain, -gain])[None], "b_eq": [1.0]}
-    parts = _solved(cost.ravel(), A_ub=np.hstack([-a, a]), b_ub=np.zeros(len(a)), **total)
-    return None if parts is None else parts[: gain.size] - parts[gain.size :]
+    constraints: _Constraints = {
+        "A_ub": np.hstack([-a, a]),
+        "b_ub": np.zeros(len(a)),
+        "A_eq": np.concatenate([gain, -gain])[None],
+        "b_eq": np.ones(1),
+    }
+    parts = _solved(cost.ravel(), constraints)
+    if parts is None:
+        return None
+    return parts[: gain.size] - parts[gain.size :]
 
 
-def _solved(cost: Floats, **constraints: Any) -> Floats | None:
+class _Constraints(TypedDict, total=False):
+    """Constraints of a linear program, as ``scipy.optimize.linprog`` names them."""
+
+    A_ub: Floats
+    b_ub: Floats
+    A_eq: Floats
+    b_eq: Floats
+    bounds: tuple[float, float]
+
+
+def _solved(cost: Floats, constraints: _Constraints) -> Floats | None:
     """Return the solution of a linear program; with looser tolerances if tight ones fail."""
     from scipy.optimize import linprog
 
     for options in (_TIGHT, {}):
-        found = linprog(cost, **constraints, options=options)
-        if found.success:
-            return np.asarray(found.x)
+        result = linprog(cost, **constraints, options=options)
+        if result.success:
+            return np.asarray(result.x)
     return None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -14,9 +13,9 @@ from suffice.core.linalg import positive_factor, solve_factored
 from suffice.core.model.gaussian import bic
 from suffice.core.table.table import Table
 from suffice.core.text.numbers import p_value
-from suffice.core.text.tables import html_table, text_lines, titled
-from suffice.discriminative.design import Problem, coded_moments
+from suffice.core.text.tables import html_table, text_lines, titled_html
 from suffice.discriminative.logistic_loss import Evaluation, gram
+from suffice.discriminative.problem import Problem, coded_moments
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class LogisticSummary:
     null_log_likelihood: float  # of the model with intercepts only
     weight: float  # number of rows, or the sum of their weights
     l2: float
-    classes: tuple[Any, ...] = ()  # (K,)
+    classes: tuple[object, ...] = ()  # (K,)
     terms: tuple[str, ...] = ()  # (D,): "intercept", then the features
     level: float = 0.95
 
@@ -46,26 +45,37 @@ class LogisticSummary:
     def of(cls, problem: Problem, point: Evaluation, l2: float) -> LogisticSummary:
         """Return the inverse of the Hessian at the minimum."""
         c, d = point.phi.shape
-        inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
+        factor = positive_factor(point.required_hessian())
+        inverse = solve_factored(factor, np.eye(c * d))
         pull = np.kron(gram(c + 1), np.diag(problem.objective.penalty))
-        # tr H⁻¹ (H − Λ)
-        freedom = c * d - float(np.vdot(inverse, pull))
         m = problem.moments
-        shares = (
-            m.weights / m.total_weight if problem.scaling.lead else 1 / np.full(c + 1, c + 1.0)
+        equal_shares = 1 / np.full(c + 1, c + 1.0)
+        shares = m.weights / m.total_weight if problem.scaling.lead else equal_shares
+        return cls(
+            coefficients=problem.scaling.to_original(point.phi),
+            covariance=_in_original_units(problem, inverse.reshape(c, d, c, d)),
+            # tr H⁻¹ (H − Λ)
+            degrees_of_freedom=c * d - float(np.vdot(inverse, pull)),
+            log_likelihood=-point.misfit,
+            null_log_likelihood=float(m.weights @ np.log(shares)),
+            weight=m.total_weight,
+            l2=l2,
         )
-        null = float(m.weights @ np.log(shares))
-        beta = problem.scaling.to_original(point.phi)
-        covariance = _in_original_units(problem, inverse.reshape(c, d, c, d))
-        return cls(beta, covariance, freedom, -point.misfit, null, m.total_weight, l2)
 
     @classmethod
-    def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> LogisticSummary:
+    def at(
+        cls,
+        table: Table,
+        beta: Floats,
+        l2: float,
+        *,
+        fit_intercept: bool = True,
+    ) -> LogisticSummary:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
-        problem = Problem.of(table, coded_moments(table), l2=l2, **posed)
-        return cls.of(
-            problem, problem.objective.curve(problem.scaling.from_original(beta)), l2
-        )
+        moments = coded_moments(table)
+        problem = Problem.of(table, moments, l2=l2, fit_intercept=fit_intercept)
+        point = problem.objective.curve(problem.scaling.from_original(beta))
+        return cls.of(problem, point, l2)
 
     @property
     def standard_errors(self) -> Floats:
@@ -90,9 +100,11 @@ class LogisticSummary:
     @property
     def odds_intervals(self) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals of the odds ratios, each (C, D)."""
-        reach = float(ndtri(0.5 + self.level / 2)) * self.standard_errors
+        half_width = float(ndtri(0.5 + self.level / 2)) * self.standard_errors
         with np.errstate(over="ignore"):
-            return np.exp(self.coefficients - reach), np.exp(self.coefficients + reach)
+            lower = np.exp(self.coefficients - half_width)
+            upper = np.exp(self.coefficients + half_width)
+        return lower, upper
 
     @property
     def aic(self) -> float:
@@ -112,53 +124,65 @@ class LogisticSummary:
     def columns(self) -> dict[str, Floats]:
         """Return the table by its columns, each (C, D)."""
         lower, upper = self.odds_intervals
-        table = {"coefficient": self.coefficients, "standard_error": self.standard_errors}
-        table |= {"z": self.z, "p_value": self.p_values, "odds_ratio": self.odds_ratios}
-        return table | {"odds_lower": lower, "odds_upper": upper}
+        return {
+            "coefficient": self.coefficients,
+            "standard_error": self.standard_errors,
+            "z": self.z,
+            "p_value": self.p_values,
+            "odds_ratio": self.odds_ratios,
+            "odds_lower": lower,
+            "odds_upper": upper,
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per coefficient, indexed by term, or by class and term where K > 2."""
         import pandas as pd
 
-        index: Any = pd.Index(self.terms, name="term")
         if len(self.classes) > 2:
-            both = [self.classes[1:], self.terms]
-            index = pd.MultiIndex.from_product(both, names=["class", "term"])
-        return pd.DataFrame(
-            {name: a.ravel() for name, a in self.columns().items()}, index=index
-        )
+            index = pd.MultiIndex.from_product(
+                [self.classes[1:], self.terms], names=["class", "term"]
+            )
+        else:
+            index = pd.Index(self.terms, name="term")
+        columns = {name: values.ravel() for name, values in self.columns().items()}
+        return pd.DataFrame(columns, index=index)
 
     def __str__(self) -> str:
         head = (*_HEAD[:-1], f"{self.level:.0%} interval")
-        tables = [
-            ["", f"log odds of {who}", *text_lines(head, of)] for who, of in _tables(self)
-        ]
-        return "\n".join(["Logistic regression", *chain(*tables), "", *_totals(self)])
+        lines = ["Logistic regression"]
+        for title, rows in _tables(self):
+            lines += ["", f"log odds of {title}", *text_lines(head, rows)]
+        return "\n".join([*lines, "", *_totals(self)])
 
     def _repr_html_(self) -> str:
-        tables = [html_table(_HEAD, rows, who) for who, rows in _tables(self)]
-        return titled("Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>")
+        tables = [html_table(_HEAD, rows, title) for title, rows in _tables(self)]
+        return titled_html(
+            "Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>"
+        )
 
 
 _HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")
 
 
-def _tables(s: LogisticSummary) -> Iterator[tuple[str, Iterator[list[str]]]]:
-    for label, *columns in zip(s.classes[1:], *s.columns().values(), strict=True):
-        yield f"{label} against {s.classes[0]}", map(_cells, s.terms, *columns)
-
-
-def _cells(term: str, w: float, error: float, z: float, p: float, *odds: float) -> list[str]:
-    ratio, lower, upper = (f"{value:.4g}" for value in odds)
-    return [
-        term,
-        f"{w:.5g}",
-        f"{error:.4g}",
-        f"{z:.3f}",
-        p_value(p),
-        ratio,
-        f"{lower} to {upper}",
-    ]
+def _tables(summary: LogisticSummary) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the title and the rows of cells of each class against the first."""
+    columns = summary.columns()
+    for c, label in enumerate(summary.classes[1:]):
+        rows = []
+        for j, term in enumerate(summary.terms):
+            lower = columns["odds_lower"][c, j]
+            upper = columns["odds_upper"][c, j]
+            row = [
+                term,
+                f"{columns['coefficient'][c, j]:.5g}",
+                f"{columns['standard_error'][c, j]:.4g}",
+                f"{columns['z'][c, j]:.3f}",
+                p_value(columns["p_value"][c, j]),
+                f"{columns['odds_ratio'][c, j]:.4g}",
+                f"{lower:.4g} to {upper:.4g}",
+            ]
+            rows.append(row)
+        yield f"{label} against {summary.classes[0]}", rows
 
 
 def _totals(s: LogisticSummary) -> Iterator[str]:
@@ -187,7 +211,9 @@ def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
     c, d = inverse.shape[:2]
     jacobian = problem.scaling.to_original(np.eye(d)).T
     covariance = np.einsum("ij,ajbk,lk->aibl", jacobian, inverse, jacobian, optimize=True)
-    held = 1 + problem.aliased
-    held = held if problem.scaling.lead else np.append(held, 0)
-    covariance[:, held] = covariance[:, :, :, held] = np.nan
+    held_at_zero = 1 + problem.aliased
+    if not problem.scaling.lead:
+        held_at_zero = np.append(held_at_zero, 0)
+    covariance[:, held_at_zero] = np.nan
+    covariance[:, :, :, held_at_zero] = np.nan
     return np.asarray(covariance.reshape(c * d, c * d))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.checks import whole_number
 from suffice.core.decision import Classifier
 from suffice.core.estimation.estimate import settings_of_view
 from suffice.core.estimation.plug_in import require_two_classes
@@ -24,7 +25,6 @@ from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.linear import whole_number
 from suffice.persistence import averages as saved
 from suffice.selection.search.candidates import (
     Candidate,
@@ -242,7 +242,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
         rows = [
             [choice.describe(), f"{choice.weight:.0%}", choice.log_loss, choice.log_loss_se]
-            for choice in notebook.shown(self.choices_)
+            for choice in notebook.first_rows(self.choices_)
         ]
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.checks import is_number
 from suffice.core.decision.classifier import Classifier, check_temperature
-from suffice.core.decision.conformal import Conformity, PredictionSets
+from suffice.core.decision.conformal import NonconformityScores, PredictionSets
 from suffice.core.decision.costs import CostsLike
 from suffice.core.decision.predictions import Predictions
 from suffice.core.estimation.estimate import chosen_settings, decide, estimate
@@ -33,7 +33,7 @@ from suffice.core.estimation.settings import (
     parse_word,
 )
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, boundary_between
+from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -87,7 +87,7 @@ class GaussianEstimator(
 
     _model: Classifier | None = None  # estimated from ``moments_`` when first needed
     _family: str | None = None
-    _conformity: Conformity | None = None
+    _conformity: NonconformityScores | None = None
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -368,7 +368,7 @@ class GaussianEstimator(
                 judged = Predictions.by(self, X, y, sample_weight, strict=False)
             else:
                 judged = leave_one_out(self, X, y, sample_weight)
-            self._conformity = Conformity.of(judged)
+            self._conformity = NonconformityScores.of(judged)
         return self
 
     def predict_set(self, X: RowsLike, coverage: float = 0.95) -> PredictionSets:
@@ -606,7 +606,7 @@ def _require_categories(moments: Moments, settings: Settings) -> None:
     columns = settings.categorical_columns
     if columns is None:
         return
-    names = [columns] if isinstance(columns, (str, int)) else list(columns)
+    names = [columns] if isinstance(columns, str) else list(columns)
     schema = moments.schema
     categories = () if schema is None else tuple(c.name for c in schema.categories)
     all_names = moments.feature_names if schema is None else schema.names

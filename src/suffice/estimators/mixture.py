@@ -1,51 +1,56 @@
-"""scikit-learn face of mixtures: several Gaussians in every class."""
+"""scikit-learn estimator of mixtures: several Gaussians in every class."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.checks import not_negative, positive, whole_number
 from suffice.core.decision import Classifier
-from suffice.core.estimation.mixture_em import MixtureRecipe
-from suffice.core.estimation.priors import class_priors, priors_among
-from suffice.core.estimation.settings import is_open, parse_word
+from suffice.core.decision.costs import CostsLike
+from suffice.core.estimation.mixture_em import choose_counts, fit_mixtures
+from suffice.core.estimation.mixture_settings import MixtureSettings
+from suffice.core.estimation.priors import Priors, class_priors, priors_among
+from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_on_device
 from suffice.core.table.labels import values_by_class
 from suffice.core.threads import at_most
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators import predictor
-from suffice.estimators.linear import positive, whole_number
 from suffice.persistence.gaussians import mixture_from, mixture_state
-from suffice.typing import Floats, Labels
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstimator):
     """Bayes classifier with a mixture of Gaussians per class (mixture discriminant analysis).
 
-    With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out.
+    With one component per class it is QDA, or LDA if tied. Missing values (NaN) are integrated
+    out.
 
     Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
 
     Parameters
     ----------
     n_components : int, {label: int} or "auto", default="auto"
-        Gaussians of each class. "auto" takes the number of greatest held-out likelihood, of each
-        class apart (at most 12), or the same for all where ``tied=True``.
+        Gaussians of each class. "auto" takes the number of greatest held-out likelihood, at most
+        12: for each class separately, or the same for all if ``tied=True``.
     covariance : {"full", "diagonal"}, default="full"
         Structure of each covariance.
     tied : {False, "class", True}, default=False
         One covariance for each component, for each class, or for all.
-    prior_rows : float, optional
-        Strength of the inverse-Wishart prior against collapse: as many imagined rows of each
-        component, spread like its class; by default two more than features. 0 is none.
     n_init : int, default=3
         Starts by k-means++; the best is kept.
+    prior_rows : float, optional
+        Strength of the inverse-Wishart prior, which keeps a component from collapsing: the number
+        of pseudo-rows of each component, spread like its class. By default the number of features
+        plus two; 0 is maximum likelihood.
     max_iter : int, default=500
         Most steps of EM.
     tol : float, default=1e-6
-        EM ends where a step gains less log-likelihood than this, per row.
+        EM ends if a step gains less log-likelihood than this, per row.
     priors, costs, n_jobs
         As in ``GaussianClassifier``.
     random_state : int, default=0
@@ -69,88 +74,107 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     ['ends', 'middle', 'ends']
     """
 
+    classes_: Labels
+    n_components_: Codes
+    _mixture: MixtureModel
+    n_iter_: int
+    n_features_in_: int
     _takes_missing = True
 
     def __init__(
         self,
-        n_components: Any = "auto",
-        covariance: str = "full",
-        tied: Any = False,  # noqa: FBT002
+        n_components: int | Mapping[Hashable, int] | Literal["auto"] = "auto",
+        covariance: Literal["full", "diagonal"] = "full",
+        tied: Literal["class"] | bool = False,  # noqa: FBT001, FBT002
         *,
-        prior_rows: float | None = None,
         n_init: int = 3,
+        prior_rows: float | None = None,
         max_iter: int = 500,
         tol: float = 1e-6,
-        priors: Any = None,
-        costs: Any = None,
+        priors: Priors = None,
+        costs: CostsLike = None,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        predictor.keep(locals())
+        self.n_components = n_components
+        self.covariance = covariance
+        self.tied = tied
+        self.n_init = n_init
+        self.prior_rows = prior_rows
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.costs = costs
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
-        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
-        there = is_on_device(x) and all_finite(x)
-        table = (Table.of_device if there else Table.of)(x, y, sample_weight)
-        settings = self.get_params()
-        how = _recipe(settings, x.shape[1])
+        x, labels, weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
+        if is_on_device(x) and all_finite(x):
+            table = Table.of_device(x, labels, weight)
+        else:
+            table = Table.of(x, labels, weight)
+        settings = self._mixture_settings(x.shape[1])
         with at_most(self.n_jobs):
-            model, runs = how.fit(
-                table, _counts(settings, how, table), settings["random_state"]
-            )
+            counts = self._counts(settings, table)
+            model, runs = fit_mixtures(table, counts, settings, self.random_state)
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         weights = table.class_weights
-        pi = priors_among(
-            weights > 0, class_priors(settings["priors"], table.classes, weights)
-        )
-        return self._set(table.classes, model.with_priors(pi))
-
-    def _set(self, classes: Labels, model: Any) -> Self:
-        self.classes_, self._mixture = classes, model
-        self.n_components_ = np.bincount(model.class_of, minlength=len(classes))
-        return self
+        priors = priors_among(weights > 0, class_priors(self.priors, table.classes, weights))
+        return self._set_model(table.classes, model.with_priors(priors))
 
     @property
     def model_(self) -> Classifier:
+        """The fitted classifier; its ``model`` holds the components of every class."""
         check_is_fitted(self)
-        found = Classifier.of(
-            self.classes_, predictor.feature_names(self), self._mixture, costs=self.costs
-        )
-        return found.allowing_missing()
+        names = predictor.feature_names(self)
+        classifier = Classifier.of(self.classes_, names, self._mixture, costs=self.costs)
+        return classifier.allowing_missing()
 
-    def component_posterior(self, X: Any) -> Floats:
+    def component_posterior(self, X: RowsLike) -> Floats:
         """Return p(component | x) of all components, class by class, shape (n, R)."""
         return self._answer(X, lambda _, x: self._mixture.component_posterior(x))
 
+    def _mixture_settings(self, n_features: int) -> MixtureSettings:
+        if not (isinstance(self.tied, (bool, np.bool_)) or self.tied == "class"):
+            raise InvalidParameterError(
+                f"tied must be one of False, True, 'class', got {self.tied!r}"
+            )
+        require_word(self.covariance, ("full", "diagonal"), "covariance")
+        prior_rows = n_features + 2 if self.prior_rows is None else self.prior_rows
+        return MixtureSettings(
+            covariance=self.covariance,
+            tied="class" if self.tied == "class" else bool(self.tied),
+            prior_rows=not_negative("prior_rows", prior_rows),
+            n_init=whole_number("n_init", self.n_init),
+            max_iter=whole_number("max_iter", self.max_iter),
+            tol=positive("tol", self.tol),
+        )
+
+    def _counts(self, settings: MixtureSettings, table: Table) -> list[int]:
+        """Return the number of components of each class."""
+        if self.n_components == "auto":
+            return choose_counts(table, settings, self.random_state)
+        if isinstance(self.n_components, Mapping):
+            counts = values_by_class(self.n_components, table.classes, where="n_components")
+            return [whole_number("n_components", count) for count in counts]
+        return [whole_number("n_components", self.n_components)] * table.n_classes
+
+    def _set_model(self, classes: Labels, model: MixtureModel) -> Self:
+        self.classes_ = classes
+        self._mixture = model
+        self.n_components_ = np.bincount(model.class_of, minlength=len(classes))
+        return self
+
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        names = {"feature_names": predictor.feature_names(self), "n_iter": self.n_iter_}
-        return names, {"classes": self.classes_, **mixture_state(self._mixture)}
+        header = {"feature_names": predictor.feature_names(self), "n_iter": self.n_iter_}
+        arrays = {"classes": self.classes_, **mixture_state(self._mixture)}
+        return header, arrays
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        found = mixture_from(header, arrays)
-        predictor.set_features(self, found.n_features, found.feature_names)
+        classifier = mixture_from(header, arrays)
+        predictor.set_features(self, classifier.n_features, classifier.feature_names)
         self.n_iter_ = int(header["n_iter"])
-        return self._set(found.classes, found.model)
-
-
-def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
-    words = {word: word for word in ("full", "diagonal")}
-    covariance = parse_word(given["covariance"], words, "covariance")
-    tied = parse_word(
-        str(given["tied"]), {"False": False, "True": True, "class": "class"}, "tied"
-    )
-    kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
-    n_init, max_iter = (whole_number(name, given[name]) for name in ("n_init", "max_iter"))
-    kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])
-    return MixtureRecipe(covariance, tied, kappa, n_init, max_iter, tol)
-
-
-def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[int]:
-    wanted = given["n_components"]
-    if is_open(wanted):
-        return how.counts(table, given["random_state"])
-    if not isinstance(wanted, Mapping):
-        return [whole_number("n_components", wanted)] * table.n_classes
-    found = values_by_class(wanted, table.classes, where="n_components")
-    return [whole_number("n_components", n) for n in found]
+        assert isinstance(classifier.model, MixtureModel)
+        return self._set_model(classifier.classes, classifier.model)

@@ -1,47 +1,28 @@
-"""scikit-learn face of the perceptron."""
+"""scikit-learn estimator of the perceptron."""
 
 import warnings
-from functools import partial
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from suffice.core.checks import positive, whole_number
 from suffice.core.estimation.plug_in import require_two_classes
-from suffice.core.estimation.settings import parse_word
 from suffice.core.table.table import Table
 from suffice.discriminative import perceptron as passes
 from suffice.discriminative.descent import DescentPath
-from suffice.discriminative.design import (
-    CompiledDesign,
-    Design,
-    Scaling,
-    coded_moments,
-    design_of,
-)
-from suffice.errors import InvalidParameterError
+from suffice.discriminative.design import CompiledDesign, Design, design_of
+from suffice.discriminative.perceptron import PerceptronLearning, State
+from suffice.discriminative.problem import coded_moments
+from suffice.discriminative.scaling import Scaling
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators import linear
-from suffice.estimators.predictor import keep
-from suffice.typing import Floats
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
-_UNFINISHED = (
-    "still making mistakes after {} passes: the classes may not be linearly separable; raise "
-    "max_iter, or use variant='averaged' or 'pocket', or LogisticRegression"
-)
-_WORDS: dict[str, Any] = {
-    "learning": {"stochastic": passes.one_by_one, "batch": passes.at_once},
-    "multiclass": {"one-against-rest": passes.one_against_rest, "direct": passes.direct},
-    "variant": {
-        "plain": passes.last_weights,
-        "averaged": passes.mean_weights,
-        "pocket": passes.best_weights,
-    },
-}
 
 
-class Perceptron(linear.LinearDecisions, BaseEstimator):
+class Perceptron(linear.LinearDecisions):
     """Rosenblatt's perceptron: weights move only when a row is misclassified.
 
     With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It converges if, and only if,
@@ -49,29 +30,24 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
 
     Parameters
     ----------
-    learning : {"stochastic", "batch"}, default="stochastic"
-        w ← w + η t x at each mistake; or w ← w + η Σ t x once a pass.
-    shuffle : bool, default=True
-        Whether stochastic steps visit the rows in an order drawn anew for each pass.
+    learning : {"stochastic", "batch"} or PerceptronLearning, default="stochastic"
+        w ← w + η t x at each mistake, the rows in random order; or w ← w + η Σ t x once a pass.
+        ``suffice.lectures.PerceptronLearning`` also sets the order of rows, their units, and what
+        is recorded in ``path_``.
     multiclass : {"one-against-rest", "direct"}, default="direct"
         K perceptrons; or one weight vector a class, a mistake moving the right class up and its
         best rival down. Two classes always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
-        Answer with the last weights, with their mean over all rows shown, or with those of the
-        pass that left the fewest errors.
+        Answer with the last weights, with their mean over all rows shown (Freund & Schapire 1999,
+        *Machine Learning* 37, 277–296), or with those of the pass that left the fewest errors.
     learning_rate : float, default=1.0
         η. From a zero start it only scales the answer.
     start : {"zero", "random"}, default="zero"
-        First weights; which answer is found depends on it.
+        First weights. The answer depends on them.
     max_iter : int, default=100
         Most passes.
-    standardize : bool, default=True
-        Whether to work in standard units, so that the units of features do not matter.
     fit_intercept : bool, default=True
-        Whether there is a w_0; without, every boundary goes through the origin.
-    record : bool or "mistakes", default=False
-        Keep the weights of every pass in ``path_``, with a reference to the rows; "mistakes":
-        of every mistake of plain stochastic steps, for ``plots.perceptron_steps``.
+        Whether there is a w_0; without it, every boundary goes through the origin.
     random_state : int, RandomState or None, default=0
         Seed of the order of rows and of the random start.
 
@@ -89,7 +65,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         Least distance of a row from a boundary; negative if some row is misclassified.
     path_ : DescentPath or None
     mistakes_ : tuple of int
-        Rows that moved the weights, in order, if ``record="mistakes"``.
+        Rows that moved the weights, in order, if they were recorded.
 
     References
     ----------
@@ -103,76 +79,141 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     (True, ['low', 'high'])
     """
 
-    mistakes_: tuple[int, ...]
+    classes_: Labels
+    converged_: bool
+    n_passes_: int
+    n_iter_: int
+    n_updates_: int
+    margin_: float
+    path_: DescentPath | None = None
+    mistakes_: tuple[int, ...] = ()
 
     def __init__(
         self,
-        learning: str = "stochastic",
         *,
-        multiclass: str = "direct",
-        variant: str = "plain",
+        learning: Literal["stochastic", "batch"] | PerceptronLearning = "stochastic",
+        multiclass: Literal["one-against-rest", "direct"] = "direct",
+        variant: Literal["plain", "averaged", "pocket"] = "plain",
         learning_rate: float = 1.0,
-        start: str = "zero",
+        start: Literal["zero", "random"] = "zero",
         max_iter: int = 100,
-        shuffle: bool = True,
         fit_intercept: bool = True,
-        standardize: bool = True,
-        record: Any = False,
-        random_state: Any = 0,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        keep(locals())
+        self.learning = learning
+        self.multiclass = multiclass
+        self.variant = variant
+        self.learning_rate = learning_rate
+        self.start = start
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        rate = linear.positive("learning_rate", self.learning_rate)
-        max_iter = linear.whole_number("max_iter", self.max_iter)
-        asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
+        learning = self._learning()
+        rate = positive("learning_rate", self.learning_rate)
+        max_iter = whole_number("max_iter", self.max_iter)
+        require_word(self.start, ("zero", "random"), "start")
         table = linear.labelled(self, X, y)
         require_two_classes(table.classes, table.class_weights)
-        self.classes_, n_scores = table.classes, table.n_classes if table.n_classes > 2 else 1
-        rule = asked["multiclass"] if n_scores > 1 else passes.one_against_rest
-        scaling, design = self._design(table)
-        starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
-        start = parse_word(self.start, starts, "start")((n_scores, table.n_features + 1))
+        self.classes_ = table.classes
+        scaling = Scaling.of(
+            coded_moments(table, "diagonal"),
+            fit_intercept=self.fit_intercept,
+            standardize=learning.standardize,
+        )
+        design = _design(table, scaling, learning)
+        rule = passes.direct if self.multiclass == "direct" else passes.one_against_rest
+        n_scores = table.n_classes
+        if table.n_classes == 2:
+            rule = passes.one_against_rest
+            n_scores = 1
+        shape = (n_scores, table.n_features + 1)
+        start = rng.standard_normal(shape) if self.start == "random" else np.zeros(shape)
         start[:, 0] *= scaling.lead
-        shuffled = rng if self.shuffle else None
-        one_pass = partial(asked["learning"], design, rule, rate=rate, rng=shuffled)
+        order = rng if learning.shuffle else None
+
+        def one_pass(state: State) -> State:
+            if learning.method == "batch":
+                return passes.batch_pass(design, rule, state, rate)
+            return passes.stochastic_pass(design, rule, state, rate, order)
+
         states, self.converged_ = passes.learn(one_pass, start, max_iter)
-        history, self.mistakes_, self.path_ = asked["variant"](design, states), (), None
-        weights, self.n_updates_ = history[-1], states[-1].n_updates
-        self.n_passes_ = self.n_iter_ = len(states) - 1
-        self.margin_ = passes.margin(design, weights)
-        self._set_scores(weights[:, 1:] * scaling.inverse, weights[:, 0], scaling.centre)
-        if self.record == "mistakes":
-            moved = [mistake for state in states for mistake in state.mistakes]
-            self.mistakes_ = tuple(row for row, _ in moved)
-            history = [start, *(weights for _, weights in moved)]
-        if self.record:
-            self.path_ = self._path(design, rule, scaling, history)
+        self._set_weights(design, scaling, states)
+        self._set_path(design, rule, scaling, states)
         if not self.converged_ and self.variant == "plain":
-            msg = _UNFINISHED.format(self.n_passes_)
-            warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
+            warnings.warn(
+                f"still making mistakes after {self.n_passes_} passes: the classes may not be "
+                "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
+                "LogisticRegression",
+                linear.UnfinishedDescentWarning,
+                stacklevel=2,
+            )
         return self
 
-    def _path(self, design: Design, rule: Any, scaling: Scaling, history: Any) -> DescentPath:
-        loss = partial(_loss_at, design, rule, scaling)
-        trace = list(passes.trace_of(design, rule, self.learning_rate, history))
-        return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
+    def _learning(self) -> PerceptronLearning:
+        """Return how the rows are shown, after checking the words that go with it."""
+        require_word(self.multiclass, ("one-against-rest", "direct"), "multiclass")
+        require_word(self.variant, ("plain", "averaged", "pocket"), "variant")
+        learning = self.learning
+        if not isinstance(learning, PerceptronLearning):
+            require_word(learning, ("stochastic", "batch"), "learning")
+            return PerceptronLearning(learning)
+        if learning.record == "mistakes" and self.variant != "plain":
+            raise InvalidParameterError(
+                "record='mistakes' is for plain stochastic steps: use record=True"
+            )
+        return learning
 
-    def _design(self, table: Table) -> tuple[Scaling, Design]:
-        by_mistake, stochastic = self.record == "mistakes", self.learning == "stochastic"
-        if by_mistake and (not stochastic or self.variant != "plain"):
-            msg = "record='mistakes' is for plain stochastic steps: use record=True"
-            raise InvalidParameterError(msg)
-        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        scaling = Scaling.of(coded_moments(table, "diagonal"), **how)
-        # Python is slow row by row
-        compiled = stochastic and not by_mistake and table.n_rows > _FEW_ROWS
-        return scaling, (CompiledDesign if compiled else design_of)(table, scaling)
+    def _answers(self, design: Design, states: list[State]) -> list[Floats]:
+        """Return the weights to answer with after each pass, the start first."""
+        if self.variant == "averaged":
+            return [state.average for state in states]
+        if self.variant == "pocket":
+            return passes.pocket_weights(design, states)
+        return [state.weights for state in states]
+
+    def _set_weights(self, design: Design, scaling: Scaling, states: list[State]) -> None:
+        weights = self._answers(design, states)[-1]
+        self.n_updates_ = states[-1].n_updates
+        self.n_passes_ = len(states) - 1
+        self.n_iter_ = self.n_passes_
+        self.margin_ = passes.margin(design, weights)
+        self._set_scores(weights[:, 1:] * scaling.inverse, weights[:, 0], scaling.centre)
+
+    def _set_path(
+        self,
+        design: Design,
+        rule: passes.Rule,
+        scaling: Scaling,
+        states: list[State],
+    ) -> None:
+        """Keep the path of every pass, or of every mistake, if that was asked for."""
+        record = self._learning().record
+        self.mistakes_ = ()
+        self.path_ = None
+        if not record:
+            return
+        history = self._answers(design, states)
+        if record == "mistakes":
+            mistakes = [mistake for state in states for mistake in state.mistakes]
+            self.mistakes_ = tuple(row for row, _ in mistakes)
+            history = [states[0].weights, *(weights for _, weights in mistakes)]
+        self.path_ = DescentPath.along(
+            list(passes.trace_of(design, rule, self.learning_rate, history)),
+            scaling.to_original,
+            self._parameter_names(),
+            passes.CriterionOnPath(design, rule, scaling),
+        )
 
 
-def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:
-    """Return the criterion at weights in original units."""
-    weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
-    return passes.criterion(design, rule, weights)[0]
+def _design(table: Table, scaling: Scaling, learning: PerceptronLearning) -> Design:
+    """Return the rows in the form that suits the learning: Python is slow row by row."""
+    is_compiled = (
+        learning.method == "stochastic"
+        and learning.record != "mistakes"
+        and table.n_rows > _FEW_ROWS
+    )
+    return CompiledDesign(table, scaling) if is_compiled else design_of(table, scaling)

@@ -15,7 +15,7 @@ from suffice.core.table.labels import as_labels, codes_of, has_label
 from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.core.threads import at_most
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
@@ -263,9 +263,9 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
 
     def _learnt(self) -> str:
         """Return the classes, and how each scores a row where that is linear, as HTML."""
-        classes = notebook.shown(self.classes_.tolist())
-        n_features = plural(self.n_features_in_, "feature")
-        n_classes = plural(len(self.classes_), "class")
+        classes = notebook.first_rows(self.classes_.tolist())
+        n_features = counted(self.n_features_in_, "feature")
+        n_classes = counted(len(self.classes_), "class")
         moments = getattr(self, "moments_", None)
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
@@ -279,11 +279,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         coefficients = getattr(self, "coef_", None)
         if coefficients is not None:
             tables.append(self._coefficient_table(classes, coefficients))
-        return notebook.titled(title, *tables)
+        return notebook.titled_html(title, *tables)
 
     def _coefficient_table(self, classes: Sequence[object], coefficients: Floats) -> str:
         names = feature_names(self) or [f"x{j}" for j in range(self.n_features_in_)]
-        shown = notebook.shown(names)
+        shown = notebook.first_rows(names)
         labels = classes if len(coefficients) > 1 else [self.classes_[1]]
         intercepts = np.asarray(getattr(self, "intercept_"))  # noqa: B009 (some have none)
         rows = []

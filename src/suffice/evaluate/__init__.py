@@ -1,5 +1,5 @@
 """Which classifier to trust: comparisons, diagnostics, curves.
 
-May import everything below: ``core``, ``persistence``, ``data``, ``discriminative``, ``selection``
-and ``estimators``.
+May import ``core``, ``persistence``, ``data``, ``discriminative``, ``selection`` and
+``estimators``.
 """

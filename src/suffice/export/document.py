@@ -11,7 +11,7 @@ from suffice.core.model.class_model import ClassModel, MarginalModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import LinearScores, Scaled, ScorePart
 from suffice.core.model.trees import Trees
-from suffice.core.text.tables import jsonable
+from suffice.core.text.tables import json_value
 from suffice.export.fitted import FittedEstimator, member_model
 from suffice.export.marginal import integrates_missing
 
@@ -55,7 +55,7 @@ def to_document(estimator: FittedEstimator) -> Document:
 
 def document_text(document: Mapping[str, object]) -> str:
     """Return a document as JSON; numbers that are not finite are null."""
-    return json.dumps(jsonable(document), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(json_value(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _formula(model: ClassModel | LinearModel) -> Document:

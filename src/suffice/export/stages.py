@@ -13,9 +13,9 @@ from suffice.core.decision import Classifier
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
-from suffice.core.model.student import Tailed
+from suffice.core.model.student import StudentTail
 from suffice.core.table.schema import Encoding, Number, Schema
-from suffice.core.text.lists import of_one_kind
+from suffice.core.text.lists import labels_of_one_type
 from suffice.errors import InvalidParameterError
 from suffice.export.dialect import (
     Dialect,
@@ -189,7 +189,7 @@ class Stages:
         is_empty = f"{self.reading.n_missing} = {len(flags)}"
         return f"CASE WHEN {is_empty} THEN {if_empty} ELSE {score} END"
 
-    def _tailed_score(self, tail: Tailed, k: int, drop: str | None) -> str:
+    def _tailed_score(self, tail: StudentTail, k: int, drop: str | None) -> str:
         """Return c − p log(1 + s Δ²), with fewer degrees where features are missing."""
         constant = double(tail.constants[k])
         power = double(tail.powers[k])
@@ -280,7 +280,7 @@ def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]
 def first_best(columns: Sequence[str], best: str, labels: Labels) -> str:
     """Return the label of the first column that equals the best; NULL where there is no best."""
     cases = []
-    for column, label in zip(columns, of_one_kind(labels.tolist()), strict=True):
+    for column, label in zip(columns, labels_of_one_type(labels.tolist()), strict=True):
         cases.append(f"WHEN {column} = {best} THEN {literal(label)}")
     return f"CASE {' '.join(cases)} END"
 

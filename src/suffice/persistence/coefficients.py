@@ -1,9 +1,7 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,9 +9,9 @@ from suffice.core.decision import Classifier
 from suffice.core.model.linear import LinearModel
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
-from suffice.discriminative.gradient_descent import Stream
 from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
+from suffice.discriminative.stream import Stream
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import FileFormatError
 from suffice.persistence.fields import (
@@ -30,9 +28,7 @@ from suffice.persistence.moments_file import (
     checked_classes,
     header_of,
 )
-
-if TYPE_CHECKING:
-    from suffice.estimators.linear import LinearDecisions
+from suffice.typing import Floats, Labels
 
 # what a fit may tell about itself; each estimator has some of them
 _FIT_ATTRIBUTES = (
@@ -45,6 +41,18 @@ _FIT_ATTRIBUTES = (
     "log_likelihood_",
     "l2_",
 )
+
+
+class LinearEstimator(Protocol):
+    """A fitted estimator with scores wᵀx + w_0."""
+
+    classes_: Labels
+    n_features_in_: int
+    encoding_: Encoding | None
+    coef_: Floats
+    intercept_: Floats
+    _centre: Floats
+    _at_centre: Floats
 
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
@@ -65,7 +73,7 @@ def linear_from(header: Fields, arrays: Fields) -> Classifier:
     return Classifier.of(attributes["classes_"], names, model, encoding=encoding)
 
 
-def coefficients_of(estimator: LinearDecisions) -> State:
+def coefficients_of(estimator: LinearEstimator) -> State:
     """Return classes, coefficients, intercepts, and how the fit went."""
     attributes = vars(estimator)
     fit = {

@@ -14,6 +14,8 @@ from suffice.core.estimation.priors import Dirichlet
 from suffice.core.estimation.settings import Categorical
 from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.power_transform import PowerTransform
+from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent
+from suffice.discriminative.perceptron import PerceptronLearning
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import check_field
@@ -25,7 +27,10 @@ VALUES: Mapping[str, type[Any]] = {
     "Categorical": Categorical,
     "Costs": Costs,
     "Dirichlet": Dirichlet,
+    "GradientDescent": GradientDescent,
+    "NewtonDescent": NewtonDescent,
     "NormalInverseWishart": NormalInverseWishart,
+    "PerceptronLearning": PerceptronLearning,
     "PowerTransform": PowerTransform,
     "Shrinkage": Shrinkage,
 }

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from suffice.core.decision.classifier import Classifier
-from suffice.core.decision.conformal import Conformity
+from suffice.core.decision.conformal import NonconformityScores
 from suffice.core.estimation.estimate import (
     chosen_settings,
     decide,
@@ -43,7 +43,7 @@ from suffice.typing import Array
 def gaussian_state(
     moments: Moments,
     settings: Settings,
-    conformity: Conformity | None,
+    conformity: NonconformityScores | None,
 ) -> State:
     """Return the fields of the header and the arrays of a Gaussian estimator."""
     words = {field.name: getattr(settings, field.name) for field in fields(settings)}
@@ -51,7 +51,7 @@ def gaussian_state(
     header["settings"] = {name: kept(name, word) for name, word in words.items()}
     arrays = arrays_of(moments)
     if conformity is not None:
-        arrays["conformity_strangeness"] = conformity.strangeness
+        arrays["conformity_scores"] = conformity.scores
         arrays["conformity_weights"] = conformity.weights
     return header, arrays
 
@@ -61,14 +61,14 @@ def restored_settings(header: Fields) -> Settings:
     return Settings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
-def restored_conformity(arrays: Fields) -> Conformity | None:
+def restored_conformity(arrays: Fields) -> NonconformityScores | None:
     """Return what prediction sets are calibrated by, where it was kept."""
     calibration = without_prefix(arrays, "conformity_")
     if not calibration:
         return None
     n = len(calibration["weights"])
-    check_dims(calibration, {"strangeness": (n,), "weights": (n,)})
-    return Conformity(**calibration)
+    check_dims(calibration, {"scores": (n,), "weights": (n,)})
+    return NonconformityScores(**calibration)
 
 
 def gaussian_from(header: Fields, arrays: Fields) -> Classifier:

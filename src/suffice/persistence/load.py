@@ -87,7 +87,7 @@ def unfitted(header: Fields) -> PredictorMixin:
     """Return the estimator that the file names, with its parameters."""
     from suffice.estimators.auto import AutoClassifier, AutoGaussian
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
-    from suffice.estimators.linear import LeastSquaresClassifier
+    from suffice.estimators.least_squares import LeastSquaresClassifier
     from suffice.estimators.logistic import LogisticRegression
     from suffice.estimators.mixture import MixtureClassifier
     from suffice.estimators.perceptron import Perceptron

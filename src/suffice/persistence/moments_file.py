@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.moments.column_sums import ColumnSums
+from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
 from suffice.core.moments.moments import Moments
-from suffice.core.moments.patterns import ColumnSums, Incomplete, PatternSums
+from suffice.core.moments.pattern_sums import PatternSums
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -77,16 +79,16 @@ def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
     cells = arrays_of(_cells(patterns))
     arrays = {f"{_CELLS}{name}": array for name, array in cells.items()}
     if isinstance(patterns, PatternSums):
-        arrays["rows_x"] = patterns.rows.x
-        arrays["rows_codes"] = patterns.rows.codes
-        arrays["rows_weights"] = patterns.rows.weights
+        arrays["rows_x"] = patterns.single_rows.x
+        arrays["rows_codes"] = patterns.single_rows.codes
+        arrays["rows_weights"] = patterns.single_rows.weights
         arrays["lost"] = patterns.lost
     return arrays
 
 
 def _cells(patterns: Incomplete) -> Moments:
     """Return the sums of rows with empty cells, which are moments themselves."""
-    return patterns.cells if isinstance(patterns, PatternSums) else patterns.flat
+    return patterns.pattern_sums if isinstance(patterns, PatternSums) else patterns.flat
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -10,15 +10,15 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 
-# one small kernel of ours, asked for what it computes
+# one small compiled function and the question what it computes
 ASK = (
     "import warnings; warnings.simplefilter('always')\n"
     "import numpy as np\n"
     "from suffice.core.compiled import njit\n"
-    "import kernel\n"
-    "print(kernel.twice(np.arange(3.0)).sum())"
+    "import function\n"
+    "print(function.twice(np.arange(3.0)).sum())"
 )
-KERNEL = (
+FUNCTION = (
     "from suffice.core.compiled import njit\n"
     "@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
 )
@@ -28,12 +28,12 @@ KERNEL = (
 def place(tmp_path):
     folder = tmp_path / "image"
     folder.mkdir()
-    (folder / "kernel.py").write_text(KERNEL)
+    (folder / "function.py").write_text(FUNCTION)
     return folder
 
 
 def asked(folder, **variables):
-    """Run the kernel in a process of its own."""
+    """Run the compiled function in a separate process."""
     known = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),

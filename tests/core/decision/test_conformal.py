@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suffice import LDA, QDA, Costs, Moments, load
-from suffice.core.decision.conformal import Conformity
+from suffice.core.decision.conformal import NonconformityScores
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 
 ESTIMATORS = [LDA(), QDA(shrinkage=0.2, pooling=0.1)]
@@ -72,7 +72,7 @@ def test_coverage_must_be_a_share(iris):
 
 @pytest.mark.parametrize("coverage", [0.1, 0.3, 0.5, 0.55, 0.79, 0.8, 0.81, 0.9, 0.91, 0.95])
 def test_the_threshold_of_nine_rows_is_the_exact_order_statistic(coverage):
-    nine = Conformity(np.arange(1, 10) / 10, np.ones(9))
+    nine = NonconformityScores(np.arange(1, 10) / 10, np.ones(9))
     # ⌈(n + 1) coverage⌉-th smallest of n = 9; beyond the ninth nothing is ruled out
     rank = math.ceil(round(10 * coverage, 9))
     expected = rank / 10 if rank <= 9 else np.inf
@@ -83,7 +83,7 @@ def test_only_the_ratios_of_weights_count_in_the_threshold():
     few = np.array([0.1, 0.2, 0.3])
     # of weights 1, 2, 1 and a new row of their mean 4/3: shares 3/16, 9/16, 12/16
     for scale in (1.0, 3.0):
-        weighted = Conformity(few, scale * np.array([1.0, 2.0, 1.0]))
+        weighted = NonconformityScores(few, scale * np.array([1.0, 2.0, 1.0]))
         found = [weighted.threshold(c) for c in (0.18, 0.19, 0.56, 0.57, 0.75, 0.76)]
         assert found == [0.1, 0.2, 0.2, 0.3, 0.3, np.inf]
 
@@ -120,8 +120,8 @@ def test_rows_held_out_are_judged_by_the_model_as_it_is(iris, tmp_path):
     X, y = iris
     fitted = LDA().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2], held_out=True)
     own = np.searchsorted(fitted.classes_, y[1::2])
-    strangeness = np.sort(1 - fitted.predict_proba(X[1::2])[np.arange(75), own])
-    limit = strangeness[math.ceil(76 * 0.9) - 1]
+    scores = np.sort(1 - fitted.predict_proba(X[1::2])[np.arange(75), own])
+    limit = scores[math.ceil(76 * 0.9) - 1]
     expected = 1 - fitted.predict_proba(X) <= limit * (1 + 1e-12)
     np.testing.assert_array_equal(fitted.predict_set(X, 0.9).members, expected)
     fitted.save(tmp_path / "m.suffice")

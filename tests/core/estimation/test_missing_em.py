@@ -280,7 +280,7 @@ def test_many_patterns_are_exact_as_rows_and_as_sums():
     # 20 columns: nearly every row has a pattern of its own
     x, y = rows_with_holes(9, n=400, d=20, share=0.2)
     moments = Moments.of(x, y)
-    assert moments.patterns.rows.n_rows > 300
+    assert moments.patterns.single_rows.n_rows > 300
     recipe, step = m_step(tied=True)
     options = {"prior_rows": 0, "accelerated": False, "tolerance": 0}
     two, four = (em(moments, step, np.zeros(2, int), most_steps=n, **options) for n in (2, 4))

@@ -12,19 +12,18 @@ from sklearn.mixture import GaussianMixture
 
 import suffice as sf
 from suffice.core.estimation import mixture_em as mixture
-from suffice.core.estimation.mixture_em import (
-    MixtureProblem,
-    MixtureRecipe,
-    MixtureRows,
-    k_means,
-)
+from suffice.core.estimation import mixture_rows
+from suffice.core.estimation.k_means import k_means
+from suffice.core.estimation.mixture_em import MixtureProblem, choose_counts, fit_mixtures
+from suffice.core.estimation.mixture_rows import MixtureRows
+from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
 from suffice.core.table.sampling import ranks_within
 from suffice.core.threads import at_most
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning
 
-ALONE = MixtureRecipe(prior_rows=0.0)  # maximum likelihood
+ALONE = MixtureSettings(prior_rows=0.0)  # maximum likelihood
 REFERENCE = Path(__file__).parents[2] / "reference" / "data"
 
 
@@ -49,11 +48,11 @@ def problem(how, x, y, counts, weight=None, classes=None):
 @pytest.mark.parametrize(
     ("how", "alone"),
     [
-        (MixtureRecipe(), sf.QDA()),
-        (MixtureRecipe(tied="class", prior_rows=7.0), sf.QDA()),
-        (MixtureRecipe(tied=True), sf.LDA()),
-        (MixtureRecipe("diagonal"), sf.GaussianNB()),
-        (MixtureRecipe("diagonal", True), sf.GaussianClassifier("diagonal", tied=True)),
+        (MixtureSettings(), sf.QDA()),
+        (MixtureSettings(tied="class", prior_rows=7.0), sf.QDA()),
+        (MixtureSettings(tied=True), sf.LDA()),
+        (MixtureSettings("diagonal"), sf.GaussianNB()),
+        (MixtureSettings("diagonal", True), sf.GaussianClassifier("diagonal", tied=True)),
     ],
 )
 @given(seed=st.integers(0, 1000), holes=st.booleans())
@@ -64,7 +63,7 @@ def test_one_component_is_the_gaussian_of_its_class(how, alone, seed, holes):
     weight = np.random.default_rng(seed).uniform(0.2, 3, len(y))
     if holes:
         x[np.random.default_rng(seed).random(x.shape) < 0.1] = np.nan
-    model, _ = how.fit(Table.of(x, y, weight), [1, 1, 1], 0)
+    model, _ = fit_mixtures(Table.of(x, y, weight), [1, 1, 1], how, 0)
     one = alone.fit(x, y, weight)
     new = np.where(np.isnan(x), 0.0, x)
     np.testing.assert_allclose(model.posterior(new), one.predict_proba(new), atol=1e-10)
@@ -79,7 +78,7 @@ def test_the_same_start_leads_to_the_likelihood_of_scikit_learn(kind):
     words = {"full": ("full", False), "tied": ("full", "class"), "diag": ("diagonal", False)}[
         kind
     ]
-    how = MixtureRecipe(*words, prior_rows=0.0, max_iter=25, tol=-1.0)
+    how = MixtureSettings(*words, prior_rows=0.0, max_iter=25, tol=-1.0)
     own, rows, start = problem(how, x, y, [3], classes=[1])
     run = own.run(rows, start)
     precisions = np.stack([c.dense_precision() for c in start.covariances])
@@ -141,7 +140,7 @@ def test_a_step_with_holes_is_that_of_the_observed_likelihood(covariance, holes)
     x[6] = np.nan if holes else x[6]
     weight = rng.uniform(0.5, 2, len(y))
     own, rows, start = problem(
-        MixtureRecipe(covariance, prior_rows=0.0), x, y, [2], weight, [0]
+        MixtureSettings(covariance, prior_rows=0.0), x, y, [2], weight, [0]
     )
     model, before = own.step(rows, own.step(rows, start)[0])
     begin, _ = own.step(rows, start)
@@ -171,7 +170,7 @@ def test_the_objective_never_falls(seed, tied, covariance, kappa, holes, constan
         x[y == 1, 2] = 4.0
     elif holes:
         x[np.random.default_rng(seed).random(x.shape) < 0.15] = np.nan
-    how = MixtureRecipe(covariance, tied, kappa, max_iter=25, tol=-1.0)
+    how = MixtureSettings(covariance, tied, kappa, max_iter=25, tol=-1.0)
     own, rows, start = problem(how, x, y, [2, 3, 1])
     objectives = np.array(own.run(rows, start).objectives)
     assert np.all(np.diff(objectives) > -1e-9 * np.abs(objectives[1:]))
@@ -207,11 +206,11 @@ def test_the_number_of_threads_the_layout_and_the_type_change_nothing():
 def test_units_change_nothing(seed, tied):
     x, y = blobs(seed, n=120)
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
-    how = MixtureRecipe(tied=tied, prior_rows=2.0, max_iter=30)
+    how = MixtureSettings(tied=tied, prior_rows=2.0, max_iter=30)
     units = 2.0 ** np.array([-40, 3, 50])
-    plain, _ = how.fit(Table.of(x, y), [2, 3, 2], 0, quiet=True)
-    scaled, _ = how.fit(Table.of(x * units, y), [2, 3, 2], 0, quiet=True)
-    turned, _ = how.fit(Table.of((x + 7) @ turn, y), [2, 3, 2], 0, quiet=True)
+    plain, _ = fit_mixtures(Table.of(x, y), [2, 3, 2], how, 0, quiet=True)
+    scaled, _ = fit_mixtures(Table.of(x * units, y), [2, 3, 2], how, 0, quiet=True)
+    turned, _ = fit_mixtures(Table.of((x + 7) @ turn, y), [2, 3, 2], how, 0, quiet=True)
     np.testing.assert_allclose(plain.posterior(x), scaled.posterior(x * units), atol=1e-12)
     np.testing.assert_allclose(plain.posterior(x), turned.posterior((x + 7) @ turn), atol=1e-6)
 
@@ -246,7 +245,7 @@ def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, n, log_p)
     words = {"VVV": ("full", False), "EEE": ("full", "class"), "VVI": ("diagonal", False)}[
         model
     ]
-    how = MixtureRecipe(*words, prior_rows=0.0, n_init=12, tol=1e-8, max_iter=3000)
+    how = MixtureSettings(*words, prior_rows=0.0, n_init=12, tol=1e-8, max_iter=3000)
     data = MixtureRows.of(Table.of(x, y), how, quiet=True)
     k = np.unique(y).tolist().index(label)
     run = MixtureProblem(how, data, [k], [n]).best(np.random.default_rng(0))
@@ -255,13 +254,13 @@ def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, n, log_p)
 
 def test_auto_is_the_number_of_greatest_held_out_likelihood():
     x, y = blobs(2, n=240, d=2, per_class=3, apart=6.0)
-    how, table, seed = MixtureRecipe(n_init=1, tol=1e-4), Table.of(x, y), 4
+    how, table, seed = MixtureSettings(n_init=1, tol=1e-4), Table.of(x, y), 4
     table = table.take(np.argsort(y, kind="stable"))
     fold = ranks_within(table.codes, np.random.default_rng(seed)) % mixture.FOLDS
     scores = np.zeros((6, 3))
     for n in range(1, 7):
         for f in range(mixture.FOLDS):
-            model, _ = how.fit(table.take(fold != f), [n] * 3, seed, quiet=True)
+            model, _ = fit_mixtures(table.take(fold != f), [n] * 3, how, seed, quiet=True)
             parts = model.components
             for k in range(3):
                 out = table.x[(fold == f) & (table.codes == k)]
@@ -273,7 +272,7 @@ def test_auto_is_the_number_of_greatest_held_out_likelihood():
                     for r in np.flatnonzero(model.class_of == k)
                 ]
                 scores[n - 1, k] += logsumexp(logs, axis=0).sum()
-    chosen = how.counts(Table.of(x, y), seed)
+    chosen = choose_counts(Table.of(x, y), how, seed)
     for k, found in enumerate(chosen):
         best = 0  # until two in a row are no better
         while scores[best + 1 : best + 3, k].max() > scores[best, k]:
@@ -285,7 +284,7 @@ def test_auto_is_the_number_of_greatest_held_out_likelihood():
 def test_auto_takes_one_component_of_a_class_with_few_rows():
     x, y = blobs(n=60)
     x, y = np.vstack([x, x[:1] + 1]), np.append(y, 9)
-    assert MixtureRecipe().counts(Table.of(x, y), 0)[3] == 1
+    assert choose_counts(Table.of(x, y), MixtureSettings(), 0)[3] == 1
 
 
 def test_more_components_than_distinct_rows_are_said_and_left_out():
@@ -293,7 +292,7 @@ def test_more_components_than_distinct_rows_are_said_and_left_out():
     x = np.vstack([x, x[:2], x[:2]])
     y = np.concatenate([y, [7, 7, 7, 7]])
     with pytest.warns(DegenerateDataWarning) as said:
-        model, _ = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2, 5], 0)
+        model, _ = fit_mixtures(Table.of(x, y), [2, 2, 2, 5], MixtureSettings(), 0)
     assert any(
         "class 7 has too few distinct rows: 2 components" in str(each.message) for each in said
     )
@@ -306,7 +305,7 @@ def test_a_class_of_one_row_and_a_constant_column_borrow_as_in_qda():
     x[:, 2] = 3.0
     x, y = np.vstack([x, x[:1] + np.array([1, 1, 0])]), np.append(y, 5)
     with pytest.warns(DegenerateDataWarning):
-        model, _ = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2, 3], 0)
+        model, _ = fit_mixtures(Table.of(x, y), [2, 2, 2, 3], MixtureSettings(), 0)
     with pytest.warns(DegenerateDataWarning):
         alone = sf.QDA().fit(x, y)
     got = np.stack([model.components.covariance_of(r).dense()[2] for r in range(6)])
@@ -320,7 +319,7 @@ def test_empty_cells_in_a_class_that_does_not_vary_leave_one_component():
     x[y == 1, 2] = 4.0
     x[::7, 0] = np.nan
     with pytest.warns(DegenerateDataWarning) as said:
-        model, _ = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2], 0)
+        model, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert any(
         "class 1 has empty cells and does not vary" in str(each.message) for each in said
     )
@@ -332,14 +331,14 @@ def test_collapse_is_an_error_without_a_prior_and_none_with_it():
     x[y == 1] = np.repeat(blobs(2, n=2)[0], 10, 0)
     data = Table.of(x, y)
     with pytest.raises(InvalidInputError, match="component of class 1 has collapsed"):
-        ALONE.fit(data, [1, 2, 1], 0, quiet=True)
-    model, _ = MixtureRecipe(prior_rows=1.0).fit(data, [1, 2, 1], 0, quiet=True)
+        fit_mixtures(data, [1, 2, 1], ALONE, 0, quiet=True)
+    model, _ = fit_mixtures(data, [1, 2, 1], MixtureSettings(prior_rows=1.0), 0, quiet=True)
     assert np.isfinite(model.log_density(x)).all()
 
 
 def test_steps_that_do_not_suffice_are_said():
     with pytest.warns(NotConvergedWarning, match="max_iter=2"):
-        MixtureRecipe(max_iter=2).fit(Table.of(*blobs()), [3, 3, 3], 0)
+        fit_mixtures(Table.of(*blobs()), [3, 3, 3], MixtureSettings(max_iter=2), 0)
 
 
 def test_k_means_finds_what_lies_apart_and_weighs_it():
@@ -356,20 +355,22 @@ def test_k_means_finds_what_lies_apart_and_weighs_it():
 
 
 def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
-    monkeypatch.setattr(mixture, "SAMPLE", 100)
+    monkeypatch.setattr(mixture_rows, "SAMPLE", 100)
     x, y = blobs(n=1500, apart=8.0)
-    model, runs = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2], 0)
+    model, runs = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     monkeypatch.setattr(mixture, "SAMPLE", 10_000)
-    whole, _ = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2], 0)
+    whole, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert model.log_density(x).sum() == pytest.approx(whole.log_density(x).sum(), rel=1e-4)
-    assert all(run.arrived for run in runs)
+    assert all(run.converged for run in runs)
 
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_class_without_weight_stays_and_is_never_predicted(tied):
     x, y = blobs(n=90)
     weight = np.where(y == 2, 0.0, 1.0)
-    model, _ = MixtureRecipe(tied=tied).fit(Table.of(x, y, weight), [2, 2, 2], 0, quiet=True)
+    model, _ = fit_mixtures(
+        Table.of(x, y, weight), [2, 2, 2], MixtureSettings(tied=tied), 0, quiet=True
+    )
     posterior = model.posterior(x)
     assert np.all(posterior[:, 2] == 0)
     np.testing.assert_allclose(posterior.sum(1), 1)

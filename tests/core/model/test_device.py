@@ -8,6 +8,8 @@ from tests.cuda import LIBRARIES, asarray_of
 import suffice as sf
 from suffice.core.table import foreign
 from suffice.discriminative import design
+from suffice.discriminative.problem import device_table
+from suffice.discriminative.scaling import Scaling
 from suffice.errors import InvalidInputError, UnusedDataWarning
 from suffice.selection.validation import folds, held_out
 
@@ -108,8 +110,8 @@ def test_logistic_sums_by_blocks_that_fit(library, curved, monkeypatch):
         pass
 
     x, y = data()
-    table, moments = design.device_table(library(x), library(y), None)
-    rows = design.design_of(table, design.Scaling.of(moments))
+    table, moments = device_table(library(x), library(y), None)
+    rows = design.design_of(table, Scaling.of(moments))
     phi = np.linspace(-1, 1, 10).reshape(2, 5)
     expected = rows.sums(phi, curved=curved)
     monkeypatch.setattr(design, "DEVICE_BLOCK", 4 * 64)
@@ -175,8 +177,10 @@ def test_every_verb_takes_rows_of_the_library(library):
     assert fitted.score(there, labels) == fitted.score(x, y)
     assert fitted.predict_set(there).to_list() == fitted.predict_set(x).to_list()
     assert fitted.log_likelihood(there, labels) == pytest.approx(fitted.log_likelihood(x, y))
-    assert fitted.adapt_priors(there).priors_ == pytest.approx(fitted.adapt_priors(x).priors_)
-    assert fitted.drift(there).p_value == pytest.approx(fitted.drift(x).p_value)
+    _, shift = sf.diagnostics.adapt_priors(fitted, there)
+    assert shift.priors == pytest.approx(sf.diagnostics.adapt_priors(fitted, x)[1].priors)
+    moved = sf.diagnostics.drift(fitted, there)
+    assert moved.p_value == pytest.approx(sf.diagnostics.drift(fitted, x).p_value)
     x[4, 1] = np.nan
     found = foreign.to_numpy(fitted.transform(library(x)))
     np.testing.assert_allclose(found, fitted.transform(x))

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from suffice.core.model import GaussianModel
-from suffice.core.model.geometry.hyperplanes_and_quadrics import (
-    Hyperplane,
-    Quadric,
-    boundary_between,
-)
+from suffice.core.model.geometry.boundary import boundary_between
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.errors import InvalidParameterError
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Quadric
+from suffice.core.model.geometry.quadric import Quadric
 
 WINDOW = ((-2.0, 2.0), (-1.5, 2.5))
 CURVATURES = [(1, 1), (1, 0.1), (1, -1), (1, -1e-3), (1, 0), (1, 1e-9), (1, -1e-16), (0, 0)]

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane, Quadric
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.errors import InvalidParameterError
 
 

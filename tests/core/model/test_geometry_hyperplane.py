@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane
+from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.errors import (
     FeatureMismatchError,
     InvalidInputError,

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Hyperplane, Quadric
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 
 numbers = st.floats(-10, 10).map(lambda v: round(v, 2))

@@ -14,8 +14,8 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
-from suffice.core.model import elliptical_and_missing as elliptical
-from suffice.core.model.elliptical_and_missing import IncompleteRows
+from suffice.core.model import elliptical, missing_patterns
+from suffice.core.model.missing_patterns import MissingPatterns
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 D, K = 4, 3
@@ -57,7 +57,7 @@ def class_density(model, k, seen):
     mean = model.means[k][seen]
     if hasattr(model, "degrees"):
         f, s = model.degrees[k], model.shares[k]
-        shape = model.shapes[model.group_of[k]].dense()[np.ix_(seen, seen)] / (s * f)
+        shape = model.group_shapes[model.group_of[k]].dense()[np.ix_(seen, seen)] / (s * f)
         return multivariate_t(mean, shape, df=f).logpdf
     sigma = model.covariance_of(k).dense()[np.ix_(seen, seen)]
     return multivariate_normal(mean, sigma).logpdf
@@ -80,7 +80,7 @@ def brute_densities(model, x):
 def compiled(monkeypatch):
     """Send even few rows through compiled loops, in short runs."""
     monkeypatch.setattr(elliptical, "SMALL", -1)
-    monkeypatch.setattr(elliptical, "MOST", 2)
+    monkeypatch.setattr(missing_patterns, "LONGEST_RUN", 2)
 
 
 @pytest.mark.parametrize("how", ["numpy", "compiled"])
@@ -97,7 +97,7 @@ def test_marginals_are_those_of_scipy(name, how, seed, share):
     with pytest.MonkeyPatch.context() as patch:
         if how == "compiled":
             patch.setattr(elliptical, "SMALL", -1)
-            patch.setattr(elliptical, "MOST", 2)
+            patch.setattr(missing_patterns, "LONGEST_RUN", 2)
         reader = model.allowing_missing()
         np.testing.assert_allclose(reader.class_log_density(x), a, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(reader.log_joint(x), joint, rtol=1e-10, atol=1e-10)
@@ -164,7 +164,7 @@ def brute_imputed(model, x):
     if hasattr(model, "transform"):
         return model.transform.inverse(brute_imputed(model.inner, model.transform.apply(x)))
     posterior = np.exp(log_softmax(brute_densities(model, x) + model.log_priors, axis=1))
-    shapes = [model.shapes[g].dense() for g in model.group_of]
+    shapes = [model.group_shapes[g].dense() for g in model.group_of]
     filled = x.copy()
     for i, row in enumerate(x):
         o, m = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
@@ -201,7 +201,7 @@ def test_draws_have_the_conditional_moments(name):
     posterior = model.allowing_missing().posterior(row[None])[0]
     second = np.zeros((2, 2))
     for k in range(K):
-        s, mu = model.shapes[model.group_of[k]].dense(), model.means[k]
+        s, mu = model.group_shapes[model.group_of[k]].dense(), model.means[k]
         gain = np.linalg.solve(s[np.ix_(seen, seen)], s[np.ix_(seen, free)]).T
         y = row[seen] - mu[seen]
         mean, rest = mu[free] + gain @ y, s[np.ix_(free, free)] - gain @ s[np.ix_(seen, free)]
@@ -253,7 +253,7 @@ def test_patterns_of_more_columns_than_a_word_has_bits():
     x, y = rng.normal(size=(400, 70)), np.arange(400) % 2
     model = sf.LDA(shrinkage=0.3).fit(x, y).model_.model
     x[::2, 66] = x[::3, 1] = np.nan
-    assert len(IncompleteRows.of(x).patterns) == 4
+    assert len(MissingPatterns.of(x).patterns) == 4
     expected = [model.allowing_missing().log_density(row[None])[0] for row in x[:12]]
     np.testing.assert_allclose(
         model.allowing_missing().log_density(x)[:12], expected, rtol=1e-12

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.core.moments import Moments
-from suffice.core.moments.collect import all_numbers
-from suffice.core.moments.merging import under_schema
+from suffice.core.moments.indicators import all_numbers
+from suffice.core.moments.schema_change import under_schema
 from suffice.core.table import Table
 from suffice.errors import FeatureMismatchError, SufficeWarning
 from suffice.persistence.load import load

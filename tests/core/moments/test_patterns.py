@@ -12,7 +12,7 @@ import suffice as sf
 from suffice import Moments
 from suffice.core.estimation.estimate import estimate
 from suffice.core.estimation.settings import Settings
-from suffice.core.moments import collect, patterns
+from suffice.core.moments import collect, pattern_keys
 from suffice.errors import FileFormatError, ForgetError, InvalidInputError
 
 STORAGES = ("per-class", "pooled", "diagonal")
@@ -29,7 +29,7 @@ def cells(moments):
     """Return weight, mean and scatter of every class and pattern, rows summed by brute force."""
     sums = moments.patterns
     if moments.storage == "diagonal":
-        found = sums.cells
+        found = sums.column_sums
         return {
             k: (
                 found.counts[k],
@@ -41,7 +41,7 @@ def cells(moments):
         }
     units, found = sums.units, {}
     scatters = np.zeros((len(units.weights), *units.scatters.shape[1:]))
-    scatters[units.cells] = units.scatters
+    scatters[units.with_scatter] = units.scatters
     keys = [
         (k, tuple(o)) for k, o in zip(units.class_of, units.observed.tolist(), strict=True)
     ]
@@ -107,7 +107,9 @@ def test_rows_that_were_never_added_are_not_forgotten():
     x, y, _ = table(1)
     total = Moments.of(x, y)
     with pytest.raises(ForgetError, match="pattern of missing values"):
-        total - Moments.of(total.patterns.rows.x[:1] + 1, total.patterns.rows.codes[:1])
+        total - Moments.of(
+            total.patterns.single_rows.x[:1] + 1, total.patterns.single_rows.codes[:1]
+        )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -165,7 +167,7 @@ def test_a_file_with_rows_of_no_class_is_refused():
     moments = Moments.of(x, y)
     from suffice.persistence.moments_file import arrays_of, header_of
 
-    arrays = arrays_of(moments) | {"rows_codes": moments.patterns.rows.codes + 3}
+    arrays = arrays_of(moments) | {"rows_codes": moments.patterns.single_rows.codes + 3}
     with pytest.raises(FileFormatError, match="class that is not there"):
         Moments.of_archive(header_of(moments), arrays)
 
@@ -199,8 +201,8 @@ def test_few_patterns_lose_numbers_and_count_them():
     exact, few = Moments.of(x, y), Moments.of(x, y, max_patterns=16)
     assert exact.cells_lost == 0
     assert np.bincount(few.patterns.class_of).max() <= 16
-    assert np.bincount(few.patterns.rows.codes).max() <= 16 * 12
-    assert few.patterns.rows.n_rows < exact.patterns.rows.n_rows
+    assert np.bincount(few.patterns.single_rows.codes).max() <= 16 * 12
+    assert few.patterns.single_rows.n_rows < exact.patterns.single_rows.n_rows
     units = few.patterns.units
     kept = int((units.counts[:, None] * units.observed).sum())
     assert few.cells_lost == int((~np.isnan(x)).sum()) - kept
@@ -242,7 +244,7 @@ def test_large_tables_with_holes_have_the_sums_of_each_column_alone():
     rng = np.random.default_rng(4)
     x, y, w = rng.normal(1e4, 1, (60_000, 4)), rng.integers(0, 3, 60_000), rng.random(60_000)
     x[rng.random(x.shape) < 0.2], w[::5], x[y == 2, 1] = np.nan, 0.0, np.nan
-    cells = Moments.of(x, y, w, storage="diagonal").patterns.cells
+    cells = Moments.of(x, y, w, storage="diagonal").patterns.column_sums
     for k, j in np.ndindex(3, 4):
         seen = (y == k) & ~np.isnan(x[:, j]) & (w > 0)
         assert cells.counts[k, j] == seen.sum()
@@ -265,11 +267,16 @@ def test_large_tables_with_holes_and_categories_have_the_sums_of_small_ones(
     monkeypatch.setattr(collect, "SMALL", 10)
     large = Moments.of(frame, y, w, storage=storage)
     assert_same(large, small)
-    np.testing.assert_array_equal(large.patterns.cells.counts, small.patterns.cells.counts)
+    by_column = storage == "diagonal"
+    ours, theirs = (
+        m.patterns.column_sums if by_column else m.patterns.pattern_sums
+        for m in (large, small)
+    )
+    np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
 def test_more_classes_than_cells_can_tell_apart_are_refused(monkeypatch):
-    monkeypatch.setattr(patterns, "_DIGITS", 1)
+    monkeypatch.setattr(pattern_keys, "_DIGITS", 1)
     x, _, _ = table(1)
     assert Moments.of(x, np.arange(60) % 10).n_classes == 10
     with pytest.raises(

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from suffice.core.text.lists import listed, of_one_kind, plural, printable, quoted, shortened
+from suffice.core.text.lists import (
+    counted,
+    labels_of_one_type,
+    listed,
+    printable,
+    quoted,
+    shortened,
+)
 from suffice.core.text.numbers import duration, number, p_statement, percent, percent_label
-from suffice.core.text.tables import Tabled, html_table, jsonable, text_lines
+from suffice.core.text.tables import Tabled, html_table, json_value, text_lines
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,7 @@ def test_a_p_value_may_be_a_bound():
 
 
 def test_things_are_counted_and_listed():
-    assert [plural(1, "row"), plural(1200, "row"), plural(2, "class")] == [
+    assert [counted(1, "row"), counted(1200, "row"), counted(2, "class")] == [
         "1 row",
         "1,200 rows",
         "2 classes",
@@ -85,7 +92,7 @@ def test_nothing_steers_a_terminal_and_no_password_is_echoed():
 
 
 def test_what_json_cannot_hold_is_turned_into_what_it_can():
-    found = jsonable({"error": float("nan"), "costs": {("a", "b"): 2.0}})
+    found = json_value({"error": float("nan"), "costs": {("a", "b"): 2.0}})
     assert found == {"error": None, "costs": [[["a", "b"], 2.0]]}
 
 
@@ -102,8 +109,8 @@ def test_a_notebook_shows_each_value_under_its_own_name():
 
 
 def test_labels_of_several_kinds_share_a_column_as_text():
-    assert of_one_kind([0, 1, float("nan")]) == [0, 1, None]
-    assert of_one_kind([0, 1, 0.5]) == [0.0, 1.0, 0.5]
-    assert of_one_kind([0, 1, "unsure"]) == ["0", "1", "unsure"]
-    assert of_one_kind([False, True, -1]) == ["False", "True", "-1"]
-    assert of_one_kind(["a", "b", None]) == ["a", "b", None]
+    assert labels_of_one_type([0, 1, float("nan")]) == [0, 1, None]
+    assert labels_of_one_type([0, 1, 0.5]) == [0.0, 1.0, 0.5]
+    assert labels_of_one_type([0, 1, "unsure"]) == ["0", "1", "unsure"]
+    assert labels_of_one_type([False, True, -1]) == ["False", "True", "-1"]
+    assert labels_of_one_type(["a", "b", None]) == ["a", "b", None]

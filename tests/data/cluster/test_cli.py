@@ -33,7 +33,7 @@ def test_files_are_summed_on_the_cluster_at_an_address(cluster, folder, frame, t
 
 
 def test_a_cluster_that_does_not_answer_is_told_in_one_line(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("suffice.data.dask.CONNECT", 0.5)
+    monkeypatch.setattr("suffice.data.cluster.dask.CONNECT", 0.5)
     source, out = f"{folder}/*.parquet", str(tmp_path / "sums.moments")
     said = ["summarize", source, "-t", "t", "--cluster", "tcp://127.0.0.1:9", "-o", out, "-q"]
     done = CliRunner().invoke(main, said)

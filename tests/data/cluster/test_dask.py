@@ -12,7 +12,7 @@ import polars.testing
 import pytest
 
 import suffice as sf
-from suffice.data import dask as dask_source
+from suffice.data.cluster import dask as dask_source
 from suffice.errors import (
     CheckpointError,
     ClusterError,
@@ -55,21 +55,21 @@ def slow_parts(folder, seconds=0.15):
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_files_are_summed_on_the_workers(client, folder, frame, ending):
-    m = sf.summarize(f"{folder}/*.{ending}", "t", client=client)
+    m = sf.summarize(f"{folder}/*.{ending}", "t", on=client)
     assert_close(m, sf.summarize(frame, "t"))
 
 
 def test_large_files_are_cut_into_tasks(client, folder, frame, monkeypatch):
-    monkeypatch.setattr("suffice.data.dask.NUMBERS", 3 * 150)
+    monkeypatch.setattr("suffice.data.cluster.dask.NUMBERS", 3 * 150)
     heard = []
     source = f"{folder}/*.parquet"
-    m = sf.summarize(source, "t", client=client, progress=lambda *n: heard.append(n))
+    m = sf.summarize(source, "t", progress=lambda *n: heard.append(n), on=client)
     assert_close(m, sf.summarize(frame, "t"))
     assert heard[-1] == (N_PARTS * N_ROWS, N_PARTS * N_ROWS)
 
 
 def test_an_address_is_enough(cluster, folder, frame):
-    m = sf.summarize(f"{folder}/*.parquet", "t", client=cluster.scheduler_address)
+    m = sf.summarize(f"{folder}/*.parquet", "t", on=cluster.scheduler_address)
     assert_close(m, sf.summarize(frame, "t"))
 
 
@@ -83,17 +83,17 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(client, folder):
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-    m = sf.summarize(parts, "t", client=client, progress=kill_one)
+    m = sf.summarize(parts, "t", progress=kill_one, on=client)
     assert len(killed) == 1
     assert m.counts.sum() == n_rows
-    assert_same_bits(m, sf.summarize(slow_parts(folder, 0.0), "t", client=client))
+    assert_same_bits(m, sf.summarize(slow_parts(folder, 0.0), "t", on=client))
 
 
 def test_a_dask_frame_is_summed_where_it_is(client, folder, frame):
     from dask import dataframe
 
     collection = dataframe.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
-    assert_close(sf.summarize(collection, "t", client=client), sf.summarize(frame, "t"))
+    assert_close(sf.summarize(collection, "t", on=client), sf.summarize(frame, "t"))
 
 
 @pytest.mark.parametrize("kind", ["frame", "futures"])
@@ -102,8 +102,10 @@ def test_rows_are_scored_by_the_workers_and_not_here(
 ):
     from dask import dataframe
 
-    model = sf.LDA().fit_moments(sf.summarize(frame, "t", ["a", "b"]))
-    sf.predict_stream(model, frame, tmp_path / "here.parquet", keep=["a", "n"])
+    model = sf.LDA().fit_moments(sf.summarize(frame, "t", columns=["a", "b"]))
+    sf.streams.predict_stream(
+        model, frame, tmp_path / "here.parquet", columns=sf.Columns(ids=["a", "n"])
+    )
     paths = sorted(map(str, folder.glob("*.parquet")))
     there = (
         dataframe.read_parquet(paths)
@@ -115,9 +117,11 @@ def test_rows_are_scored_by_the_workers_and_not_here(
         raise AssertionError
 
     monkeypatch.setattr("suffice.data.predict.Answers.__call__", here)
-    monkeypatch.setattr("suffice.data.dask._AHEAD", 3)
+    monkeypatch.setattr("suffice.data.cluster.dask._AHEAD", 3)
     out = tmp_path / "there.parquet"
-    done = sf.predict_stream(model, there, out, keep=["a", "n"], client=client)
+    done = sf.streams.predict_stream(
+        model, there, out, columns=sf.Columns(ids=["a", "n"]), on=client
+    )
     assert done.rows == frame.height
     pl.testing.assert_frame_equal(
         pl.read_parquet(tmp_path / "here.parquet"), pl.read_parquet(out)
@@ -136,16 +140,16 @@ def test_delayed_values_and_futures_may_be_frames_or_pairs(client, frame):
     pairs = [(cut.select("a", "b", "n").to_numpy(), cut["t"].to_numpy()) for cut in cuts]
     whole = sf.Moments.of(frame.select("a", "b", "n").to_numpy(), frame["t"].to_numpy())
     futures = client.scatter(cuts, hash=False)
-    assert_close(sf.summarize(futures, "t", client=client), sf.summarize(frame, "t"))
-    assert_close(sf.summarize(client.scatter(pairs, hash=False), client=client), whole)
+    assert_close(sf.summarize(futures, "t", on=client), sf.summarize(frame, "t"))
+    assert_close(sf.summarize(client.scatter(pairs, hash=False), on=client), whole)
     delayed = [dask.delayed(pair) for pair in pairs]
-    assert_close(sf.summarize(delayed, client=client), whole)
+    assert_close(sf.summarize(delayed, on=client), whole)
     assert_close(sf.summarize(delayed), whole)
 
 
 def test_an_empty_partition_first_is_no_obstacle(client, frame):
     futures = client.scatter([frame[:0], frame[:700], frame[:0], frame[700:]], hash=False)
-    assert_close(sf.summarize(futures, "t", client=client), sf.summarize(frame, "t"))
+    assert_close(sf.summarize(futures, "t", on=client), sf.summarize(frame, "t"))
 
 
 def test_a_partition_of_other_columns_is_named(client, frame):
@@ -157,14 +161,14 @@ def test_a_partition_of_other_columns_is_named(client, frame):
     ):
         futures = client.scatter([frame, frame, other], hash=False)
         with pytest.raises(InvalidInputError, match=told):
-            sf.summarize(futures, "t", client=client)
+            sf.summarize(futures, "t", on=client)
 
 
 def test_a_partition_that_is_no_table_is_named(client, frame):
     with pytest.raises(
         InvalidInputError, match=r"partition 1 of .* is int: it must be a frame"
     ):
-        sf.summarize(client.scatter([frame, 3], hash=False), "t", client=client)
+        sf.summarize(client.scatter([frame, 3], hash=False), "t", on=client)
 
 
 def test_futures_without_their_client_are_refused(client, frame):
@@ -177,36 +181,36 @@ def test_a_frame_in_memory_is_not_for_the_cluster(client, frame):
     with pytest.raises(
         InvalidParameterError, match="a cluster sums files or its own collections"
     ):
-        sf.summarize(frame, "t", client=client)
+        sf.summarize(frame, "t", on=client)
 
 
 def test_a_corrupt_file_is_named_and_the_others_are_in_the_checkpoint(
     client, folder, frame, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("suffice.data.dask.GROUP", 2)
+    monkeypatch.setattr("suffice.data.cluster.dask.GROUP", 2)
     for path in folder.glob("*.csv"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     bad, source, whole = tmp_path / "p09.csv", f"{tmp_path}/*.csv", sf.summarize(frame, "t")
     good = bad.read_bytes()
     bad.write_bytes(good + b"1,2,3,no\n" * 11_000 + b"1,2,oops,no\n")
     with pytest.raises(InvalidInputError, match=r"p09\.csv: column 'n' holds 'oops'"):
-        sf.summarize(source, "t", client=client, checkpoint=tmp_path / "c")
+        sf.summarize(source, "t", checkpoint=tmp_path / "c", on=client)
     assert sf.load(tmp_path / "c").counts.sum() == 8 * N_ROWS
     bad.write_bytes(good)
-    m = sf.summarize(source, "t", client=client, checkpoint=tmp_path / "c")
+    m = sf.summarize(source, "t", checkpoint=tmp_path / "c", on=client)
     assert_close(m, whole)
     assert_close(sf.summarize(source, "t", checkpoint=tmp_path / "c"), whole)
     os.utime(tmp_path / "p01.csv", ns=(1, 1))
     with pytest.raises(CheckpointError, match=r"p01\.csv has changed"):
-        sf.summarize(source, "t", client=client, checkpoint=tmp_path / "c")
+        sf.summarize(source, "t", checkpoint=tmp_path / "c", on=client)
 
 
 def test_an_address_without_scheduler_is_told(folder, monkeypatch):
-    monkeypatch.setattr("suffice.data.dask.CONNECT", 0.5)
+    monkeypatch.setattr("suffice.data.cluster.dask.CONNECT", 0.5)
     with pytest.raises(
         ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"
     ):
-        sf.summarize(f"{folder}/*.parquet", "t", client="tcp://127.0.0.1:9")
+        sf.summarize(f"{folder}/*.parquet", "t", on="tcp://127.0.0.1:9")
 
 
 @pytest.fixture
@@ -229,15 +233,15 @@ def scheduler():
 
 
 def test_a_cluster_without_workers_is_told(scheduler, folder, monkeypatch):
-    monkeypatch.setattr("suffice.data.dask.PATIENCE", 0.5)
+    monkeypatch.setattr("suffice.data.cluster.dask.PATIENCE", 0.5)
     with pytest.raises(ClusterError, match=r"no worker for .*start some workers"):
-        sf.summarize(f"{folder}/*.parquet", "t", client=scheduler[1])
+        sf.summarize(f"{folder}/*.parquet", "t", on=scheduler[1])
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypatch):
     process, address = scheduler
-    monkeypatch.setattr("suffice.data.dask.PATIENCE", 30)
+    monkeypatch.setattr("suffice.data.cluster.dask.PATIENCE", 30)
     waited, done_soon = [], dask_source._done_soon
 
     def kill_soon(*waiting):
@@ -246,18 +250,18 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
             process.kill()
         return done_soon(*waiting)
 
-    monkeypatch.setattr("suffice.data.dask._done_soon", kill_soon)
+    monkeypatch.setattr("suffice.data.cluster.dask._done_soon", kill_soon)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(ClusterError, match="the Dask scheduler is gone"),
     ):
-        sf.summarize(f"{folder}/*.parquet", "t", client=address)
+        sf.summarize(f"{folder}/*.parquet", "t", on=address)
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 23, 72])
 def test_the_tree_of_tasks_is_the_pairwise_tree(client, frame, n_parts):
-    from suffice.data.dask import merged_pairwise
-    from suffice.data.summed import Summed, pairwise_sum
+    from suffice.data.cluster.dask import merged_pairwise
+    from suffice.data.sums.running import Summed, pairwise_sum
 
     x, y = frame.select("a", "b").to_numpy(), frame["t"].to_numpy()
     parts = [

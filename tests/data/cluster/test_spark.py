@@ -58,7 +58,10 @@ def test_nulls_weights_and_odd_names_are_treated_as_anywhere(spark, tmp_path):
 def test_whole_numbers_as_labels_stay_so(spark, frame, tmp_path):
     frame.write_parquet(tmp_path / "f.parquet")
     there = spark.read.parquet(str(tmp_path / "f.parquet"))
-    assert_close(sf.summarize(there, "n", ["a", "b"]), sf.summarize(frame, "n", ["a", "b"]))
+    assert_close(
+        sf.summarize(there, "n", columns=["a", "b"]),
+        sf.summarize(frame, "n", columns=["a", "b"]),
+    )
 
 
 def test_rows_that_cannot_be_used_are_told_as_ours(spark, frame, tmp_path):
@@ -83,15 +86,19 @@ def test_a_failure_of_spark_is_told_in_one_line(spark, folder, tmp_path):
 def test_rows_are_scored_by_the_executors_and_not_here(
     spark, folder, frame, tmp_path, monkeypatch
 ):
-    model = sf.LDA().fit_moments(sf.summarize(frame, "t", ["a", "b"]))
-    sf.predict_stream(model, frame, tmp_path / "here.parquet", keep=["a", "n"])
+    model = sf.LDA().fit_moments(sf.summarize(frame, "t", columns=["a", "b"]))
+    sf.streams.predict_stream(
+        model, frame, tmp_path / "here.parquet", columns=sf.Columns(ids=["a", "n"])
+    )
 
     def here(*_):
         raise AssertionError
 
     monkeypatch.setattr("suffice.data.predict.Answers.__call__", here)
     there = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet")))).repartition(2)
-    done = sf.predict_stream(model, there, tmp_path / "there.parquet", keep=["a", "n"])
+    done = sf.streams.predict_stream(
+        model, there, tmp_path / "there.parquet", columns=sf.Columns(ids=["a", "n"])
+    )
     assert done.rows == frame.height
     both = [
         pl.read_parquet(tmp_path / f"{name}.parquet").sort("a", "n")

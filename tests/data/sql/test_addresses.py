@@ -14,8 +14,7 @@ from tests.data.sql.conftest import copied_in, labelled_frame
 
 import suffice as sf
 from suffice.cli.group import suffice as main
-from suffice.data.source import TextStyle
-from suffice.data.sql.database import table_at
+from suffice.data.sql.addresses import table_at
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 ROWS = labelled_frame(n=300).drop("gaps", "flag", "weight").drop_nulls()
@@ -51,10 +50,10 @@ def assert_same(ours, theirs):
 def test_every_row_of_a_table_or_a_query_is_summed_and_answered(address, tmp_path):
     theirs = sf.summarize(ROWS, "colour")
     assert_same(sf.summarize(address, "colour", table="rows"), theirs)
-    some = sf.summarize(address, "colour", query="SELECT * FROM rows WHERE count < 25")
+    some = sf.summarize(address, "colour", table="SELECT * FROM rows WHERE count < 25")
     assert_same(some, sf.summarize(ROWS.filter(pl.col("count") < 25), "colour"))
     model = sf.LDA().fit_moments(theirs)
-    done = sf.predict_stream(model, address, tmp_path / "out.csv", table="rows")
+    done = sf.streams.predict_stream(model, address, tmp_path / "out.csv", table="rows")
     assert done.rows == pl.read_csv(tmp_path / "out.csv").height == ROWS.height
 
 
@@ -62,7 +61,7 @@ def test_a_connection_is_closed_by_whichever_thread_lets_go_of_it(address, monke
     # a collection of garbage runs in any thread
     complaints = []
     monkeypatch.setattr("sys.unraisablehook", complaints.append)
-    held = [table_at(address, TextStyle(table="rows"))]
+    held = [table_at(address, "rows")]
     connection = held[0].get_backend().con
     other = threading.Thread(target=lambda: (held.clear(), gc.collect()))
     other.start()
@@ -89,7 +88,7 @@ def test_the_command_line_takes_a_table_or_a_query(address, tmp_path):
     [
         ({}, "has more than one table: name one of 'few', 'rows', or a query"),
         ({"table": "row"}, "has no table 'row': name one of 'few', 'rows'"),
-        ({"query": "SELECT nothing FROM rows"}, "nothing"),
+        ({"table": "SELECT nothing FROM rows"}, "nothing"),
     ],
 )
 def test_what_is_not_there_is_told_without_the_password(address, said, told):
@@ -133,5 +132,5 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path):
 
 def test_a_table_of_what_is_no_database_is_refused(tmp_path):
     for source in ("iris", ROWS):
-        with pytest.raises(InvalidParameterError, match="go with the address of a database"):
+        with pytest.raises(InvalidParameterError, match="goes with the address of a database"):
             sf.summarize(source, "colour", table="rows")

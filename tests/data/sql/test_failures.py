@@ -12,7 +12,7 @@ import pytest
 from tests.data.sql.conftest import copied_in
 from tests.data.sql.test_summarize import assert_same
 
-from suffice.data.columns import Roles
+from suffice.data.columns.roles import Roles
 from suffice.data.sql import engines
 from suffice.data.sql.database import TableSource
 from suffice.data.sql.engines import Engine, engine_of
@@ -63,7 +63,7 @@ def stop_when_waiting(send, connection, command):
     send(f"SELECT {command}({connection})")
 
 
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -84,15 +84,15 @@ def test_a_query_stopped_in_the_middle_is_told_and_the_next_is_right(
         stopper.join()
     if command == "pg_terminate_backend":
         postgres.reconnect()
-    assert_same(summarize(postgres.table("rows"), "y", method=method), summarize(rows, "y"))
+    assert_same(summarize(postgres.table("rows"), "y", on=method), summarize(rows, "y"))
 
 
 def test_a_connection_lost_between_batches_leaves_nothing_behind(
     postgres, rows, control, monkeypatch
 ):
-    monkeypatch.setattr("suffice.data.chunks._NUMBERS", 6 * 4096)
+    monkeypatch.setattr("suffice.data.rows.loading._NUMBERS", 6 * 4096)
     monkeypatch.setattr(engines, "_BYTES", 1 << 16)
-    source, seen = TableSource.of(postgres.table("rows"), "stream").source, []
+    source, seen = TableSource.of(postgres.table("rows"), "local").source, []
 
     def progress(done, _):
         seen.append(done)
@@ -116,9 +116,17 @@ def test_rows_that_come_between_two_queries_are_noticed(duckdb):
         duckdb.raw_sql("INSERT INTO rows VALUES (1, 2, 1)")
         return answer
 
-    rows = (table, Roles(("a", "b"), "y"), source.sample, np.zeros(2))
+    sums = TableSums(
+        table=table,
+        roles=Roles(("a", "b"), "y"),
+        sample=source.sample,
+        pilots=np.zeros(2),
+        engine=Engine(max_outputs=7),
+        ask=ask,
+        label="rows",
+    )
     with pytest.raises(DatabaseError, match="changed while it was summed"):
-        TableSums(*rows, Engine(max_outputs=7), ask, "rows").summed("per-class")
+        sums.summed("per-class")
 
 
 def test_postgres_shows_one_snapshot_to_all_queries(postgres, postgres_settings):

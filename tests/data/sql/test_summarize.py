@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from tests.data.sql.conftest import copied_in
 
-from suffice import LDA, Moments
-from suffice.data.columns import ColumnOptions, Roles, roles_for_learning
+from suffice import LDA, Columns, Moments
+from suffice.data.columns.roles import Roles, roles_for_learning
 from suffice.data.opening import open_source
+from suffice.data.options import SumSettings
 from suffice.data.predict import predict_stream
 from suffice.data.sql.database import TableSource, is_table
-from suffice.data.sql.engines import Engine, engine_of, method_for
+from suffice.data.sql.engines import Engine, engine_of, place_for
 from suffice.data.sql.sums import TableSums
 from suffice.data.summarize import summarize, summarize_source
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
@@ -58,14 +59,13 @@ def assert_same(ours, theirs, tolerance=1e-10):
 def complete(rows, target, weight=None, method="auto", **options):
     """Return the sums of the numbers of complete rows, of a frame or of a table."""
     source = TableSource.of(rows, method).source if is_table(rows) else open_source(rows)
-    said = ColumnOptions(target, weight=weight, categories=False, holes=False)
-    sums = {"storage": "auto", "fourth": False, **options}
-    return summarize_source(source, roles_for_learning(source, said), **sums)
+    roles = roles_for_learning(source, target, weight, categories=False, allow_missing=False)
+    return summarize_source(source, roles, SumSettings(**options))
 
 
 @pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
 @pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 def test_a_table_gives_the_sums_of_its_rows(filled, frame, method, weight, storage):
     options = {"target": "colour", "weight": weight, "storage": storage}
     with pytest.warns(SufficeWarning, match=GAPS) as in_memory:
@@ -86,33 +86,33 @@ def test_a_column_that_is_constant_in_a_class_has_no_scatter_at_all_there(filled
     assert not ours.scatters[red, :, column].any()
 
 
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 @pytest.mark.parametrize("labels", ["integers", "truth values", "text"])
 def test_labels_of_every_kind_keep_their_type(filled, method, labels):
     code = np.arange(60) % 2
     words = np.array(['it\'s; "x"', "日本語,\n"])[code]
     y = {"integers": code + 7, "truth values": code == 1, "text": words}[labels]
     frame = pl.DataFrame({"x": np.sin(np.arange(60.0)), "y": y})
-    theirs, ours = summarize(frame, "y"), summarize(filled(frame), "y", method=method)
+    theirs, ours = summarize(frame, "y"), summarize(filled(frame), "y", on=method)
     assert_same(ours, theirs)
     assert ours.classes.dtype.kind == theirs.classes.dtype.kind
 
 
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 def test_hostile_column_names_are_only_names(filled, method):
     rng = np.random.default_rng(1)
     columns = {name: rng.normal(size=50) for name in HOSTILE}
     target = 'the "target"; --'
     frame = pl.DataFrame({**columns, target: np.arange(50) % 3})
     theirs = summarize(frame, target)
-    assert_same(summarize(filled(frame, 'ta"ble; --'), target, method=method), theirs)
+    assert_same(summarize(filled(frame, 'ta"ble; --'), target, on=method), theirs)
 
 
-def test_nan_and_infinity_are_gaps_where_rows_must_be_complete(filled):
-    x = np.array([np.nan, np.inf, -np.inf, 1.0, 2.0, 3.0, 4.0, 5.0])
+def test_nan_and_null_are_gaps_where_rows_must_be_complete(filled):
+    x = [np.nan, None, None, 1.0, 2.0, 3.0, 4.0, 5.0]
     frame = pl.DataFrame({"x": x, "z": np.arange(8.0), "y": np.arange(8) % 2})
     table = filled(frame)
-    for method in ("database", "stream"):
+    for method in ("database", "local"):
         with pytest.warns(
             SufficeWarning, match=r"3 of 8 rows left out: no usable value in 'x'"
         ):
@@ -121,21 +121,35 @@ def test_nan_and_infinity_are_gaps_where_rows_must_be_complete(filled):
             assert_same(ours, complete(frame, "y"))
 
 
-def test_nan_and_null_are_empty_cells_and_infinity_is_left_out(filled):
-    x = [None, np.nan, np.inf, -np.inf, *np.sin(np.arange(16.0))]
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+@pytest.mark.parametrize("column", ["x", "w"])
+def test_infinity_is_refused_inside_a_database_and_outside(filled, infinity, column):
+    columns = {"x": np.arange(8.0), "w": np.ones(8), "z": np.sin(np.arange(8.0))}
+    columns[column][5] = infinity
+    frame = pl.DataFrame({**columns, "y": np.arange(8) % 2})
+    table = filled(frame)
+    inside = f"contains infinity: 1 cells of column '{column}'; correct them"
+    outside = f"contains infinity: row 5, column '{column}'; correct the cell"
+    with pytest.raises(InvalidInputError, match=inside):
+        complete(table, "y", "w", method="database")
+    with pytest.raises(InvalidInputError, match=outside):
+        complete(table, "y", "w", method="local")
+    with pytest.raises(InvalidInputError, match=outside):
+        complete(frame, "y", "w")
+
+
+def test_nan_and_null_are_empty_cells(filled):
+    x = [None, np.nan, *np.sin(np.arange(18.0))]
     frame = pl.DataFrame({"x": x, "z": np.arange(20.0), "y": np.arange(20) % 2})
     table = filled(frame)
-    for method in ("auto", "stream"):
-        with pytest.warns(
-            SufficeWarning, match=r"2 of 20 rows left out: no usable value in 'x'"
-        ):
-            ours, theirs = summarize(table, "y", method=method), summarize(frame, "y")
+    for method in (None, "local"):
+        ours, theirs = summarize(table, "y", on=method), summarize(frame, "y")
         assert_same(ours, theirs)
-        assert ours.counts.sum() == 18
+        assert ours.counts.sum() == 20
     with pytest.raises(
         InvalidParameterError, match=r"empty or infinite cells of 'x' are not sum"
     ):
-        summarize(table, "y", method="database")
+        summarize(table, "y", on="database")
 
 
 def test_empty_cells_after_the_first_rows_are_found_and_count(filled, caplog):
@@ -159,7 +173,7 @@ def test_levels_are_not_summed_inside(filled):
     with pytest.raises(
         InvalidParameterError, match="levels of 'c' are not summed inside a data"
     ):
-        summarize(filled(frame), "y", method="database")
+        summarize(filled(frame), "y", on="database")
 
 
 def test_a_query_is_as_good_as_a_table(filled, frame):
@@ -168,7 +182,7 @@ def test_a_query_is_as_good_as_a_table(filled, frame):
     rows = frame.filter(pl.col("far") > 1e8).select("far", "huge", "colour")
     with pytest.warns(SufficeWarning, match=GAPS):
         ours, theirs = (
-            summarize(wanted, "colour", method="database"),
+            summarize(wanted, "colour", on="database"),
             summarize(rows, "colour"),
         )
     assert_same(ours, theirs)
@@ -178,7 +192,7 @@ def test_sums_split_over_several_queries_are_the_same(database, filled, frame):
     frame = frame.drop("gaps").drop_nulls()
     source = TableSource.of(filled(frame))
     features = ("far", "tiny", "huge", "apart", "count")
-    theirs = summarize(frame, "colour", features)
+    theirs = summarize(frame, "colour", columns=features)
     asked = []
 
     def ask(query):
@@ -196,7 +210,7 @@ def test_sixty_features_pass_the_limit_on_outputs(filled):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 60)), np.arange(80) % 2
     frame = pl.DataFrame({**{f"x{j}": X[:, j] for j in range(60)}, "y": y})
-    assert_same(summarize(filled(frame), "y", method="database"), summarize(frame, "y"))
+    assert_same(summarize(filled(frame), "y", on="database"), summarize(frame, "y"))
 
 
 def test_first_rows_that_mislead_cost_a_second_look_but_no_digit(filled):
@@ -204,7 +218,7 @@ def test_first_rows_that_mislead_cost_a_second_look_but_no_digit(filled):
     y = np.repeat([0, 1], 11_000)  # the first rows, by which pilots are chosen, lack class 1
     x = rng.normal(size=22_000) + np.where(y, 1e9, 0.0)
     frame = pl.DataFrame({"x": x, "z": rng.normal(size=22_000), "y": y})
-    assert_same(summarize(filled(frame), "y", method="database"), summarize(frame, "y"))
+    assert_same(summarize(filled(frame), "y", on="database"), summarize(frame, "y"))
 
 
 def test_many_classes_are_pooled_as_in_memory(duckdb):
@@ -217,7 +231,7 @@ def test_many_classes_are_pooled_as_in_memory(duckdb):
         }
     )
     table = duckdb.create_table("rows", frame.to_arrow())
-    ours, theirs = summarize(table, "y", method="database"), summarize(frame, "y")
+    ours, theirs = summarize(table, "y", on="database"), summarize(frame, "y")
     assert theirs.storage == "pooled"
     assert_same(ours, theirs)
 
@@ -231,7 +245,7 @@ def test_storage_is_chosen_by_all_classes_not_by_the_first_rows(
     frame = pl.DataFrame({"a": np.sin(np.arange(30_000.0)), "b": np.cos(y), "y": y})
     theirs = Moments.of(frame.select("a", "b"), y, fourth=False)
     table = duckdb.create_table("rows", frame.to_arrow())
-    ours = summarize(table, "y", ["a", "b"], method="database")
+    ours = summarize(table, "y", columns=["a", "b"], on="database")
     assert ours.storage == {10: "per-class", 20: "pooled"}[n_classes]
     assert_same(ours, theirs)
 
@@ -239,7 +253,7 @@ def test_storage_is_chosen_by_all_classes_not_by_the_first_rows(
 def test_postgres_cuts_long_names_and_so_do_we(postgres):
     long = "y" * 80
     frame = pl.DataFrame({long: np.arange(9.0), "y": np.arange(9) % 2})
-    moments = summarize(copied_in(postgres, frame, "rows"), "y", method="database")
+    moments = summarize(copied_in(postgres, frame, "rows"), "y", on="database")
     assert moments.feature_names == (long[:63],)
 
 
@@ -250,17 +264,17 @@ def test_bad_weights_are_refused_by_column(filled):
     with pytest.raises(
         InvalidInputError, match=r"1 values of the weight column 'w' are negative"
     ):
-        summarize(filled(frame), "y", weight="w", method="database")
+        summarize(filled(frame), "y", weight="w", on="database")
 
 
 def test_squares_that_overflow_name_the_column(duckdb):
     frame = pl.DataFrame({"x": [1e200, -1e200, 0.0, 1.0], "y": [0, 1, 0, 1]})
     table = duckdb.create_table("rows", frame.to_arrow())
     with pytest.raises(InvalidInputError, match="the squares of column 'x' overflow"):
-        summarize(table, "y", method="database")
+        summarize(table, "y", on="database")
 
 
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 def test_a_table_without_usable_rows_is_refused(filled, method):
     frame = pl.DataFrame({"x": [None, 1.0], "y": ["a", None]}, schema={"x": float, "y": str})
     table = filled(frame)
@@ -276,7 +290,7 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     table = sqlite.create_table("rows", frame.to_arrow())
     with caplog.at_level(logging.INFO, "suffice"):
         summarize(table, "y")
-        summarize(table, "y", method="stream")
+        summarize(table, "y", on="local")
         summarize(table, "y", fourth=True)
         summarize(duckdb.create_table("rows", frame.to_arrow()), "y")
     texts = [record.message for record in caplog.records if record.name == "suffice"]
@@ -284,13 +298,13 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
     assert "fourth moments" in texts[2]
     assert "rows streamed out: rows leave this engine without a copy" in texts[3]
-    assert method_for("auto", engine_of(sqlite), 100_000)[0] == "stream"
-    with pytest.raises(
-        InvalidParameterError, match=r"method must be one of 'auto', 'database'"
-    ):
-        summarize(table, "y", method="magic")
-    with pytest.raises(InvalidParameterError, match=r"use method='stream'"):
-        summarize(table, "y", method="database", fourth=True)
+    assert place_for("auto", engine_of(sqlite), 100_000)[0] == "local"
+    with pytest.raises((InvalidInputError, InvalidParameterError), match="device"):
+        summarize(table, "y", on="magic")
+    with pytest.raises(InvalidParameterError, match=r"on='database' goes with a table"):
+        summarize(frame, "y", on="database")
+    with pytest.raises(InvalidParameterError, match=r"use on='local'"):
+        summarize(table, "y", fourth=True, on="database")
 
 
 def test_fourth_moments_come_by_streaming(duckdb, frame):
@@ -311,9 +325,9 @@ def test_an_unbound_table_is_refused_with_the_cure():
 def test_a_model_of_a_table_scores_the_table_to_a_file(filled, frame, tmp_path):
     rows = frame.select("far", "count", "colour").drop_nulls().with_row_index("id")
     table = filled(rows.with_columns(pl.col("id").cast(pl.Int64)))
-    lda = LDA().fit_moments(summarize(table, "colour", ["far", "count"]))
+    lda = LDA().fit_moments(summarize(table, "colour", columns=["far", "count"]))
     out = tmp_path / "out.parquet"
-    done = predict_stream(lda, table, out, keep=["id"])
+    done = predict_stream(lda, table, out, columns=Columns(ids=["id"]))
     answers = pl.read_parquet(out).sort("id")
     assert done.rows == rows.height
     expected = lda.predict(rows.select("far", "count").to_pandas())
@@ -337,7 +351,10 @@ def test_columns_of_other_types_are_left_out_or_kept(postgres, tmp_path):
         moments = summarize(table, "even")
     assert moments.feature_names == ("price", "day", "seen", "x")
     predict_stream(
-        LDA().fit_moments(moments), table, tmp_path / "o.parquet", keep=["id", "day"]
+        LDA().fit_moments(moments),
+        table,
+        tmp_path / "o.parquet",
+        columns=Columns(ids=["id", "day"]),
     )
     kept = pl.read_parquet(tmp_path / "o.parquet").sort("id")
     assert str(kept["day"][0]) == "2024-02-01"
@@ -362,10 +379,10 @@ def test_dates_count_as_days_whatever_the_time_zone_of_the_session(database):
     with pytest.raises(
         InvalidParameterError, match="dates of 'day', 'local', 'utc' are not summ"
     ):
-        summarize(table, "y", method="database")
+        summarize(table, "y", on="database")
 
 
-@pytest.mark.parametrize("method", ["database", "stream"])
+@pytest.mark.parametrize("method", ["database", "local"])
 def test_an_engine_that_nothing_is_known_of_is_summed_too(frame, method):
     table = ibis.polars.connect(tables={"rows": frame}).table("rows")
     with pytest.warns(SufficeWarning, match=GAPS):

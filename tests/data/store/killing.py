@@ -19,8 +19,8 @@ from hashlib import sha256
 import numpy as np
 
 import suffice as sf
-from suffice.data.store import manifest, place
-from suffice.data.store.manifest import bytes_of
+from suffice.data.store import place, totals
+from suffice.data.store.totals import bytes_of
 
 PARTITIONS, VERSIONS = "abcdef", 3
 
@@ -150,7 +150,7 @@ def told_by(pipe):
 
 
 def main(address, rounds, seed):
-    manifest._MANY = 2  # sums of groups are kept, too
+    totals._MANY = 2  # sums of groups are kept, too
     gc.freeze()  # children then copy less
     rng, store, n_records, kills = random.Random(seed), sf.MomentStore(address), 0, 0
     store.add(SUMS[0, 1], PARTITIONS[0])

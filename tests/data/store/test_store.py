@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.data.store.manifest import partition_of
+from suffice.data.store.partitions import partition_of
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError
 
 NAMES = [f"2026-{month:02}-{day:02}" for month in (9, 10, 11) for day in range(1, 6)]
@@ -209,7 +209,10 @@ def test_hive_folders_name_partitions_which_grow_file_by_file(tmp_path):
         frame_of(day).write_parquet(tmp_path / f"in/day={day}/part-0.parquet")
     store = sf.MomentStore(tmp_path / "store")
     everything = str(tmp_path / "in/*/*.parquet")
-    assert store.add(everything, target="y", ignore=[]) == {"day=1": 30, "day=2": 30}
+    assert store.add(everything, target="y", columns=sf.Columns(ignore=[])) == {
+        "day=1": 30,
+        "day=2": 30,
+    }
     frame_of(3).write_parquet(tmp_path / "in/day=1/part-1.parquet")
     assert store.add(everything) == {"day=1": 30, "day=2": 0}
     assert [entry.rows for entry in store.entries if entry.partition == "day=1"] == [30, 30]
@@ -236,16 +239,16 @@ def test_columns_are_those_of_the_first_partition(tmp_path):
     first = frame_of(0).with_columns(**levels, color=pl.Series(["red", "blue", "green"] * 10))
     later = frame_of(1).with_columns(**levels, color=pl.Series(["red", "brown", "red"] * 10))
     store = sf.MomentStore(tmp_path)
-    store.add(first, "first", target="y", categorical=["b"])
+    store.add(first, "first", target="y", columns=sf.Columns(categorical=["b"]))
     store.add(later.with_columns(more=pl.lit(1.0)), "later")
     total = store.total()
     assert {"color=brown", "color=green"} <= set(total.feature_names)
     assert "more" not in total.feature_names
-    both = sf.summarize(pl.concat([first, later]), "y", categorical=["b"])
+    both = sf.summarize(pl.concat([first, later]), "y", columns=sf.Columns(categorical=["b"]))
     at = [both.feature_names.index(name) for name in total.feature_names]
     np.testing.assert_allclose(total.means, both.means[:, at], rtol=1e-12, atol=1e-12)
     with pytest.raises(FeatureMismatchError, match="target is 'y' there, 'color' here"):
-        store.add(later, "again", target="color", features=["a"])
+        store.add(later, "again", target="color", columns=["a"])
     with pytest.raises(FeatureMismatchError, match="weight is None there, 'w' here"):
         store.add(later.with_columns(w=pl.lit(2.0)), "heavy", weight="w")
     with pytest.raises(InvalidInputError, match="no column 'a'"):
@@ -353,12 +356,8 @@ def test_text_that_looks_like_numbers_in_a_later_file_has_the_levels_of_the_firs
     (tmp_path / "1.csv").write_text(first)
     (tmp_path / "2.csv").write_text(later)
     store = sf.MomentStore(tmp_path / "a.store")
-    for name in ("1.csv", "2.csv"):
-        store.add(
-            tmp_path / name,
-            target="y",
-            **({"categorical": ["size"]} if name == "1.csv" else {}),
-        )
+    store.add(tmp_path / "1.csv", target="y", columns=sf.Columns(categorical=["size"]))
+    store.add(tmp_path / "2.csv", target="y")
     assert store.total().schema.categories[0].levels == ("1.50", "2.50", "large")
 
 

@@ -22,7 +22,8 @@ from suffice.core.model.views import KernelFeatures
 from suffice.core.threads import at_most
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
-from suffice.evaluate.comparison.models import n_parameters, parse_models
+from suffice.evaluate.comparison.model_size import n_parameters
+from suffice.evaluate.comparison.models import KNOWN_MODELS, parse_models
 from suffice.selection.processes import Worker
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -387,8 +388,8 @@ def test_folds_fitted_by_another_process_give_the_same_answer_to_the_last_bit(
     models += ["tree", RidgeClassifier(alpha=-1.0, random_state=0), "forest"]
     with at_most(1):
         here = sf.compare(kind(X), y, models, cv=4)
-    answers, run = [], Worker.run
-    monkeypatch.setattr(Worker, "run", lambda *args: answers.append(run(*args)) or answers[-1])
+    answers, ask = [], Worker.run
+    monkeypatch.setattr(Worker, "run", lambda *args: answers.append(ask(*args)) or answers[-1])
     monkeypatch.setattr(
         "concurrent.futures.Future.cancel", lambda _: False
     )  # all is done there
@@ -455,6 +456,37 @@ def test_columns_of_numbers_that_are_levels_are_read_as_levels():
     ]
     assert np.mean(wrong) < 0.15
     assert sf.compare(X, y, {"by level": model}, folds)["by level"].error == np.mean(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "called"),
+    [
+        ("auto", sf.AutoClassifier, "AutoClassifier"),
+        ("AutoClassifier", sf.AutoClassifier, "AutoClassifier"),
+        ("AutoGaussian", sf.AutoGaussian, "AutoGaussian"),
+        ("least squares", sf.LeastSquaresClassifier, "least squares"),
+        ("LeastSquaresClassifier", sf.LeastSquaresClassifier, "least squares"),
+        ("DecisionTreeClassifier", DecisionTreeClassifier, "decision tree"),
+    ],
+)
+def test_a_name_means_the_model_that_has_it(name, kind, called):
+    (model,) = parse_models([name], 0)
+    assert type(model.estimator) is kind
+    assert model.name == called
+
+
+def test_no_two_models_share_a_spelling():
+    spellings = [
+        "".join(filter(str.isalnum, spelling.casefold()))
+        for model in KNOWN_MODELS
+        for spelling in {model.name, *model.aliases}
+    ]
+    assert len(spellings) == len(set(spellings))
+
+
+def test_a_comparison_of_auto_classifier_judges_auto_classifier(iris):
+    result = sf.compare(*iris, models=["AutoClassifier"], cv=2)
+    assert {outcome.name for outcome in result.outcomes} == {"AutoClassifier", "constant"}
 
 
 def test_default_models_that_draw_have_the_seed_asked_for():

@@ -9,7 +9,7 @@ from sklearn.dummy import DummyClassifier
 
 import suffice as sf
 from suffice.core.text.numbers import duration
-from suffice.evaluate.comparison.verdict import _alike, _different
+from suffice.evaluate.comparison.verdict import _alike_clause, _different_clause
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,13 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
 
 
 def test_many_names_are_counted_and_not_listed():
-    assert _alike({f"m{i}": 0.5 for i in range(9)}, 9) == (
+    assert _alike_clause({f"m{i}": 0.5 for i in range(9)}, 9) == (
         "none of the 9 others is significantly different (p ≥ 0.5)"
     )
-    assert _alike({f"m{i}": 0.5 for i in range(9)}, 10) == (
+    assert _alike_clause({f"m{i}": 0.5 for i in range(9)}, 10) == (
         "m0, m1, m2, m3, m4 and 4 more are not significantly different (p ≥ 0.5)"
     )
-    bad = _different({f"m{i}": 0.001 * (i + 1) for i in range(9)}, "worse")
+    bad = _different_clause({f"m{i}": 0.001 * (i + 1) for i in range(9)}, "worse")
     assert bad == "m0, m1, m2, m3, m4 and 4 more are significantly worse (p ≤ 0.009)"
 
 

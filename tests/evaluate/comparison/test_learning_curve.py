@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
-from suffice.evaluate.comparison.learning_curve import _order, _prefixes
+from suffice.evaluate.comparison.learning_curve import _order, _splits
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_every_start_of_the_order_is_stratified():
 def test_larger_sizes_hold_the_smaller_and_never_a_test_row():
     codes = np.resize([0, 1], 60)
     orders = [_order(codes, 0.3, np.random.default_rng(seed)) for seed in (0, 1)]
-    small, large = _prefixes(orders, 10), _prefixes(orders, 40)
+    small, large = _splits(orders, 10), _splits(orders, 40)
     for (few, held), (many, same) in zip(small, large, strict=True):
         assert set(few) <= set(many)
         assert not set(many) & set(held)

@@ -13,14 +13,13 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
 from suffice.evaluate.comparison.comparison import compared, folds_for, size_of
-from suffice.evaluate.comparison.models import (
-    NUMBERS,
+from suffice.evaluate.comparison.competitors import (
+    NUMBERS_OF_NEIGHBOURS,
     CalibratedSvm,
     ChosenNeighbours,
-    FitSize,
-    affordable,
-    parse_models,
 )
+from suffice.evaluate.comparison.fit_times import FitSize, affordable
+from suffice.evaluate.comparison.models import parse_models
 from suffice.evaluate.comparison.paired import RowLosses, choice_estimate
 
 
@@ -262,7 +261,7 @@ def test_the_number_of_neighbours_has_the_least_brier_score_left_out(iris):
     model = ChosenNeighbours().fit(X, y)
     truth = np.eye(3)[np.unique(y, return_inverse=True)[1]]
     briers = []
-    for k in NUMBERS:
+    for k in NUMBERS_OF_NEIGHBOURS:
         p = [
             KNeighborsClassifier(int(k))
             .fit(np.delete(X, i, 0), np.delete(y, i))
@@ -271,8 +270,8 @@ def test_the_number_of_neighbours_has_the_least_brier_score_left_out(iris):
         ]
         briers.append(np.square(p - truth[::3]).sum())
     chosen = model.neighbours_.n_neighbors
-    assert chosen in NUMBERS
-    assert briers[list(NUMBERS).index(chosen)] < min(briers) + 0.5
+    assert chosen in NUMBERS_OF_NEIGHBOURS
+    assert briers[list(NUMBERS_OF_NEIGHBOURS).index(chosen)] < min(briers) + 0.5
     one = KNeighborsClassifier(int(chosen)).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), one.predict_proba(X))
 
@@ -290,7 +289,7 @@ def test_the_support_vector_machine_states_calibrated_probabilities(iris):
 
 def test_select_never_picks_the_constant_it_was_not_asked_for(iris):
     noise = DummyClassifier(strategy="uniform", random_state=0)
-    chosen = sf.select(*iris, {"noise": noise})
+    chosen = sf.lectures.select(*iris, {"noise": noise})
     assert chosen.pick == "noise"
 
 

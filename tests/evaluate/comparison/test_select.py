@@ -20,7 +20,7 @@ def wine(table):
 @pytest.mark.parametrize("change", [{}, {"cv": 4}])
 def test_the_test_error_is_that_of_the_pick_refitted_without_the_test_part(change, wine):
     X, y = wine
-    chosen = sf.select(X, y, ["LDA", "NB", "tree"], **change)
+    chosen = sf.lectures.select(X, y, ["LDA", "NB", "tree"], **change)
     parts = chosen.parts
     learnt = np.setdiff1d(np.arange(len(y)), parts.test.rows)
     refitted = {"LDA": sf.LDA(), "GaussianNB": sf.GaussianNB()}[chosen.pick]
@@ -36,7 +36,7 @@ def test_the_test_error_is_that_of_the_pick_refitted_without_the_test_part(chang
 
 def test_the_choice_goes_by_the_validation_part_alone(wine):
     X, y = wine
-    chosen = sf.select(X, y, ["LDA", "NB", "least squares"])
+    chosen = sf.lectures.select(X, y, ["LDA", "NB", "least squares"])
     train, validation, _ = chosen.parts
     for name, estimator in {"LDA": sf.LDA(), "GaussianNB": sf.GaussianNB()}.items():
         wrong = estimator.fit(*train).predict(validation.X) != validation.y
@@ -45,10 +45,10 @@ def test_the_choice_goes_by_the_validation_part_alone(wine):
 
 def test_rows_of_the_test_part_cannot_change_the_choice(wine):
     X, y = wine
-    honest = sf.select(X, y, ["LDA", "NB", "tree"])
+    honest = sf.lectures.select(X, y, ["LDA", "NB", "tree"])
     twisted = X.copy()
     twisted[honest.parts.test.rows] = 1e3
-    again = sf.select(twisted, y, ["LDA", "NB", "tree"])
+    again = sf.lectures.select(twisted, y, ["LDA", "NB", "tree"])
     columns = ["error", "log_loss"]
     pd.testing.assert_frame_equal(
         honest.comparison.to_frame()[columns], again.comparison.to_frame()[columns]
@@ -60,9 +60,11 @@ def test_another_criterion_may_pick_another(wine):
     X, y = wine
     models = {"right": sf.LDA(), "shy": sf.LDA(temperature=20.0)}
     for criterion in ("error", "log_loss", "brier"):
-        assert sf.select(X, y, models, criterion=criterion).pick == "right"
+        assert sf.lectures.select(X, y, models, criterion=criterion).pick == "right"
     assert (
-        sf.select(X, y, {"a": sf.LDA(), "b": DummyClassifier()}, criterion="log_loss").pick
+        sf.lectures.select(
+            X, y, {"a": sf.LDA(), "b": DummyClassifier()}, criterion="log_loss"
+        ).pick
         == "a"
     )
 
@@ -70,12 +72,12 @@ def test_another_criterion_may_pick_another(wine):
 def test_frames_stay_frames(wine):
     X, y = wine
     frame = pd.DataFrame(X).rename(columns=lambda j: f"x{j}")
-    chosen = sf.select(frame, y, ["LDA", "tree"], cv=3)
+    chosen = sf.lectures.select(frame, y, ["LDA", "tree"], cv=3)
     assert list(chosen.estimator.feature_names_in_) == list(frame.columns)
 
 
 def test_a_selection_says_what_it_found(wine):
-    text = repr(sf.select(*wine, ["LDA"]))
+    text = repr(sf.lectures.select(*wine, ["LDA"]))
     assert text.startswith("Selection(LDA: test error")
     assert "on 36 rows" in text
 
@@ -91,7 +93,7 @@ def test_a_selection_says_what_it_found(wine):
 )
 def test_a_wish_that_cannot_be_met_is_refused(change, match, wine):
     with pytest.raises(InvalidParameterError, match=match):
-        sf.select(*wine, **({"models": ["LDA"]} | change))
+        sf.lectures.select(*wine, **({"models": ["LDA"]} | change))
 
 
 @pytest.mark.parametrize("criterion", ["error", "log_loss", "brier"])
@@ -102,7 +104,7 @@ def test_the_pick_has_the_least_criterion_of_all(criterion, wine):
         "LDA": sf.LDA(),
         "spherical": sf.GaussianClassifier("spherical"),
     }
-    chosen = sf.select(*wine, models, cv=4, criterion=criterion)
+    chosen = sf.lectures.select(*wine, models, cv=4, criterion=criterion)
     losses = chosen.comparison.to_frame()[criterion]
     assert losses.nunique() > 2
     assert chosen.pick == losses.idxmin() == "LDA"
@@ -112,6 +114,6 @@ def test_a_pick_that_takes_only_numbers_learns_from_an_encoded_table():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)
     frame = pd.DataFrame({"a": rng.normal(size=120) + y, "b": np.where(y == 1, "u", "v")})
-    chosen = sf.select(frame, y, {"tree": DecisionTreeClassifier(random_state=0)})
+    chosen = sf.lectures.select(frame, y, {"tree": DecisionTreeClassifier(random_state=0)})
     assert chosen.test_error == 0.0
     assert (chosen.estimator.predict(frame) == y).all()

@@ -12,10 +12,10 @@ from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
 from suffice.evaluate.comparison.models import parse_models
-from suffice.evaluate.comparison.verdict import Found, _misses, most_missed, verdict_on
+from suffice.evaluate.comparison.verdict import ClassRecall, _misses, most_missed, verdict_on
 from suffice.evaluate.curves.thresholds import roc_curve
-from suffice.present.report.choosing import ReportSettings, judge
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import ReportSettings, judge
 
 
 def verdict(X, y, models, cv=5, **options):
@@ -37,7 +37,7 @@ def abalone(table):
 
 def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     result, found = abalone
-    worst = found.found[0]
+    worst = found.recalls[0]
     assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
     assert found.headline.endswith(
@@ -116,7 +116,7 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
     assert found.choice.choices == ("LDA",) * 5
     assert found.sentences == (
         "Why LDA: it is the simplest of the models about as good as the best, by error and "
-        "log-loss. Chosen by the other folds only, it is the same model in 5 of 5 folds.",
+        "log-loss. Choosing again without the tested fold gives LDA in 5 of 5 folds.",
     )
     split = dataclasses.replace(found.choice, choices=("LDA", "tree", "LDA", "QDA", "LDA"))
     said = dataclasses.replace(found, choice=split).sentences[-1]
@@ -124,8 +124,8 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
         f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in (split.error, split.low, split.high)
     )
     assert said.endswith(
-        "it is the same model in 3 of 5 folds, else QDA and tree; so chosen, "
-        f"{e} ({low} to {high}) are misclassified."
+        "Choosing again without the tested fold gives LDA in 3 of 5 folds, otherwise QDA and tree, "
+        f"and an error of {e} ({low} to {high}): the price of choosing."
     )
     named = verdict_on(result.against("decision tree"), chosen=False)
     assert named.sentences == ("decision tree was asked for, not chosen.",)
@@ -136,7 +136,7 @@ def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
     y = np.where(rng.random(600) < 0.35, "yes", "no")
     X = rng.normal(size=(600, 2)) + 1.1 * (y == "yes")[:, None]
     _, found = verdict(X, y, ["LDA"])
-    worst = found.found[0]
+    worst = found.recalls[0]
     assert 1 / 2 < worst.found / worst.of < 2 / 3
     assert (found.usable, found.caveats) == ("with care", ())
     missed = worst.of - worst.found
@@ -146,13 +146,13 @@ def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
 
 
 def test_the_class_missed_most_is_one_of_which_enough_rows_are_known():
-    found = tuple(Found(*each) for each in (("a", 1, 3), ("b", 20, 30), ("c", 29, 30)))
+    found = tuple(ClassRecall(*each) for each in (("a", 1, 3), ("b", 20, 30), ("c", 29, 30)))
     assert most_missed(found).label == "b"
     assert _misses(found) == (
         "It misses 10 of 30 rows of class b (33.3\N{NO-BREAK SPACE}%), and more than half of "
         "1 other class."
     )
-    assert most_missed((found[0], Found("d", 30, 30))).label == "a"
+    assert most_missed((found[0], ClassRecall("d", 30, 30))).label == "a"
 
 
 def test_a_row_number_as_the_only_signal_is_a_caveat():
@@ -182,7 +182,7 @@ def test_a_model_that_errs_often_is_used_with_care(apart, usable):
     y = np.arange(600) % 3
     centres = apart / np.sqrt(2) * np.eye(3)
     _, found = verdict(rng.normal(size=(600, 3)) + centres[y], y, ["LDA"])
-    assert all(each.found >= each.of / 2 for each in found.found)
+    assert all(each.found >= each.of / 2 for each in found.recalls)
     assert (found.error > 1 / 3) == (usable == "with care")
     assert found.usable == usable
     assert any(c.startswith("More than a third of rows") for c in found.caveats) == (apart < 3)
@@ -299,7 +299,7 @@ def test_numbers_are_the_same_wherever_they_are_told(iris):
 def test_parameters_are_counted_once(iris):
     auto = sf.AutoGaussian(kernel_features=False)
     found = judged(*iris, ["LDA"], estimator=auto, fast=True)
-    from suffice.evaluate.comparison.models import n_parameters
+    from suffice.evaluate.comparison.model_size import n_parameters
 
     assert found.outcome.n_parameters == n_parameters(found.estimator)
     row = next(r for r in found.comparison.rows() if r["model"] == "AutoGaussian")
@@ -332,5 +332,5 @@ def test_a_verdict_does_not_depend_on_the_unit_of_the_weights():
 def test_rows_judged_several_times_are_counted_once(iris):
     again = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
     _, found = verdict(*iris, ["LDA"], cv=again)
-    assert [each.of for each in found.found] == [50, 50, 50]
-    assert 0.9 * 150 < sum(each.found for each in found.found) <= 150
+    assert [each.of for each in found.recalls] == [50, 50, 50]
+    assert 0.9 * 150 < sum(each.found for each in found.recalls) <= 150

@@ -14,7 +14,7 @@ from suffice.errors import (
     TooFewClassesError,
 )
 from suffice.evaluate.diagnostics import box_m
-from suffice.evaluate.diagnostics.box_m_and_wilks import _cumulant, cumulant_test
+from suffice.evaluate.diagnostics.box_m import _cumulant, cumulant_test
 
 TABLES = ["iris", "iris_sepals", "wine", "crabs", "banknote", "penguins_numeric"]
 

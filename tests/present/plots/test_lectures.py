@@ -47,7 +47,7 @@ def test_bells_stand_on_the_regression_line_and_are_as_wide_as_the_residuals():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 10, (200, 1))
     y = 2 * x[:, 0] + 1 + rng.normal(size=200)
-    fit = sf.LinearGaussianRegressor().fit(x, y)
+    fit = sf.lectures.LinearGaussianRegressor().fit(x, y)
     ax = regression_line(fit, x, y)
     bells = [
         np.column_stack(each.get_data())
@@ -101,7 +101,8 @@ def test_the_effect_of_neighbours_by_distance_is_that_of_scikit_learn(flowers):
 
 
 def exam_path(hours):
-    fit = sf.LogisticRegression(l2=0, solver="gd", start="zero", record=True)
+    descent = sf.lectures.GradientDescent("gd", start="zero", record=True)
+    fit = sf.LogisticRegression(l2=0, solver=descent)
     return fit.fit(*hours).path_
 
 
@@ -122,7 +123,9 @@ def test_the_log_likelihood_is_drawn_as_a_concave_surface(table):
 
 
 def test_a_window_brings_the_other_minimum_into_the_frame():
-    path = sf.descend(lambda w: (w[0] ** 2 - 1) ** 2, lambda w: 4 * w * (w**2 - 1), [0.3])
+    path = sf.lectures.descend(
+        lambda w: (w[0] ** 2 - 1) ** 2, lambda w: 4 * w * (w**2 - 1), [0.3]
+    )
     ground = path.plot(window=(-1.5, 1.5)).axes[-1]
     x, y = ground.lines[0].get_data()
     assert (x[0], x[-1]) == (-1.5, 1.5)
@@ -145,7 +148,7 @@ def test_bias_and_variance_are_those_of_their_definition():
     truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
     tree = DecisionTreeClassifier(random_state=0)
     models = {"LDA": sf.LDA(), "tree": tree, "perceptron": sf.Perceptron(variant="averaged")}
-    found = sf.bias_variance(truth, models, n_rows=50, repeats=12, n_points=500)
+    found = sf.lectures.bias_variance(truth, models, n_rows=50, repeats=12, n_points=500)
     table = found.to_frame().set_index("model")
     # the same draws again, by hand
     seeds = np.random.default_rng(0).integers(0, 2**31, 13).tolist()
@@ -161,13 +164,15 @@ def test_bias_and_variance_are_those_of_their_definition():
     assert (table["true_error"] > truth.model_.bayes_error() - 0.01).all()
     assert found.plot().get_title() == "12 training sets of 50 rows"
     with pytest.raises(InvalidParameterError, match="at least 2 repeats"):
-        sf.bias_variance(truth, models, repeats=1)
+        sf.lectures.bias_variance(truth, models, repeats=1)
 
 
 def test_a_constant_rule_has_bias_only():
     truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
     constant = {"constant": DummyClassifier(strategy="constant", constant=0)}
-    (row,) = sf.bias_variance(truth, constant, n_rows=20, repeats=3, n_points=500).rows()
+    (row,) = sf.lectures.bias_variance(
+        truth, constant, n_rows=20, repeats=3, n_points=500
+    ).rows()
     x, _ = truth.sample(500, np.random.default_rng(0).integers(0, 2**31, 4)[-1])
     assert row["variance"] == 0
     assert row["squared_bias"] == pytest.approx(
@@ -197,7 +202,9 @@ def test_a_few_repeats_estimate_the_squared_bias_without_bias(monkeypatch):
     found = []
     for tosses in product((0.2, 0.8), repeat=3):  # all that can happen, equally probable
         monkeypatch.setattr(_Coin, "tosses", iter(tosses))
-        found += sf.bias_variance(truth, {"coin": _Coin()}, 10, repeats=3, n_points=500).rows()
+        found += sf.lectures.bias_variance(
+            truth, {"coin": _Coin()}, 10, repeats=3, n_points=500
+        ).rows()
     x, _ = truth.sample(500, np.random.default_rng(0).integers(0, 2**31, 4)[-1])
     # the mean answer is one half, its distance from that answer always 0.3, in both classes
     bias = 2 * np.square(truth.predict_proba(x)[:, 0] - 0.5).mean()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from suffice.core.text.lists import default_names, shortened
-from suffice.core.text.numbers import amount, percent_label
+from suffice.core.text.numbers import percent_label, weight_label
 from suffice.present.plots.style import COLOURS, DARK, LIGHT, looks_of
 
 
@@ -42,7 +42,7 @@ def test_the_first_classes_differ_in_colour_and_in_marker_and_in_grey():
     looks = looks_of(range(10))
     assert len({look.colour for look in looks}) == 10
     assert len({look.marker for look in looks}) == 10
-    assert len({(look.line, look.hatch) for look in looks}) == 10
+    assert len({(look.dashes, look.hatch) for look in looks}) == 10
 
 
 def test_every_colour_is_seen_on_both_grounds():
@@ -77,5 +77,5 @@ def test_numbers_are_written_briefly():
         "0 %",
         "12 %",
     ]
-    assert [amount(w) for w in (12.0, 12.345, 1e7)] == ["12", "12.3", "1e+07"]
+    assert [weight_label(w) for w in (12.0, 12.345, 1e7)] == ["12", "12.3", "1e+07"]
     assert default_names(12)[-1] == "x₁₂"

@@ -296,7 +296,10 @@ def test_linear_scores_without_posteriors_have_exact_boundaries(flowers, est, fe
 def test_the_steps_of_a_perceptron_are_those_of_its_rule():
     X = np.array([[0.0, 1], [1, 0], [2, 3], [3, 2]])
     y = np.array([0, 0, 1, 1])
-    est = sf.Perceptron(record="mistakes", shuffle=False, standardize=False, learning_rate=0.5)
+    learning = sf.lectures.PerceptronLearning(
+        shuffle=False, standardize=False, record="mistakes"
+    )
+    est = sf.Perceptron(learning=learning, learning_rate=0.5)
     axes = perceptron_steps(est.fit(X, y), X, y)
     w = np.zeros(3)
     for ax, row in zip(axes, est.mistakes_, strict=True):

@@ -17,26 +17,26 @@ from scipy.stats import binomtest
 from suffice.core.moments import Moments
 from suffice.core.text.numbers import (
     count,
-    difference_in_points,
     loss,
     number,
     p_statement,
     percent,
+    percentage_points,
 )
 from suffice.data.predict import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.reliability import reliability
-from suffice.evaluate.diagnostics import box_m, normality, predictive_check
-from suffice.present.report.blocks import Checks, Matrix, Plot, Thresholds
-from suffice.present.report.documented import DocumentedTable
-from suffice.present.report.misclassified import Outliers
-from suffice.present.report.trust import (
+from suffice.evaluate.diagnostics import box_m, drift, normality, predictive_check
+from suffice.present.report.assumptions import (
     SIMULATIONS,
-    _rows_of_a_class,
     columns_of_few_values,
     gaussian_rows,
+    simulated_rows_of_a_class,
 )
-from suffice.present.report.usage import MADE_WITH
+from suffice.present.report.blocks import Checks, Matrix, Plot, Thresholds
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.misclassified import Outliers
+from suffice.present.report.usage import PACKAGES
 
 UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
 UNREAD = (
@@ -55,7 +55,7 @@ CONSTANTS = (
     "95 % interval of the error",
     "95 % intervals",
     "with its 95 % interval.",
-    "Log posteriors below −20.0 count as that.",
+    "Posteriors below 2e-9 are treated as 2e-9.",
     "| 95 % interval |",
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
@@ -137,7 +137,7 @@ def expected(report, X, y):
     for part in (_verdict, _classes, _comparison, _model, _slider):
         yield from part(report)
     yield from _data(report, X, y)
-    yield from (f"| {name} | {version(name)} |" for name in MADE_WITH)
+    yield from (f"| {name} | {version(name)} |" for name in PACKAGES)
     yield f"| Python | {python_version()} |"
     yield "| seed | 0 |"
     yield f"Written by suffice {version('suffice')}"
@@ -177,8 +177,8 @@ def _verdict(report):
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
-        yield f"it is the same model in {same} of {n} folds"
-        yield f"so chosen, {told} are misclassified"
+        yield f"gives {j.name} in {same} of {n} folds"
+        yield f"an error of {told}: the price of choosing"
         yield (
             f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"
@@ -240,10 +240,10 @@ def _model(report):
     error, between, *_ = _figures(report)
     j, name = report.judgement, report.judgement.name
     averaged = hasattr(j.estimator, "choices_")
-    size = j.explained.model_.model.n_parameters if averaged else j.outcome.n_parameters
+    size = j.gaussian.model_.model.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
     for i in j.importance[:1]:
-        unit, said = (" points", difference_in_points) if i.loss == "error" else ("", loss)
+        unit, said = (" points", percentage_points) if i.loss == "error" else ("", loss)
         what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
         rise = said(i.mean).lstrip("+") + unit
         yield f"shuffling {i.feature} raises the {what} by {rise}."
@@ -261,7 +261,7 @@ def _model(report):
 def _data(report, X, y):
     """Yield what is said of columns, outliers and assumptions."""
     data = DocumentedTable.of(X, y)
-    j, table, model = report.judgement, data.table, report.judgement.explained
+    j, table, model = report.judgement, data.table, report.judgement.gaussian
     empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
     yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
     yield f"; {count(j.checks.n_conflicting)} equal one of another class |"
@@ -276,8 +276,11 @@ def _data(report, X, y):
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
         at = np.argsort(outliers.log_densities, kind="stable")[:10]
-        yield f"An outlier has a log density under {number(outliers.threshold)};"
-        yield f"were the model true, {number(OUTLIER_RATE * n, 2)} would be expected."
+        yield f"An outlier has a log density under {number(outliers.threshold)}."
+        yield (
+            f"If the model were true, about {number(OUTLIER_RATE * n, 2)} of the {count(n)} rows "
+            "would look like this."
+        )
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])
     yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)
@@ -291,13 +294,13 @@ def _data(report, X, y):
         f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
         f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
     )
-    seen, rows, x = gaussian_rows(j, columns_of_few_values(data))
-    box = box_m(Moments.of(x, table.labels))
+    seen = gaussian_rows(j, columns_of_few_values(data))
+    box = box_m(Moments.of(seen.x, table.labels))
     yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
-    yield repr(normality(x, table.labels, max_rows=500))
+    yield repr(normality(seen.x, table.labels, max_rows=500))
     if not j.fast:
-        options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
-        yield repr(predictive_check(seen, rows, table.labels, **options))
+        options = {"simulations": SIMULATIONS, "max_rows": simulated_rows_of_a_class(data)}
+        yield repr(predictive_check(seen.model, seen.rows, table.labels, **options))
     (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
     doubts = [check.tone for check in checks.items].count("caution")
     yield f"{doubts} of {len(checks.items)} checks found cause for caution"
@@ -328,7 +331,7 @@ def _against(X, y, new_rows, new_labels):
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
     yield f"{count(n)} new rows against the {count(len(y))} of the report"
-    yield f"all means and shares together: {p_statement(model.drift(new_rows).p_value)}"
+    yield f"all means and shares together: {p_statement(drift(model, new_rows).p_value)}"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
@@ -378,11 +381,11 @@ def _of_classes(rows, names, data):
 def _of_models(j):
     """Yield differences of models, importances of columns, and errors by the number of rows."""
     for d in j.comparison.differences():
-        mean, low, high = map(difference_in_points, (d.mean, d.low, d.high))
+        mean, low, high = map(percentage_points, (d.mean, d.low, d.high))
         yield f"{d.model}: {mean} ({low} to {high})"
     for i in j.importance:
         mean, low, high = map(
-            difference_in_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
+            percentage_points if i.loss == "error" else loss, (i.mean, i.low, i.high)
         )
         yield f"{i.feature}: {mean} ({low} to {high})"
     if j.growth is not None:

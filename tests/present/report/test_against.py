@@ -23,7 +23,7 @@ def of(rows, new):
 def test_drift_is_that_of_the_fitted_model(rows):
     moved = rows[2] + [0, 3, 0]
     report = of(rows, moved)
-    found = sf.LDA().fit(rows[0], rows[1]).drift(moved)
+    found = sf.diagnostics.drift(sf.LDA().fit(rows[0], rows[1]), moved)
     told = table(report, "What has changed")
     assert found.moved == ("x1",)
     assert "x2 has moved" in section(report, "against").blocks[0].text  # counted from one
@@ -63,7 +63,7 @@ def test_rows_of_heavy_tails_have_not_moved_because_a_few_lie_far_away():
     x[:, 1] += y
     at = rng.permutation(3000)
     x, y = x[at], y[at]
-    assert sf.LDA().fit(x[:2000], y[:2000]).drift(x[2000:]).moved == ()
+    assert sf.diagnostics.drift(sf.LDA().fit(x[:2000], y[:2000]), x[2000:]).moved == ()
     report = of((x[:2000], y[:2000]), x[2000:])
     assert "no column has moved" in section(report, "against").blocks[0].text
 

@@ -16,7 +16,7 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
 from suffice.present.report import build
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
 
 FITS: Counter[str] = Counter()
 
@@ -30,7 +30,7 @@ class Counted(DecisionTreeClassifier):
 
 
 def test_no_model_is_fitted_twice_on_a_fold(iris, monkeypatch):
-    monkeypatch.setattr("suffice.present.report.choosing.growth", lambda *_, **__: None)
+    monkeypatch.setattr("suffice.present.report.findings.growth", lambda *_, **__: None)
     X, y = iris
     FITS.clear()
     models = {"stump": Counted(max_depth=1, random_state=0)}
@@ -88,7 +88,7 @@ def test_a_model_too_slow_for_all_rows_learns_from_the_sample_and_the_page_says_
     monkeypatch,
 ):
     monkeypatch.setattr(build, "SAMPLE_ROWS", 120)
-    monkeypatch.setattr("suffice.present.report.choosing.MANY_ROWS", 250)
+    monkeypatch.setattr("suffice.present.report.findings.MANY_ROWS", 250)
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 300)
     X = rng.normal(size=(300, 2)) + 2 * y[:, None]
@@ -107,7 +107,7 @@ def test_rows_of_numbers_are_held_once_however_many_there_are():
     x = np.asfortranarray(rng.normal(size=(500, 3)))
     data = DocumentedTable.of(pl.DataFrame(x, schema=["a", "b", "c"]), np.arange(500) % 2)
     assert np.shares_memory(data.table.x, x)
-    assert np.shares_memory(data.asked.to_numpy(), x)
+    assert np.shares_memory(data.named_rows.to_numpy(), x)
     assert all(np.shares_memory(p.values, x) for p in data.profiles)
     assert len({id(p.empty) for p in data.profiles}) == 1
     x[3, 1] = np.nan

@@ -14,8 +14,8 @@ from scipy.stats import chi
 import suffice as sf
 from suffice.core.text.numbers import cell
 from suffice.errors import SufficeWarning
-from suffice.evaluate.comparison.verdict import Found
-from suffice.present.report.answer import _next
+from suffice.evaluate.comparison.verdict import ClassRecall
+from suffice.present.report.answer import next_step
 from suffice.present.report.blocks import (
     Axis,
     DataTable,
@@ -217,7 +217,7 @@ def test_a_power_transform_leaves_no_message_on_the_page():
     rng = np.random.default_rng(3)
     y = np.arange(150) % 2
     X = np.exp(rng.normal(size=(150, 2)) + y[:, None])
-    report = sf.LDA(power="yeo-johnson").report(X, y, models=["tree"], cv=3)
+    report = sf.report(X, y, estimator=sf.LDA(power="yeo-johnson"), models=["tree"], cv=3)
     assert "needs a fitted" not in report.write("md")
 
 
@@ -349,19 +349,19 @@ def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report
     ("helps", "advice"),
     [
         ("would help", "collect more rows of class c"),
-        ("would hardly help", "see whether other columns tell class c apart"),
+        ("would hardly help", "look for other columns that separate class c from the others"),
     ],
 )
 def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice):
-    found = [Found(k, n, 50) for k, n in (("c", 20), ("b", 49), ("a", 50))]
-    verdict = SimpleNamespace(threshold=None, usable="with care", found=found)
+    recalls = [ClassRecall(k, n, 50) for k, n in (("c", 20), ("b", 49), ("a", 50))]
+    verdict = SimpleNamespace(threshold=None, usable="with care", recalls=recalls)
     f = SimpleNamespace(
         verdict=verdict,
         growth=SimpleNamespace(helps=helps),
         checks=SimpleNamespace(suspects=(), caveats=(), together=""),
         outcome=SimpleNamespace(n_rows=150),
     )
-    assert _next(f) == f"{advice} before anything depends on it"
+    assert next_step(f) == f"Next: {advice} before anything depends on it."
 
 
 def test_a_histogram_splits_no_whole_number_and_is_not_emptied_by_a_few_rows_far_away():

@@ -17,8 +17,8 @@ import suffice as sf
 from suffice.cli.group import suffice
 from suffice.present.report.blocks import Code, Download, Paragraph
 from suffice.present.report.build import report_of
-from suffice.present.report.choosing import ReportSettings
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import ReportSettings
 from suffice.present.report.usage import Provenance
 
 from .test_report import blocks
@@ -85,7 +85,7 @@ def about(estimator, X, y):
 
 def test_a_model_too_large_for_the_page_is_said_to_be(rows, monkeypatch):
     assert "too large" not in about(sf.LDA(), *rows).write("md")
-    monkeypatch.setattr("suffice.present.report.usage.LARGEST", 300)
+    monkeypatch.setattr("suffice.present.report.usage.MOST_BYTES", 300)
     report = about(sf.LDA(), *rows)
     assert "too large for the page to carry" in blocks(report, Paragraph, "use")[0].text
     assert not blocks(report, Download)

@@ -9,12 +9,12 @@ import pytest
 import suffice as sf
 from suffice.core.text.numbers import p_statement
 from suffice.evaluate.diagnostics import predictive_check
+from suffice.present.report.assumptions import checks_in_words
 from suffice.present.report.blocks import Check, Checks, DataTable, Equation
-from suffice.present.report.choosing import ReportSettings, judge
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.explanation import chosen_model, model_in_words
+from suffice.present.report.findings import ReportSettings, judge
 from suffice.present.report.misclassified import misclassified
-from suffice.present.report.trust import checks_in_words
-from suffice.present.report.why import _chosen, model_in_words
 
 
 def judged(X, y, **settings):
@@ -31,7 +31,7 @@ def rows(iris):
 def test_with_all_pooled_the_covariance_is_common_and_boundaries_are_linear(rows):
     pooled = sf.GaussianClassifier(pooling=1.0)
     said = model_in_words(judged(*rows, estimator=pooled, models=["NB"]))
-    assert "one covariance shared by all classes; boundaries are linear" in said
+    assert "All classes share one covariance, so boundaries are linear." in said
     fitted = pooled.fit(*rows)
     np.testing.assert_allclose(
         fitted.predict_proba(rows[0]), sf.LDA().fit(*rows).predict_proba(rows[0])
@@ -53,7 +53,7 @@ def test_shrunk_to_the_diagonal_features_are_called_independent(rows):
     said = model_in_words(
         judged(*rows, estimator=sf.GaussianClassifier(shrinkage=1.0), models=["NB"])
     )
-    assert "features independent within a class" in said
+    assert "Features are independent within a class." in said
     # what is free are priors, means and variances, as of naive Bayes: 2 + 12 + 12
     assert "26 free parameters" in said
     assert sf.GaussianNB().fit(*rows).model_.model.n_parameters == 26
@@ -79,7 +79,7 @@ def test_a_covariance_that_oas_shrinks_to_its_diagonal_has_as_many_parameters_as
 
 def test_coefficients_are_per_standard_deviation(rows):
     """One definition wherever they are told: s_j of all rows, never that within classes."""
-    from suffice.present.plots.linear import coefficient_importance
+    from suffice.present.plots.importance import coefficient_importance
 
     X, y = rows
     s = X.std(axis=0)
@@ -92,7 +92,7 @@ def test_coefficients_are_per_standard_deviation(rows):
         order = np.argsort(-np.abs(expected).max(0), kind="stable")
         drawn = [e.get_xdata() for e in ax.lines if e.get_label().startswith("_coefficients")]
         np.testing.assert_allclose(drawn, expected[:, order], rtol=1e-6)
-        told = _chosen(judged(X, y, estimator=model, models=["NB"]))
+        told = chosen_model(judged(X, y, estimator=model, models=["NB"]))
         (table,) = (b for b in told if "hange of a class" in getattr(b, "caption", ""))
         body = {name: values for name, *values in table.rows}
         by = expected if "one standard deviation (all rows)" in table.caption else w
@@ -107,14 +107,14 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
     from sklearn.preprocessing import StandardScaler
 
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    told = _chosen(judged(*rows, estimator=model, models=["NB"]))
+    told = chosen_model(judged(*rows, estimator=model, models=["NB"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
     assert table.caption.endswith("one unit of a feature, as the steps before it scale it")
     X, y = rows
     kind = np.where(np.arange(len(y)) % 3, "a", "b")  # encoded, not scaled
     mixed = pd.DataFrame(X[:, :2], columns=["u", "v"]).assign(kind=kind)
     mixed.loc[::9, "u"] = np.nan
-    told = _chosen(judged(mixed, y, models=["logistic"]))
+    told = chosen_model(judged(mixed, y, models=["logistic"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
     assert table.caption.endswith("one unit of a feature")
 
@@ -193,13 +193,13 @@ def test_the_boundary_of_logistic_regression_is_written_out():
     hours, passed = sf.datasets.load("exam").arrays()
     frame = pd.DataFrame(hours, columns=["hours"])
     model = sf.LogisticRegression(l2="auto")
-    told = _chosen(judged(frame, passed, estimator=model, models=["NB"]))
+    told = chosen_model(judged(frame, passed, estimator=model, models=["NB"]))
     (equation,) = (b for b in told if isinstance(b, Equation))
     w, b = model.fit(frame, passed).coef_[0, 0], model.intercept_[0]
     assert equation.lines[-1] == f"that is, hours = {-b / w:.4g}"
     assert f"{w:.4g}·hours" in equation.lines[0]
     without = judged(frame, passed, estimator=sf.LeastSquaresClassifier(), models=["NB"])
-    assert not [b for b in _chosen(without) if isinstance(b, Equation)]
+    assert not [b for b in chosen_model(without) if isinstance(b, Equation)]
 
 
 def test_an_empty_cell_is_no_level_in_the_count_of_levels():

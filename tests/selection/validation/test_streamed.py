@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 64 rows, so that a small file is read in several."""
-    monkeypatch.setattr("suffice.data.chunks.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.data.rows.loading.rows_per_block", lambda _: 64)
 
 
 def table(n=400):
@@ -45,8 +45,8 @@ def test_two_passes_equal_memory(tmp_path, suffix, estimator, grid):
     frame, X, y, w, day = table()
     path = tmp_path / f"rows.{suffix}"
     getattr(frame, f"write_{suffix}")(path)
-    found = sf.cross_validate_stream(
-        estimator, path, "kind", grid, fold="day", weight="w", features=NAMES
+    found = sf.streams.cross_validate_stream(
+        estimator, path, "kind", grid, fold="day", weight="w", columns=NAMES
     )
     labels = np.array(["u", "v", "w"])[y]
     expected = sf.cross_validate(
@@ -64,9 +64,9 @@ def test_two_passes_equal_memory(tmp_path, suffix, estimator, grid):
 @pytest.mark.usefixtures("small_blocks")
 def test_a_hash_of_the_row_decides_its_fold_whatever_the_order():
     frame, X, y, _, _ = table()
-    found = sf.cross_validate_stream(QDA(), frame.drop("w", "day"), "kind", cv=3)
+    found = sf.streams.cross_validate_stream(QDA(), frame.drop("w", "day"), "kind", cv=3)
     shuffled = frame.drop("w", "day").sample(fraction=1.0, shuffle=True, seed=0)
-    again = sf.cross_validate_stream(QDA(), shuffled, "kind", cv=3)
+    again = sf.streams.cross_validate_stream(QDA(), shuffled, "kind", cv=3)
     np.testing.assert_allclose(again.fold_losses, found.fold_losses, rtol=1e-9)
     folds = hashed(X, 3)
     assert np.bincount(folds, minlength=3).min() > 100
@@ -85,7 +85,7 @@ def test_whole_numbers_of_one_column_are_spread_over_all_folds(n_folds):
 def test_a_class_of_one_fold_only_is_said_so():
     frame, *_ = table()
     frame = frame.filter((pl.col("kind") != "w") | (pl.col("day") == 1))
-    found = sf.cross_validate_stream(LDA(), frame, "kind", fold="day", features=NAMES)
+    found = sf.streams.cross_validate_stream(LDA(), frame, "kind", fold="day", columns=NAMES)
     assert any("class 'w' has no training row in fold 1" in line for line in found.absent)
     assert np.isfinite(found.fold_losses).all()
 
@@ -93,18 +93,18 @@ def test_a_class_of_one_fold_only_is_said_so():
 def test_what_cannot_be_judged_from_sums_is_refused():
     frame, *_ = table()
     with pytest.raises(InvalidParameterError, match="use cross_validate"):
-        sf.cross_validate_stream(RDA(), frame, "kind")
+        sf.streams.cross_validate_stream(RDA(), frame, "kind")
     with pytest.raises(InvalidParameterError, match="a PowerTransform"):
-        sf.cross_validate_stream(LDA(power="yeo-johnson"), frame, "kind")
+        sf.streams.cross_validate_stream(LDA(power="yeo-johnson"), frame, "kind")
     powers = [sf.PowerTransform([0.5, e, 1.0, 1.0]) for e in (0.5, 0.5 + 1e-9)]
     with pytest.raises(InvalidParameterError, match="share one transform"):
-        sf.cross_validate_stream(LDA(), frame, "kind", {"power": powers})
+        sf.streams.cross_validate_stream(LDA(), frame, "kind", {"power": powers})
     with pytest.raises(InvalidInputError, match=r"no column 'dya'.*'day'"):
-        sf.cross_validate_stream(LDA(), frame, "kind", fold="dya")
+        sf.streams.cross_validate_stream(LDA(), frame, "kind", fold="dya")
     with pytest.raises(InvalidInputError, match="at least 2 folds"):
-        sf.cross_validate_stream(LDA(), frame.with_columns(day=1), "kind", fold="day")
+        sf.streams.cross_validate_stream(LDA(), frame.with_columns(day=1), "kind", fold="day")
     with pytest.raises(InvalidParameterError, match="at least 2"):
-        sf.cross_validate_stream(LDA(), frame, "kind", cv=1)
+        sf.streams.cross_validate_stream(LDA(), frame, "kind", cv=1)
 
 
 def test_rows_left_out_are_told_once():
@@ -113,5 +113,5 @@ def test_rows_left_out_are_told_once():
         pl.when(pl.col("day") == 1).then(None).otherwise("a").alias("a")
     )
     with pytest.warns(UserWarning, match="left out") as told:
-        sf.cross_validate_stream(LDA(), holes, "kind", features=NAMES, cv=3)
+        sf.streams.cross_validate_stream(LDA(), holes, "kind", cv=3, columns=NAMES)
     assert sum("rows left out" in str(one.message) for one in told) == 1

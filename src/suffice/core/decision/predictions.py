@@ -1,29 +1,29 @@
-"""Held-out predictions: truth, predicted class and posterior of rows, their losses, and chance."""
+"""Predictions of held-out rows, their losses, and intervals and p-values of error rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.linalg import EPS
 from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import as_weights
 from suffice.errors import InvalidInputError
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 CRITERIA = ("error", "log_loss", "brier")
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))
-LEVEL = 0.05  # p-values up to it are called evidence
-_OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
+LEVEL = 0.05  # p-values up to it count as evidence
 
 
 def holm(p: Floats) -> Floats:
     """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
     adjusted = np.full_like(p, np.nan)
-    known = np.flatnonzero(np.isfinite(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    finite = np.flatnonzero(np.isfinite(p))
+    order = finite[np.argsort(p[finite], kind="stable")]
     # p̃_(i) = max_{j ≤ i} (m − j + 1) p_(j), at most 1
     steps = np.arange(len(order), 0, -1) * p[order]
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
@@ -31,14 +31,15 @@ def holm(p: Floats) -> Floats:
 
 
 def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval for a share seen among n rows."""
+    """Return the ends of Wilson's interval for a share that was observed among n rows."""
     from scipy.special import ndtri  # slow to import, and seldom needed
 
     z2 = float(ndtri(0.5 + confidence / 2)) ** 2
     # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
     middle = share + z2 / (2 * n)
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
-    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    low = (middle - half) / (1 + z2 / n)
+    high = (middle + half) / (1 + z2 / n)
     return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
@@ -49,26 +50,27 @@ def effective_rows(
     *,
     grouped: bool = False,
 ) -> float:
-    """Return how many independent rows would tell an error as exactly as these rows, or groups."""
+    """Return how many independent rows would give an error as exact as these rows, or groups."""
     # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
-    n, mean = (
-        float(weights.sum() ** 2 / (weights @ weights)),
-        np.average(losses, weights=weights),
-    )
+    n = float(weights.sum() ** 2 / (weights @ weights))
+    mean = np.average(losses, weights=weights)
     variance = np.average(np.square(losses - mean), weights=np.square(weights))
     if grouped and variance > 0:
-        # of rows σ² = p (1 − p), of groups less (Kish 1965); t, since few tell it; Σ w rows at most
         from scipy.special import ndtri, stdtrit
 
-        wider = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
-        n = min(n * mean * (1 - mean) / variance, float(weights.sum())) / wider**2
+        # the variance of rows is p (1 − p), that of groups is estimated (Kish 1965); there are at
+        # most Σ w rows
+        n = min(n * mean * (1 - mean) / variance, float(weights.sum()))
+        # the quantile of t, not of the normal, since few groups estimate the variance
+        widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
+        n /= widening**2
     return float(n / (1 + overlap))
 
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
     """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
-    known = log_posterior[np.arange(len(truth)), truth]
-    log_true = np.where(truth >= 0, known, -np.inf)  # −1: none of the classes
+    log_of_label = log_posterior[np.arange(len(truth)), truth]
+    log_true = np.where(truth >= 0, log_of_label, -np.inf)  # −1: none of the classes
     p = np.exp(log_posterior)
     # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
     briers = np.einsum("nk,nk->n", p, p) - 2 * np.exp(log_true) + 1
@@ -84,18 +86,21 @@ def summed_losses(
 ) -> Floats:
     """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
     scores -= scores.max(0)
-    at = truth, slice(None), np.arange(len(truth))
-    own, losses = scores[at].T, np.empty((scores.shape[1], len(temperatures), 3))
+    of_true_class = (truth, slice(None), np.arange(len(truth)))
+    true_scores = scores[of_true_class].T
+    losses = np.empty((scores.shape[1], len(temperatures), 3))
     # the first of the best is predicted
-    before = (np.arange(len(scores))[:, None] < truth)[:, None]
-    errors = ((own < 0) | ((scores == 0) & before).any(0)) @ weight
+    is_before_truth = (np.arange(len(scores))[:, None] < truth)[:, None]
+    is_wrong = (true_scores < 0) | ((scores == 0) & is_before_truth).any(0)
+    errors = is_wrong @ weight
     for i, t in enumerate(temperatures):
         p = np.exp(scores if t == 1 else scores / t)
         total = p.sum(0)
-        log_losses = np.log(total) - own / t
+        log_losses = np.log(total) - true_scores / t
         log_losses = np.where(np.isfinite(log_losses), log_losses, ABSENT_LOSS)
         # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
-        briers = (np.einsum("kgm,kgm->gm", p, p) / total - 2 * p[at].T) / total + 1
+        squares = np.einsum("kgm,kgm->gm", p, p)
+        briers = (squares / total - 2 * p[of_true_class].T) / total + 1
         losses[:, i] = np.stack([errors, log_losses @ weight, briers @ weight], 1)
     return losses
 
@@ -116,19 +121,17 @@ class Predictions:
     classes: Labels  # (K,)
     truth: Codes  # class of each row  (n,)
     predicted: Codes  # −1 where none of the classes was predicted  (n,)
-    logs: (
-        Floats | None
-    )  # log p(k | x); None: the classifier has none, or none were kept  (n, K)
-    rows: Codes  # where the rows stand in the data  (n,)
+    logs: Floats | None  # log p(k | x); None if there are none, or none were kept  (n, K)
+    rows: Codes  # positions of the rows in the data  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
 
     @classmethod
     def of(
         cls,
-        y: Any,
-        posteriors: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
+        y: LabelsLike,
+        posteriors: npt.ArrayLike,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike = None,
     ) -> Self:
         """Return rows of labels (n,) and posteriors (n, K); classes are by default sorted ones."""
         with np.errstate(divide="ignore"):
@@ -138,38 +141,44 @@ class Predictions:
     @classmethod
     def of_logs(
         cls,
-        y: Any,
-        log_posteriors: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
+        y: LabelsLike,
+        log_posteriors: npt.ArrayLike,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike = None,
         *,
         strict: bool = True,
     ) -> Self:
         """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors."""
         labels = as_labels(y)
-        known = np.unique(labels) if classes is None else np.asarray(classes)
+        columns = np.unique(labels) if classes is None else np.asarray(classes)
         logs = np.asarray(log_posteriors, dtype=np.float64)
         if not len(labels):
             raise InvalidInputError("there are no rows: a curve needs at least one")
-        if logs.shape != (expected := (len(labels), len(known))):
+        expected = (len(labels), len(columns))
+        if logs.shape != expected:
             raise InvalidInputError(
                 f"posteriors have shape {logs.shape}, expected {expected}: a row per label of y, a "
-                f"column per class {known.tolist()}; pass classes= where y lacks some"
+                f"column per class {columns.tolist()}; pass classes= where y lacks some"
             )
         bad = np.flatnonzero(np.isnan(logs).any(axis=1))
         if len(bad):
             raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")
-        truth, rows = codes_of(labels, known, strict=strict), np.arange(len(labels))
-        weight = as_weights(sample_weight, len(labels))
-        return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
+        return cls(
+            classes=columns,
+            truth=codes_of(labels, columns, strict=strict),
+            predicted=logs.argmax(axis=1),
+            logs=logs,
+            rows=np.arange(len(labels)),
+            weight=as_weights(sample_weight, len(labels)),
+        )
 
     @classmethod
     def by(
         cls,
         classifier: Any,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
         *,
         strict: bool = True,
     ) -> Self:
@@ -185,21 +194,24 @@ class Predictions:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of all parts, one after another; of the same classes."""
-
-        def column(name: str) -> Any:
-            return np.concatenate([getattr(part, name) for part in parts])
-
-        logs = column("logs") if all(part.logs is not None for part in parts) else None
-        weight = column("weights") if any(part.weight is not None for part in parts) else None
-        truth, predicted, rows = map(column, ("truth", "predicted", "rows"))
-        return cls(parts[0].classes, truth, predicted, logs, rows, weight)
+        logs = [part.logs for part in parts if part.logs is not None]
+        has_weights = any(part.weight is not None for part in parts)
+        return cls(
+            classes=parts[0].classes,
+            truth=np.concatenate([part.truth for part in parts]),
+            predicted=np.concatenate([part.predicted for part in parts]),
+            logs=np.concatenate(logs) if len(logs) == len(parts) else None,
+            rows=np.concatenate([part.rows for part in parts]),
+            weight=np.concatenate([part.weights for part in parts]) if has_weights else None,
+        )
 
     @property
     def log_posteriors(self) -> Floats:
-        """Logarithms of the posteriors, shape (n, K); an error where the classifier states none."""
+        """Logarithms of the posteriors, shape (n, K); an error if the classifier has none."""
         if self.logs is None:
             raise InvalidInputError(
-                "these predictions have no posteriors: the model states none"
+                "these predictions have no posteriors, since the model has none: use a model with "
+                "predict_proba"
             )
         return self.logs
 
@@ -214,14 +226,14 @@ class Predictions:
         return np.ones(len(self.truth)) if self.weight is None else self.weight
 
     @property
-    def right(self) -> Any:
+    def right(self) -> Flags:
         """Whether the most probable class is the true one, shape (n,)."""
-        return self.log_posteriors.argmax(axis=1) == self.truth
+        return np.asarray(self.log_posteriors.argmax(axis=1) == self.truth)
 
     @property
-    def wrong(self) -> Any:
+    def wrong(self) -> Flags:
         """Whether another class than the true one was predicted, shape (n,)."""
-        return self.predicted != self.truth
+        return np.asarray(self.predicted != self.truth)
 
     @property
     def losses(self) -> Floats:
@@ -262,25 +274,37 @@ class Predictions:
         """Predicted label of each row, None where it is none of the classes, shape (n,)."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
-        return np.asarray(
-            np.array([*self.classes.tolist(), None], dtype=object)[self.predicted]
-        )
+        labels = np.array([*self.classes.tolist(), None], dtype=object)  # code −1 is the last
+        return np.asarray(labels[self.predicted])
 
     def in_order(self) -> Self:
         """Return the predictions in the order of the data."""
         return self.take(np.argsort(self.rows, kind="stable"))
 
-    def take(self, at: Any) -> Self:
+    def take(self, indices: Codes | Flags | slice) -> Self:
         """Return the predictions of some of the rows."""
-        arrays = {name: getattr(self, name) for name in _OF_ROWS}
-        return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
+        return replace(
+            self,
+            truth=self.truth[indices],
+            predicted=self.predicted[indices],
+            logs=None if self.logs is None else self.logs[indices],
+            rows=self.rows[indices],
+            weight=None if self.weight is None else self.weight[indices],
+        )
 
     def __repr__(self) -> str:
-        said = "error {:.4f}, log-loss {:.4f}, Brier {:.4f}".format(*self.losses)
-        return f"Predictions({len(self.truth)} rows: {said})"
+        error, log_loss, brier = self.losses
+        return (
+            f"Predictions({len(self.truth)} rows: error {error:.4f}, log-loss {log_loss:.4f}, "
+            f"Brier {brier:.4f})"
+        )
 
 
-def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Floats | None:
+def log_posteriors_of(
+    fitted: Any,
+    X: RowsLike,
+    classes: Labels | None = None,
+) -> Floats | None:
     """Return log p(k | x) (n, K), −∞ for a class never learnt; None without posteriors."""
     with np.errstate(divide="ignore"):
         if hasattr(fitted, "predict_log_proba"):
@@ -293,7 +317,7 @@ def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Flo
 
 
 def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
-    """Return columns of the classes a classifier knows among all classes, −∞ for the others."""
+    """Return a column for each class, −∞ for classes that the classifier does not know."""
     if len(fitted.classes_) == len(classes):
         return columns
     wide = np.full((len(columns), len(classes)), -np.inf)

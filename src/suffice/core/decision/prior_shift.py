@@ -22,10 +22,12 @@ class PriorShift:
 
     @property
     def p_value(self) -> float:
-        """How probable a change this large is under the old priors, densities known: χ²."""
+        """The χ² p-value of the change under the old priors, if the densities are right."""
         from scipy.special import chdtrc  # slow to import, and seldom needed
 
-        return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df else np.nan
+        if self.df == 0:
+            return np.nan
+        return float(chdtrc(self.df, max(self.statistic, 0.0)))
 
 
 def shifted_priors(
@@ -44,10 +46,10 @@ def shifted_priors(
     """
     if not len(np.asarray(log_posterior)):
         raise InvalidInputError("there are no rows: a shift of priors needs some")
-    pi = start = np.asarray(priors, np.float64) / np.sum(priors)
+    old_priors = np.asarray(priors, np.float64) / np.sum(priors)
     # log p(x | k) = log p(k | x) − log π⁰_k + const(x): Bayes' rule undone, the greatest p is 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_L = np.where(pi > 0, log_posterior - np.log(pi), -np.inf)
+        log_L = np.where(old_priors > 0, log_posterior - np.log(old_priors), -np.inf)
     L = np.exp(log_L - log_L.max(axis=1, keepdims=True))
 
     def growth(pi: Floats) -> Floats:
@@ -57,19 +59,29 @@ def shifted_priors(
     def log_likelihood(pi: Floats) -> float:
         return float(np.log(L @ pi).mean())
 
+    pi = old_priors
     for iterations in range(0, max_iter + 2, 2):
         factors = growth(pi)
         gap = float(factors.max() - 1)
         if gap <= tol or iterations >= max_iter:
             break
-        one = pi * factors
-        two = one * growth(one)
+        one_step = pi * factors
+        two_steps = one_step * growth(one_step)
         # π − 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = −|r| / |v|
-        r, v = one - pi, (two - one) - (one - pi)
+        r = one_step - pi
+        v = (two_steps - one_step) - r
         alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
-        beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two)
+        beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two_steps)
         beyond = beyond / beyond.sum()
-        pi = beyond if log_likelihood(beyond) > log_likelihood(two) else two / two.sum()
-    statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(start))
-    df = int((start > 0).sum()) - 1
-    return PriorShift(pi, min(iterations, max_iter), gap, gap <= tol, statistic, df)
+        if log_likelihood(beyond) > log_likelihood(two_steps):
+            pi = beyond
+        else:
+            pi = two_steps / two_steps.sum()
+    return PriorShift(
+        priors=pi,
+        iterations=min(iterations, max_iter),
+        gap=gap,
+        converged=gap <= tol,
+        statistic=2 * len(L) * (log_likelihood(pi) - log_likelihood(old_priors)),
+        df=int((old_priors > 0).sum()) - 1,
+    )

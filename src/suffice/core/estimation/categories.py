@@ -16,8 +16,8 @@ from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.level_forest import LevelBlocks, LevelForest
 from suffice.core.model.mixed import MixedModel, observed_numbers, without_levels
 from suffice.core.moments import Moments
-from suffice.core.moments.merging import fills_of
 from suffice.core.moments.scatter import DiagonalScatter, PerClassScatter
+from suffice.core.moments.schema_change import fills_of
 from suffice.core.table.schema import Encoding
 from suffice.typing import Codes, Floats
 

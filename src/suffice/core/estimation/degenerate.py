@@ -15,7 +15,7 @@ from suffice.core.linalg import (
 )
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
-from suffice.core.text.lists import noun, quoted
+from suffice.core.text.lists import noun_for, quoted
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Floats
 
@@ -114,7 +114,7 @@ class RankDeficiency:
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
-        classes = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
+        classes = f"{noun_for(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         weight = float(moments.weights[group_of == self.group].sum())
         d = len(self.variances)
         rank = d - len(self.constant) - len(self.dependent)

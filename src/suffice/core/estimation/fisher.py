@@ -9,7 +9,7 @@ from suffice.core.linalg import EPS
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.moments.collect import ratio
-from suffice.core.table.foreign import beside
+from suffice.core.table.foreign import constants_like
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats
 
@@ -49,7 +49,7 @@ class DiscriminantSpace:
 
     def project(self, x: Floats) -> Floats:
         """Return the coordinates of each row, shape (n, r), where the rows lie."""
-        return (x - beside(self.centre, x)) @ beside(self.scalings, x)  # type: ignore[no-any-return]
+        return (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)  # type: ignore[no-any-return]
 
     @property
     def loadings(self) -> Floats:

@@ -11,7 +11,7 @@ from suffice.core.model.covariance import Covariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
-from suffice.core.text.lists import noun, plural, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import TooFewClassesError
 from suffice.typing import Codes, Flags, Floats, Labels
 
@@ -42,7 +42,7 @@ class Evidence:
 
     def describe(self, classes: Codes) -> str:
         """Return how messages call some classes."""
-        return f"{noun(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
+        return f"{noun_for(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
 def require_two_classes(classes: Labels, weights: Floats) -> None:
@@ -51,7 +51,7 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
     if len(present) < 2:
         raise TooFewClassesError(
             "a classifier needs at least 2 classes with rows, found "
-            f"{plural(len(present), 'class')} {present}: check the labels"
+            f"{counted(len(present), 'class')} {present}: check the labels"
         )
 
 

@@ -96,7 +96,7 @@ class Categorical:
     GaussianNB(categorical=Categorical(columns=['zone'], smoothing=0.5))
     """
 
-    columns: ColumnName | Sequence[ColumnName] | None = None
+    columns: str | Sequence[ColumnName] | None = None
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Categorical:
             )
 
 
-CategoricalLike: TypeAlias = Categorical | ColumnName | Sequence[ColumnName] | None
+CategoricalLike: TypeAlias = Categorical | str | Sequence[ColumnName] | None
 
 
 def is_open(word: object) -> bool:
@@ -298,7 +298,7 @@ class Settings:
         return 1.0
 
     @property
-    def categorical_columns(self) -> ColumnName | Sequence[ColumnName] | None:
+    def categorical_columns(self) -> str | Sequence[ColumnName] | None:
         """Columns of numbers that are levels, by name or position."""
         if isinstance(self.categorical, Categorical):
             return self.categorical.columns

@@ -8,24 +8,53 @@ and log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z), z the c
 Little & Rubin (2019), section 11.2.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from suffice.core.linalg import LOG_2PI
+from suffice.core.moments.column_sums import ColumnSums
 from suffice.core.moments.moments import Moments
-from suffice.core.moments.patterns import ColumnSums, Units
+from suffice.core.moments.pattern_sums import Units
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
     PooledScatter,
     Scatter,
 )
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
 _BLOCK = 1 << 20  # numbers of a batch
+
+
+class Covariance(Protocol):
+    """What the E-step asks of a covariance Σ = L Lᵀ."""
+
+    @property
+    def log_det(self) -> float: ...
+
+    def whiten(self, x: Floats, /) -> Floats: ...
+
+    def dense(self) -> Floats: ...
+
+    def dense_precision(self) -> Floats: ...
+
+
+class Gaussians(Protocol):
+    """Class-conditional Gaussians N(centre + offset_k, Σ_g), g the group of class k."""
+
+    @property
+    def centre(self) -> Floats: ...  # (d,)
+
+    @property
+    def offsets(self) -> Floats: ...  # (K, d)
+
+    @property
+    def covariances(self) -> Sequence[Covariance]: ...  # (G,)
+
+    @property
+    def group_of(self) -> Codes: ...  # (K,)
 
 
 class Expected(NamedTuple):
@@ -36,33 +65,46 @@ class Expected(NamedTuple):
     log_likelihood: float  # Σ w log p(x_o | class)
 
 
-def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> Callable[[Any], Expected]:
-    """Return the E-step of these sums, for Gaussian models; ``pooled``: scatters of all classes."""
-    if isinstance(moments.patterns, ColumnSums):
-        return partial(_by_column, moments, group_of)
-    assert moments.patterns is not None
-    return _Patterns(moments, moments.patterns.units, group_of, pooled=pooled).under
+EStep: TypeAlias = Callable[[Gaussians], Expected]
 
 
-def observed_log_likelihood(moments: Moments, model: Any) -> float:
-    """Return Σ w log p(x_o | class) of the numbers that rows with holes have."""
+def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
+    """Return the E-step of these sums; ``pooled`` adds the scatters of all classes."""
+    patterns = moments.patterns
+    assert patterns is not None
+    if isinstance(patterns, ColumnSums):
+        column_sums = patterns.column_sums
+        return lambda model: _expected_by_column(moments.weights, column_sums, group_of, model)
+    return _PatternStep(moments, patterns.units, group_of, pooled=pooled).expected
+
+
+def observed_log_likelihood(moments: Moments, model: Gaussians) -> float:
+    """Return Σ w log p(x_o | class) of the numbers that rows with missing values have."""
     step = e_step(moments, model.group_of, pooled=len(model.covariances) == 1)
     return step(model).log_likelihood
 
 
-def _by_column(moments: Moments, group_of: Codes, model: Any) -> Expected:
+def _expected_by_column(
+    weights: Floats,
+    column_sums: Moments,
+    group_of: Codes,
+    model: Gaussians,
+) -> Expected:
     """Take features as independent given the class: a missing one has its mean and variance."""
-    assert moments.patterns is not None
-    cells, w = moments.patterns.cells, moments.patterns.cells.weights
-    delta = np.where(
-        w > 0, ((cells.means - model.centre) + cells.means_low) - model.offsets, 0.0
-    )
+    w = column_sums.weights
+    deviations = ((column_sums.means - model.centre) + column_sums.means_low) - model.offsets
+    delta = np.where(w > 0, deviations, 0.0)
     variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
     # Σ w z² = S + w_j δ² where observed,  (w − w_j) σ² where not
-    squares = cells.scatter.values + w * delta**2
-    filled = DiagonalScatter(squares + (moments.weights[:, None] - w) * variances)
+    squares = column_sums.scatter.values + w * delta**2
+    completed = squares + (weights[:, None] - w) * variances
+    # log N(x; μ, σ²) = −½ (log 2π + log σ² + z² / σ²)
     log_terms = w * (LOG_2PI + np.log(variances)) + squares / variances
-    return Expected(w * delta, filled, -0.5 * float(log_terms.sum()))
+    return Expected(
+        sums=w * delta,
+        scatter=DiagonalScatter(completed),
+        log_likelihood=-0.5 * float(log_terms.sum()),
+    )
 
 
 class _Batch(NamedTuple):
@@ -71,11 +113,13 @@ class _Batch(NamedTuple):
     units: Codes  # (n,)
     pattern: Codes  # of each unit, among those of the batch  (n,)
     missing: Codes  # columns that each pattern lacks  (P, q)
-    cells: Codes  # those of ``units`` that have a scatter  (c,)
+    with_scatter: Codes  # which of ``units`` have a scatter  (c,)
     scatters: Codes  # and which one it is  (c,)
 
 
-class _Patterns:
+class _PatternStep:
+    """The E-step of sums by pattern, prepared for many models."""
+
     def __init__(
         self,
         moments: Moments,
@@ -84,40 +128,49 @@ class _Patterns:
         *,
         pooled: bool,
     ) -> None:
-        self.units, self.weights, self.group_of = units, moments.weights, group_of
-        self.centre = centre = moments.grand_mean
-        self.z = (units.means - centre) + units.means_low
+        self.units = units
+        self.weights = moments.weights
+        self.group_of = group_of
+        self.pooled = pooled
+        self.centre = moments.grand_mean
+        self.z = (units.means - self.centre) + units.means_low
         # where each unit's products go: its class, or 0  (N,)
         self.bins = np.zeros_like(units.class_of) if pooled else units.class_of
-        # scatters of the cells, summed  (B, d, d)
-        self.base = np.zeros((1 if pooled else len(group_of), len(centre), len(centre)))
-        np.add.at(self.base, self.bins[units.cells], units.scatters)
-        groups = range(int(group_of.max(initial=0)) + 1)
-        self.batches = [list(_batches(units, group_of[units.class_of] == g)) for g in groups]
+        # scatters of the patterns, summed  (B, d, d)
+        d = len(self.centre)
+        self.scatters = np.zeros((1 if pooled else len(group_of), d, d))
+        np.add.at(self.scatters, self.bins[units.with_scatter], units.scatters)
+        unit_groups = group_of[units.class_of]
+        n_groups = int(group_of.max(initial=0)) + 1
+        self.batches = [list(_batches(units, unit_groups == g)) for g in range(n_groups)]
 
-    def under(self, model: Any) -> Expected:
-        u, w = self.units, self.units.weights
-        mu = (model.centre - self.centre) + model.offsets
-        z = np.where(u.observed, self.z - mu[u.class_of], 0.0)
-        products, spread = self.base.copy(), np.zeros_like(self.base)
+    def expected(self, model: Gaussians) -> Expected:
+        """Return the expected sums under a model."""
+        units = self.units
+        w = units.weights
+        means = (model.centre - self.centre) + model.offsets
+        z = np.where(units.observed, self.z - means[units.class_of], 0.0)
+        products = self.scatters.copy()
+        spread = np.zeros_like(products)  # Σ w W, the variance of what is missing
         log_dets = np.array([c.log_det for c in model.covariances])[self.group_of]
-        log_terms = float(self.weights @ log_dets) + LOG_2PI * float(w @ u.observed.sum(1))
+        log_terms = float(self.weights @ log_dets)
+        log_terms += LOG_2PI * float(w @ units.observed.sum(1))
         precisions = [c.dense_precision() for c in model.covariances]
         for precision, batches in zip(precisions, self.batches, strict=True):
             for batch in batches:
                 log_terms += self._complete(batch, precision, z, products, spread)
-        sums = np.zeros(mu.shape)
-        edges = np.searchsorted(u.class_of, np.arange(len(mu) + 1))
+        sums = np.zeros(means.shape)
+        edges = np.searchsorted(units.class_of, np.arange(len(means) + 1))
         for k in np.flatnonzero(np.diff(edges)):
-            at = slice(edges[k], edges[k + 1])
-            wz = w[at, None] * z[at]
+            members = slice(edges[k], edges[k + 1])
+            wz = w[members, None] * z[members]
             sums[k] = wz.sum(0)
-            products[self.bins[edges[k]]] += wz.T @ z[at]
+            products[self.bins[edges[k]]] += wz.T @ z[members]
         # Σ w zᵀ Λ z = Σ_g tr(Λ_g Σ w z zᵀ)
-        of_bins = self.group_of if len(products) > 1 else [0]
-        log_terms += float((np.stack(precisions)[of_bins] * products).sum())
+        groups = self.group_of if len(products) > 1 else [0]
+        log_terms += float((np.stack(precisions)[groups] * products).sum())
         total = products + spread
-        scatter = PerClassScatter(total) if len(self.base) > 1 else PooledScatter(total[0])
+        scatter = PerClassScatter(total) if len(total) > 1 else PooledScatter(total[0])
         return Expected(sums, scatter, -0.5 * log_terms)
 
     def _complete(
@@ -128,55 +181,85 @@ class _Patterns:
         products: Floats,
         spread: Floats,
     ) -> float:
-        """Fill in the means that units of a batch lack, in place; return Σ w log|Λ_mm|."""
-        missing, unit = batch.missing, batch.units
-        w, at = self.units.weights[unit], missing[batch.pattern]
-        inner = precision[missing[:, :, None], missing[:, None, :]]
-        W, log_det = np.linalg.inv(inner), np.linalg.slogdet(inner)[1]
+        """Fill in the deviations that a batch lacks, in place; return Σ w log|Λ_mm|."""
+        w = self.units.weights[batch.units]
+        bins = self.bins[batch.units]
+        lacking = batch.missing[batch.pattern]  # columns that each unit lacks  (n, q)
+        inner = precision[batch.missing[:, :, None], batch.missing[:, None, :]]  # Λ_mm
+        log_det = np.linalg.slogdet(inner)[1]
+        W = np.linalg.inv(inner)
         W = (W + np.swapaxes(W, 1, 2)) / 2
-        bins, of_unit = self.bins[unit], W[batch.pattern]
         # z_m = −W Λ_mo z_o
-        pull = np.take_along_axis(z[unit] @ precision, at, axis=1)
-        z[unit[:, None], at] = -_solved(inner[batch.pattern], of_unit, pull[:, :, None])[
-            :, :, 0
-        ]
-        _scatter_add(spread, bins, at, at, w[:, None, None] * of_unit)
-        if len(batch.cells):
-            S, mine = self.units.scatters[batch.scatters], batch.pattern[batch.cells]
-            at, bins, V, solid = missing[mine], bins[batch.cells], W[mine], inner[mine]
-            every = np.broadcast_to(np.arange(z.shape[1]), (len(S), z.shape[1]))
-            # B S with B = −W Λ_mo;  the completed scatter has B S beside S and B S Bᵀ below
-            rows = np.take_along_axis(S @ precision, at[:, None, :], axis=2)
-            BS = -_solved(solid, V, np.swapaxes(rows, 1, 2))
-            right = np.take_along_axis(BS @ precision, at[:, None, :], axis=2)
-            BSB = -_solved(solid, V, np.swapaxes(right, 1, 2))
-            _scatter_add(products, bins, at, every, BS)
-            _scatter_add(products, bins, every, at, np.swapaxes(BS, 1, 2))
-            _scatter_add(products, bins, at, at, BSB)
+        pull = np.take_along_axis(z[batch.units] @ precision, lacking, axis=1)
+        solved = _solved(inner[batch.pattern], W[batch.pattern], pull[:, :, None])
+        z[batch.units[:, None], lacking] = -solved[:, :, 0]
+        variances = w[:, None, None] * W[batch.pattern]
+        _scatter_add(spread, bins, lacking, lacking, variances)
+        if len(batch.with_scatter):
+            patterns = batch.pattern[batch.with_scatter]
+            _complete_scatters(
+                self.units.scatters[batch.scatters],
+                precision,
+                inner[patterns],
+                W[patterns],
+                batch.missing[patterns],
+                bins[batch.with_scatter],
+                products,
+            )
         return float(w @ log_det[batch.pattern])
 
 
-def _batches(units: Units, here: Any) -> Iterator[_Batch]:
+def _complete_scatters(
+    S: Floats,
+    precision: Floats,
+    inner: Floats,
+    W: Floats,
+    missing: Codes,
+    bins: Codes,
+    products: Floats,
+) -> None:
+    """Add what completed scatters have in the missing rows and columns to ``products``."""
+    # with B = −W Λ_mo the completed scatter is  (S, S Bᵀ; B S, B S Bᵀ)
+    right = np.take_along_axis(S @ precision, missing[:, None, :], axis=2)
+    BS = -_solved(inner, W, np.swapaxes(right, 1, 2))
+    right = np.take_along_axis(BS @ precision, missing[:, None, :], axis=2)
+    BSB = -_solved(inner, W, np.swapaxes(right, 1, 2))
+    d = len(precision)
+    all_columns = np.broadcast_to(np.arange(d), (len(S), d))
+    _scatter_add(products, bins, missing, all_columns, BS)
+    _scatter_add(products, bins, all_columns, missing, np.swapaxes(BS, 1, 2))
+    _scatter_add(products, bins, missing, missing, BSB)
+
+
+def _batches(units: Units, in_group: Flags) -> Iterator[_Batch]:
     """Yield the units of a group that lack columns, by how many they lack, some at a time."""
     d = units.observed.shape[1]
-    which = np.full(len(here), -1)
-    which[units.cells] = np.arange(len(units.cells))
-    lacking = (~units.observed).sum(1)
-    for q in np.unique(lacking[here & (lacking > 0)]):
-        found = np.flatnonzero(here & (lacking == q))
-        holes = np.nonzero(~units.observed[found])[1].reshape(-1, q)
-        order = np.lexsort(holes.T)
-        found, holes = found[order], holes[order]
+    scatter_of = np.full(len(in_group), -1)
+    scatter_of[units.with_scatter] = np.arange(len(units.with_scatter))
+    n_lacking = (~units.observed).sum(1)
+    for q in np.unique(n_lacking[in_group & (n_lacking > 0)]):
+        members = np.flatnonzero(in_group & (n_lacking == q))
+        missing = np.nonzero(~units.observed[members])[1].reshape(-1, q)
+        order = np.lexsort(missing.T)
+        members = members[order]
+        missing = missing[order]
         step = max(_BLOCK // max(q * q, d), 1)
-        for lo in range(0, len(found), step):
-            unit, mine = found[lo : lo + step], holes[lo : lo + step]
-            new = np.append(True, np.any(mine[1:] != mine[:-1], axis=1))
-            cells = np.flatnonzero(which[unit] >= 0)
-            yield _Batch(unit, np.cumsum(new) - 1, mine[new], cells, which[unit[cells]])
+        for lo in range(0, len(members), step):
+            some_units = members[lo : lo + step]
+            lacking = missing[lo : lo + step]
+            is_new = np.append(True, np.any(lacking[1:] != lacking[:-1], axis=1))
+            with_scatter = np.flatnonzero(scatter_of[some_units] >= 0)
+            yield _Batch(
+                units=some_units,
+                pattern=np.cumsum(is_new) - 1,
+                missing=lacking[is_new],
+                with_scatter=with_scatter,
+                scatters=scatter_of[some_units[with_scatter]],
+            )
 
 
 def _solved(matrix: Floats, inverse: Floats, b: Floats) -> Floats:
-    """Return M⁻¹ b of each, refined once: M may be far from round where columns nearly agree."""
+    """Return M⁻¹ b of each, refined once: M is ill-conditioned where columns nearly agree."""
     x = inverse @ b
     return x + inverse @ (b - matrix @ x)
 
@@ -190,5 +273,5 @@ def _scatter_add(
 ) -> None:
     """Add values (n, r, c) to into[bin, row, column] of each."""
     d = into.shape[1]
-    at = (bins[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]
-    into += np.bincount(at.ravel(), values.ravel(), into.size).reshape(into.shape)
+    places = (bins[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]
+    into += np.bincount(places.ravel(), values.ravel(), into.size).reshape(into.shape)

@@ -3,30 +3,29 @@
 Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.core.linalg import resolved, unit_scale
-from suffice.core.missing.e_step import e_step
-from suffice.core.model.gaussian import GaussianModel
+from suffice.core.missing.e_step import Gaussians, e_step
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import ratio, two_sum
-from suffice.core.moments.patterns import with_patterns
+from suffice.core.moments.incomplete import Incomplete, with_patterns
 from suffice.core.moments.scatter import Scatter
-from suffice.core.text.lists import noun, plural, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
-PRIOR_ROWS = 1e-4  # imagined rows of uncorrelated columns, with the variances within classes
+PRIOR_ROWS = 1e-4  # pseudo-count of uncorrelated columns, with the variances within classes
 TOLERANCE = 1e-7  # largest change of a mean or covariance, in standard deviations
 MOST_STEPS = 500
 UNFINISHED = 1e-4  # change at the last step that is worth a warning
-_NAMED = 4
-MStep: TypeAlias = Callable[[Moments], GaussianModel]
+_NAMED = 4  # columns or classes that a message names
+MStep: TypeAlias = Callable[[Moments], Gaussians]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +33,8 @@ class Completion:
     """Expected sums of complete rows at the end of EM, and how it went."""
 
     moments: Moments
-    objectives: tuple[
-        float, ...
-    ]  # log-likelihood of what was observed, and prior, at steps kept
+    # log-likelihood of what was observed, plus the log prior, at the steps that were kept
+    objectives: tuple[float, ...]
     steps: int
     changes: Floats  # at the last step, in standard deviations  (d,)
 
@@ -49,25 +47,25 @@ def completed(
     diagonal: bool,
     quiet: bool = False,
 ) -> Moments:
-    """Return the sums of complete rows that rows with holes are expected to be part of."""
-    patterns = moments.patterns
-    assert patterns is not None
+    """Return the expected sums of complete rows, given rows with missing numbers."""
+    assert moments.patterns is not None
     if diagonal:
-        moments = with_patterns(moments, patterns.by_column(), "diagonal")
-    _check(moments, group_of, quiet=quiet)
+        moments = with_patterns(moments, moments.patterns.by_column(), "diagonal")
+    _refuse_empty_columns(moments)
+    if not quiet:
+        _warn_of_little_data(moments, group_of)
     with one_blas_thread():
-        found = em(moments, m_step, group_of)
-    if not quiet and found.changes.max(initial=0.0) >= UNFINISHED:
-        worst = int(np.argmax(found.changes))
-        names = moments.feature_names or range(moments.n_features)
+        completion = em(moments, m_step, group_of)
+    if not quiet and completion.changes.max(initial=0.0) >= UNFINISHED:
+        worst = int(np.argmax(completion.changes))
         warn(
-            f"EM for missing values stopped after {found.steps} steps; column "
-            f"{names[worst]!r} still moved by {found.changes[worst]:.1g} standard "
+            f"EM for missing values stopped after {completion.steps} steps; column "
+            f"{_names(moments)[worst]!r} still moved by {completion.changes[worst]:.1g} standard "
             "deviations a step: too few of its values are present; leave it out, set shrinkage, "
             "or use missing='indicator'",
             NotConvergedWarning,
         )
-    return found.moments
+    return completion.moments
 
 
 def em(
@@ -82,23 +80,29 @@ def em(
 ) -> Completion:
     """Return the sums of complete rows at the fixed point of EM."""
     problem = _Problem(moments, m_step, group_of, prior_rows)
-    state, objectives, steps = problem.start(), list[float](), 0
-    moved: Floats = np.full(moments.n_features, np.inf)
-    while steps < most_steps and moved.max(initial=0.0) > tolerance:
-        one, before = problem.step(state)
-        two, after = problem.step(one)
-        objectives += [before, after]
+    state = problem.start()
+    objectives: list[float] = []
+    steps = 0
+    changes: Floats = np.full(moments.n_features, np.inf)
+    while steps < most_steps and changes.max(initial=0.0) > tolerance:
+        first, objective_before = problem.step(state)
+        second, objective_between = problem.step(first)
+        objectives += [objective_before, objective_between]
         steps += 2
-        moved = np.abs(two - one).max(0, initial=0.0)
-        beyond = problem.beyond(state, one, two) if accelerated else None
-        state = two
-        if beyond is not None and moved.max(initial=0.0) > tolerance:
-            farther, objective = problem.step(beyond)
+        changes = np.abs(second - first).max(0, initial=0.0)
+        farther = problem.extrapolated(state, first, second) if accelerated else None
+        state = second
+        if farther is not None and changes.max(initial=0.0) > tolerance:
+            after, objective = problem.step(farther)
             steps += 1
-            if objective >= after:
-                state, objectives = farther, [*objectives, objective]
+            if objective >= objective_between:
+                state = after
+                objectives.append(objective)
     return Completion(
-        problem.moments_of(problem.resolved(state)), tuple(objectives), steps, moved
+        moments=problem.moments_of(problem.without_prior(state)),
+        objectives=tuple(objectives),
+        steps=steps,
+        changes=changes,
     )
 
 
@@ -112,34 +116,39 @@ class _Problem:
         group_of: Codes,
         prior_rows: float,
     ) -> None:
-        patterns, pooled = moments.patterns, moments.storage == "pooled"
-        assert patterns is not None
-        totals, columns = moments.total_variances, patterns.by_column().cells
-        self.moments, self.m_step, self.centre = moments, m_step, moments.grand_mean
-        # group of each covariance that is kept  (B,)
-        self.of_part = np.zeros(1, np.intp) if pooled else group_of
+        assert moments.patterns is not None
+        pooled = moments.storage == "pooled"
+        diagonal = moments.storage == "diagonal"
+        column_sums = moments.patterns.by_column().column_sums
+        totals = moments.total_variances
+        n_groups = int(group_of.max(initial=0)) + 1
+        self.moments = moments
+        self.m_step = m_step
+        self.centre = moments.grand_mean
         self.expected = e_step(moments, group_of, pooled=pooled)
-        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(totals)))
-        np.add.at(squares, group_of, columns.scatter.values)
-        np.add.at(seen, group_of, columns.weights)
-        within = resolved(ratio(squares.sum(0), seen.sum(0)), self.centre, totals)
+        # group of each covariance that is kept  (B,)
+        self.group_of_covariance = np.zeros(1, np.intp) if pooled else group_of
+        # sums of squares and their weights, of each group and column  (G, d)
+        squares = np.zeros((n_groups, len(totals)))
+        weights = np.zeros((n_groups, len(totals)))
+        np.add.at(squares, group_of, column_sums.scatter.values)
+        np.add.at(weights, group_of, column_sums.weights)
+        within = resolved(ratio(squares.sum(0), weights.sum(0)), self.centre, totals)
         # 1 where a group of classes varies in a column, else 0  (G, d)
-        variances = resolved(ratio(squares, seen), self.centre, totals)
+        variances = resolved(ratio(squares, weights), self.centre, totals)
         self.varies: Floats = (variances > 0).astype(np.float64)
         # 1 where a class has values of a column, which vary, else 0  (K, d)
-        self.moves = (columns.weights > 0) * self.varies[group_of]
+        self.moves = (column_sums.weights > 0) * self.varies[group_of]
         # standard deviation within classes, 1 where there is none  (d,)
-        self.unit, diagonal = unit_scale(within), moments.storage == "diagonal"
+        self.unit = unit_scale(within)
+        # of the scatters: weight, times units  (B, d, d) or (B, d)
         units = self.unit**2 if diagonal else self.unit[:, None] * self.unit
         w = np.array([moments.total_weight]) if pooled else moments.weights
-        # of the scatters: weight, times units  (B, d, d) or (B, d)
         self.scale = np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units
         # 1 where the prior of a group has variance, that of all classes  (G, d)
         self.prior = self.varies * (within > 0)
-        self.weights: Floats = np.bincount(group_of, moments.weights).astype(
-            np.float64
-        )  # (G,)
-        # κ: imagined rows weigh as much as others do; 0 where no products are kept
+        self.group_weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)
+        # κ: a pseudo-row weighs as much as a row; 0 where no products are kept
         mean_weight = moments.total_weight / max(int(moments.counts.sum()), 1)
         self.prior_rows = 0.0 if diagonal else prior_rows * mean_weight
 
@@ -150,32 +159,41 @@ class _Problem:
             C = self._covariances(state)
             least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
             # (1 − t) C + t I has the least eigenvalue 0.01
-            t = (np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99))[self.of_part]
-            C += t[:, None, None] * (np.eye(len(self.centre)) * C - C)
+            t = np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99)
+            t = t[self.group_of_covariance, None, None]
+            C += t * (np.eye(len(self.centre)) * C - C)
         return state
 
     def step(self, state: Floats) -> tuple[Floats, float]:
         """Return the state after an M-step and an E-step, and the objective between the two."""
-        prior = state.copy()
-        if self.prior_rows:
-            # C ← (w C + κ D) / (w + κ): κ more rows, brought back to the weight of the rows
-            share = (self.prior_rows / (self.weights + self.prior_rows))[
-                self.of_part, None, None
-            ]
-            C, D = self._covariances(prior), self.prior[self.of_part, :, None]
-            C += share * (D * np.eye(len(self.centre)) - C)
-        model = self.m_step(self.moments_of(prior))
-        expected, w = self.expected(model), self.moments.weights
+        model = self.m_step(self.moments_of(self._with_prior(state)))
+        expected = self.expected(model)
+        w = self.moments.weights
         # the mean of a column that a class lacks is that of the others, and stays
         moved = self.moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
         offsets = (model.centre - self.centre) + model.offsets + moved
-        state = self._state(offsets, expected.scatter.shifted(-w, moved))
-        return state, expected.log_likelihood + self._log_prior(model)
+        new_state = self._state(offsets, expected.scatter.shifted(-w, moved))
+        return new_state, expected.log_likelihood + self._log_prior(model)
 
-    def _log_prior(self, model: GaussianModel) -> float:
+    def _with_prior(self, state: Floats) -> Floats:
+        """Return the state with the pseudo-rows of the prior."""
+        state = state.copy()
+        if self.prior_rows:
+            # C ← (w C + κ D) / (w + κ): κ more rows, brought back to the weight of the rows
+            share = self.prior_rows / (self.group_weights + self.prior_rows)
+            share = share[self.group_of_covariance, None, None]
+            C = self._covariances(state)
+            D = self.prior[self.group_of_covariance, :, None] * np.eye(len(self.centre))
+            C += share * (D - C)
+        return state
+
+    def _log_prior(self, model: Gaussians) -> float:
         """Return the log density of the covariances under the prior, up to a constant."""
-        variances, total = self.prior * self.unit**2, 0.0
-        for g in np.flatnonzero(self.weights) if self.prior_rows else ():
+        if not self.prior_rows:
+            return 0.0
+        total = 0.0
+        variances = self.prior * self.unit**2
+        for g in np.flatnonzero(self.group_weights).tolist():
             covariance = model.covariances[g]
             precisions = np.square(covariance.whiten(np.eye(len(self.unit)))).sum(1)
             # inverse Wishart: −½ κ (log|Σ| + tr Σ⁻¹ D)
@@ -184,55 +202,63 @@ class _Problem:
 
     def moments_of(self, state: Floats) -> Moments:
         """Return the state as moments of complete rows."""
-        k, scatter = self.moments.n_classes, self.moments.scatter
-        values = (state[k:].reshape(self.scale.shape) * self.scale).reshape(
-            scatter.values.shape
-        )
+        k = self.moments.n_classes
+        scatter = self.moments.scatter
+        values = self._covariances(state) * self.scale
         high, low = two_sum(self.centre, state[:k] * self.unit)
-        seen = self.moments.weights[:, None] > 0
-        means: Any = {
-            "means": np.where(seen, high, 0.0),
-            "means_low": np.where(seen, low, 0.0),
-        }
-        return replace(self.moments, patterns=None, scatter=type(scatter)(values), **means)
+        has_rows = self.moments.weights[:, None] > 0
+        return replace(
+            self.moments,
+            means=np.where(has_rows, high, 0.0),
+            means_low=np.where(has_rows, low, 0.0),
+            scatter=type(scatter)(values.reshape(scatter.values.shape)),
+            patterns=None,
+        )
 
-    def beyond(self, zero: Floats, one: Floats, two: Floats) -> Floats | None:
-        """Return a state farther along the way (SQUAREM), None where there is none."""
+    def extrapolated(self, zeroth: Floats, first: Floats, second: Floats) -> Floats | None:
+        """Return a state farther along the way (SQUAREM); None if a covariance would be invalid."""
         # s − 2 α r + α² v,  r = s₁ − s₀,  v = (s₂ − s₁) − r,  α = −|r| / |v|
-        r, v = one - zero, two - 2 * one + zero
-        length, bend = float(np.linalg.norm(r)), float(np.linalg.norm(v))
+        r = first - zeroth
+        v = second - 2 * first + zeroth
+        length = float(np.linalg.norm(r))
+        bend = float(np.linalg.norm(v))
         if not length > bend > 0:
             return None
         alpha = length / bend
-        state: Floats = zero + 2 * alpha * r + alpha**2 * v
+        state: Floats = zeroth + 2 * alpha * r + alpha**2 * v
         C = self._covariances(state)
         if C.ndim == 2:
             return state if (C >= 0).all() else None
-        try:  # whether all are covariances of some rows
+        try:  # succeeds if all are positive definite
             np.linalg.cholesky(self._grouped(C))
         except np.linalg.LinAlgError:
             return None
         return state
 
-    def resolved(self, state: Floats) -> Floats:
+    def without_prior(self, state: Floats) -> Floats:
         """Return the state without the directions in which only the prior has any variance."""
         if not self.prior_rows:
             return state
-        state, floors = state.copy(), 2 * ratio(np.full(1, self.prior_rows), self.weights)
+        state = state.copy()
+        floors = 2 * ratio(np.full(1, self.prior_rows), self.group_weights)
         C = self._covariances(state)
-        for g, (e, v) in enumerate(zip(*np.linalg.eigh(self._grouped(C)), strict=True)):
-            kept = v[:, e > max(10 * TOLERANCE, floors[g])]
-            if kept.shape[1] < len(v):
+        eigenvalues, eigenvectors = np.linalg.eigh(self._grouped(C))
+        for g, (e, V) in enumerate(zip(eigenvalues, eigenvectors, strict=True)):
+            V_kept = V[:, e > max(10 * TOLERANCE, floors[g])]
+            if V_kept.shape[1] < len(V):
                 # P C P, where P = V Vᵀ projects onto what varies
-                P, members = kept @ kept.T, self.of_part == g
+                P = V_kept @ V_kept.T
+                members = self.group_of_covariance == g
                 C[members] = P @ C[members] @ P
         return state
 
     def _state(self, offsets: Floats, scatter: Scatter) -> Floats:
         """Return means and scatters as one state, exactly zero where a group does not vary."""
-        means = np.where(self.moments.weights[:, None] > 0, offsets / self.unit, 0.0)
-        C, v = scatter.values.reshape(self.scale.shape) / self.scale, self.varies[self.of_part]
-        C = C * v if C.ndim == 2 else C * v[:, :, None] * v[:, None, :]
+        has_rows = self.moments.weights[:, None] > 0
+        means = np.where(has_rows, offsets / self.unit, 0.0)
+        C = scatter.values.reshape(self.scale.shape) / self.scale
+        varies = self.varies[self.group_of_covariance]
+        C = C * varies if C.ndim == 2 else C * varies[:, :, None] * varies[:, None, :]
         return np.concatenate([means, C.reshape(-1, len(self.unit))])
 
     def _covariances(self, state: Floats) -> Floats:
@@ -241,47 +267,63 @@ class _Problem:
 
     def _grouped(self, C: Floats) -> Floats:
         """Return each group's covariance (G, d, d), variances 1 where there are none."""
-        w = self.moments.weights if len(C) > 1 else self.weights
-        groups = np.zeros((len(self.weights), *C.shape[1:]))
-        np.add.at(groups, self.of_part, w[:, None, None] * C)
-        groups = ratio(groups, self.weights[:, None, None])
-        # columns and groups without variance are none of our business
-        blank = np.where(self.weights[:, None] > 0, 1.0 - self.varies, 1.0)
-        return np.asarray(groups + blank[:, :, None] * np.eye(len(self.unit)))
+        w = self.moments.weights if len(C) > 1 else self.group_weights
+        groups = np.zeros((len(self.group_weights), *C.shape[1:]))
+        np.add.at(groups, self.group_of_covariance, w[:, None, None] * C)
+        groups = ratio(groups, self.group_weights[:, None, None])
+        has_rows = self.group_weights[:, None] > 0
+        lacking = np.where(has_rows, 1.0 - self.varies, 1.0)
+        return np.asarray(groups + lacking[:, :, None] * np.eye(len(self.unit)))
 
 
-def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
-    """Refuse columns without any value; tell what is learnt from little."""
-    patterns, names = moments.patterns, moments.feature_names or range(moments.n_features)
+def _names(moments: Moments) -> Sequence[str | int]:
+    return moments.feature_names or range(moments.n_features)
+
+
+def _observed_columns(moments: Moments) -> Flags:
+    """Return which columns each class has a value of, (K, d)."""
+    patterns = moments.patterns
     assert patterns is not None
-    seen: Any = patterns.by_column().cells.weights > 0
-    empty = np.flatnonzero(~seen.any(0))
-    if len(empty):
-        named = quoted([names[j] for j in empty], _NAMED)
-        msg = f"{noun(len(empty), 'column')} {named} has no value in any row: leave it out"
-        raise InvalidInputError(msg)
-    if quiet:
-        return
-    lacking = np.argwhere(~seen & (moments.weights > 0)[:, None])
+    observed: Flags = patterns.by_column().column_sums.weights > 0
+    return observed
+
+
+def _refuse_empty_columns(moments: Moments) -> None:
+    is_observed = _observed_columns(moments).any(0)
+    if not is_observed.all():
+        empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
+        verb = "has" if len(empty) == 1 else "have"
+        raise InvalidInputError(
+            f"{noun_for(len(empty), 'column')} {quoted(empty, _NAMED)} {verb} no value in any row: "
+            "leave it out"
+        )
+
+
+def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
+    """Warn of columns, and pairs of columns, that some class never has, and of numbers given up."""
+    names = _names(moments)
+    patterns = moments.patterns
+    assert patterns is not None
+    observed = _observed_columns(moments)
+    lacking = np.argwhere(~observed & (moments.weights > 0)[:, None])
     if len(lacking):
-        some = [(moments.classes[k].item(), names[j]) for k, j in lacking[:_NAMED]]
-        told = [f"class {label!r} has no value of column {name!r}" for label, name in some]
-        told += [f"and {len(lacking) - _NAMED} more"] if len(lacking) > _NAMED else []
+        places = [
+            f"class {moments.classes[k].item()!r} has no value of column {names[j]!r}"
+            for k, j in lacking[:_NAMED]
+        ]
+        if len(lacking) > _NAMED:
+            places.append(f"and {len(lacking) - _NAMED} more")
         warn(
-            f"{'; '.join(told)}. Mean and variance of the other classes are used: leave the "
+            f"{'; '.join(places)}. Mean and variance of the other classes are used: leave the "
             "column out, or use missing='indicator' if its absence says something",
             DegenerateDataWarning,
         )
-    shared, everywhere = patterns.sums()[-1], seen.all(0)  # of pairs, where these are kept
-    together = np.zeros((int(group_of.max(initial=0)) + 1, *shared.shape[1:]))
-    np.add.at(together, group_of, shared)
-    apart = np.triu((together == 0).any(0), 1) if shared.ndim == 3 else np.zeros((0, 0), bool)
-    pairs = np.argwhere(apart & (everywhere[:, None] & everywhere)[: len(apart), : len(apart)])
+    pairs = _unobserved_pairs(patterns, observed, group_of)
     if len(pairs):
-        told = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
+        named = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
         warn(
-            f"{plural(len(pairs), 'pair')} of columns never observed together in some class "
-            f"({'; '.join(told)}): their correlation is known from the other columns alone; "
+            f"{counted(len(pairs), 'pair')} of columns never observed together in some class "
+            f"({'; '.join(named)}): their correlation is known from the other columns alone; "
             "leave one of them out, or set tied=True, pooling or shrinkage",
             DegenerateDataWarning,
         )
@@ -292,3 +334,15 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
             f"missing values than are kept (most in {quoted([names[j] for j in worst])}): use "
             "missing='indicator', or raise max_patterns"
         )
+
+
+def _unobserved_pairs(patterns: Incomplete, observed: Flags, group_of: Codes) -> Codes:
+    """Return pairs of columns that every class has, but some group never together, (P, 2)."""
+    weights = patterns.available_sums().product_weights
+    if weights.ndim < 3:  # by column: pairs do not matter
+        return np.zeros((0, 2), np.intp)
+    together = np.zeros((int(group_of.max(initial=0)) + 1, *weights.shape[1:]))
+    np.add.at(together, group_of, weights)
+    in_every_class = np.asarray(observed.all(0))
+    is_apart = (together == 0).any(0) & in_every_class[:, None] & in_every_class
+    return np.argwhere(np.triu(is_apart, 1))

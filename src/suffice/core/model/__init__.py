@@ -1,4 +1,8 @@
-"""The fitted object: densities, posteriors, samples, boundaries."""
+"""Fitted models of classes: densities, posteriors, samples, boundaries.
+
+The package imports NumPy, SciPy and Numba, and of this library ``core.moments``,
+``core.power_transform``, ``core.table`` and the modules below them.
+"""
 
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
-from suffice.core.model.covariance import FullCovariance
+from suffice.core.model.covariance import Covariance, FullCovariance
 from suffice.core.model.scoring import SMALL
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Floats
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
 
 BLOCK = 1 << 22  # posteriors held at a time
-FEWEST = 200  # rows of a block for which it pays not to load compiled loops
-Bounds: TypeAlias = Callable[[], Floats]  # of pairs of classes, when somebody asks  (K, K)
+FEWEST = 200  # rows of a block; with fewer, compiled loops are faster despite their start
+Bounds: TypeAlias = Callable[[], Floats]  # computes the bounds of pairs of classes  (K, K)
 
 
 class ErrorRate(float):
-    """An error rate: a number like any other, ``e < 0.1``, that also says how sure it is."""
+    """An error rate: a number, so that ``e < 0.1`` works, with its standard error."""
 
     standard_error: float = 0.0  # 0 where exact
     n_samples: int = 0  # 0 where exact
@@ -32,8 +32,9 @@ class ErrorRate(float):
     @classmethod
     def mean(cls, losses: Floats) -> Self:
         """Return the mean of simulated losses (n,), with its standard error."""
-        error, n = cls(losses.mean()), len(losses)
-        error.standard_error, error.n_samples = float(losses.std() / np.sqrt(n)), n
+        error = cls(losses.mean())
+        error.standard_error = float(losses.std() / np.sqrt(len(losses)))
+        error.n_samples = len(losses)
         return error
 
     @property
@@ -42,33 +43,33 @@ class ErrorRate(float):
         return self.n_samples == 0
 
     def __repr__(self) -> str:
-        how = "exact" if self.is_exact else f"± {self.standard_error:.2g}, Monte Carlo"
-        return f"{float(self):.6g} ({how})"
+        if self.is_exact:
+            return f"{float(self):.6g} (exact)"
+        return f"{float(self):.6g} (± {self.standard_error:.2g}, Monte Carlo)"
 
 
 class BayesError(ErrorRate):
     """The least error that any rule can have, and bounds on what pairs of classes add to it."""
 
-    _bounds: Bounds
-
-    def bounded(self, bounds: Bounds) -> Self:
-        """Return the error, with what gives its bounds when somebody asks."""
-        self._bounds = bounds
-        return self
+    bounds_function: Bounds
 
     @cached_property
     def pair_bounds(self) -> Floats:
         """Bhattacharyya's upper bound on each pair's share of the error, (K, K)."""
-        return self._bounds()
+        return self.bounds_function()
 
     @property
     def upper_bound(self) -> float:
         """Sum of the pairs' bounds: never below the error."""
         return float(np.triu(self.pair_bounds, 1).sum())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        known = {"pair_bounds": self.pair_bounds, "standard_error": self.standard_error}
-        return BayesError, (float(self),), known | {"n_samples": self.n_samples}
+    def __reduce__(self) -> tuple[object, ...]:
+        attributes = {
+            "pair_bounds": self.pair_bounds,
+            "standard_error": self.standard_error,
+            "n_samples": self.n_samples,
+        }
+        return BayesError, (float(self),), attributes
 
 
 def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
@@ -83,11 +84,12 @@ def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
 
 
 def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
-    """Return E[1 − p(decided class | x)] over rows drawn from a model, those refused left out."""
+    """Return E[1 − p(decided class | x)] over drawn rows, without those that are rejected."""
     answered = np.flatnonzero(decided >= 0)
     if not len(answered):
         raise InvalidInputError(
-            "the rule refuses every row of the model: it has no error rate"
+            "the rule rejects every row that was drawn, so it has no error rate: "
+            "raise the cost of rejecting"
         )
     return ErrorRate.mean(1 - posteriors[answered, decided[answered]])
 
@@ -100,47 +102,55 @@ def gaussian_error(
     """Return E[1 − max_k p(k | x)]: exact for two tied classes, else by simulation."""
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
-        exact = _two_tied(model, int(present[0]), int(present[1]))
-        return BayesError(exact).bounded(lambda: bhattacharyya_bounds(model))
-    return simulated_error(model, n_samples, rng, lambda: bhattacharyya_bounds(model))
+        error = BayesError(_two_tied(model, int(present[0]), int(present[1])))
+    else:
+        error = simulated_error(model, n_samples, rng)
+    error.bounds_function = partial(bhattacharyya_bounds, model)
+    return error
 
 
 def simulated_error(
     model: ClassModel,
     n_samples: int,
     rng: np.random.Generator,
-    bounds: Bounds | None = None,
 ) -> BayesError:
-    """Return E[1 − max_k p(k | x)] by simulation, and so the pairs' bounds if not given."""
+    """Return E[1 − max_k p(k | x)] by simulation, and the bounds of pairs from the same rows."""
     if n_samples == 0:
         raise InvalidParameterError(
-            "n_samples=0: an error cannot be simulated without any rows"
+            "n_samples=0: an error cannot be simulated without any rows; draw some"
         )
     x, _ = model.sample(n_samples, rng)
-    calm = model.with_temperature(1.0)
+    untempered = model.with_temperature(1.0)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean
-    losses = np.concatenate([1 - p.max(1) for p in _posteriors(calm, x)])
-    return BayesError.mean(losses).bounded(bounds or (lambda: _simulated_bounds(calm, x)))
+    losses = np.concatenate([1 - p.max(1) for p in _posteriors(untempered, x)])
+    error = BayesError.mean(losses)
+    error.bounds_function = partial(_simulated_bounds, untempered, x)
+    return error
 
 
 def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
     """Return ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x)) of drawn rows, shape (K, K)."""
-    roots = map(np.sqrt, _posteriors(model, x))
-    bounds: Floats = sum((root.T @ root / len(x) for root in roots), start=np.zeros(()))
+    bounds = np.zeros((model.n_classes, model.n_classes))
+    for posteriors in _posteriors(model, x):
+        roots = np.sqrt(posteriors)
+        bounds += roots.T @ roots / len(x)
     np.fill_diagonal(bounds, 0.0)
     return bounds
 
 
 def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
-    few = SMALL // (
-        x.shape[1] * model.n_classes
-    )  # rows that are scored without compiled loops
-    step = few if few >= FEWEST else max(BLOCK // model.n_classes, 1)
+    """Yield the posteriors of the rows, by blocks."""
+    n_without_compiling = SMALL // (x.shape[1] * model.n_classes)
+    if n_without_compiling >= FEWEST:
+        step = n_without_compiling
+    else:
+        step = max(BLOCK // model.n_classes, 1)
     for start in range(0, len(x), step):
         yield model.posterior(x[start : start + step])
 
 
 def _two_tied(model: GaussianModel, a: int, b: int) -> float:
+    """Return the Bayes error of two classes a and b that share Σ."""
     from scipy.special import ndtr  # slow to import, and seldom needed
 
     gap = model.covariances[0].whiten((model.offsets[a] - model.offsets[b])[None])
@@ -148,7 +158,8 @@ def _two_tied(model: GaussianModel, a: int, b: int) -> float:
     if delta == 0:
         return float(model.priors[[a, b]].min())
     # π_a Φ(−Δ/2 − τ/Δ) + π_b Φ(−Δ/2 + τ/Δ),  τ = log π_a/π_b;  Φ(−Δ/2) at equal priors
-    half, tilt = delta / 2, float(model.log_priors[a] - model.log_priors[b]) / delta
+    half = delta / 2
+    tilt = float(model.log_priors[a] - model.log_priors[b]) / delta
     return float(model.priors[a] * ndtr(-half - tilt) + model.priors[b] * ndtr(-half + tilt))
 
 
@@ -156,12 +167,16 @@ def bhattacharyya_bounds(model: GaussianModel) -> Floats:
     """Return √(π_i π_j) exp(−D_ij), an upper bound on each pair's error, shape (K, K)."""
     bounds = np.zeros((model.n_classes, model.n_classes))
     for i, j in combinations(range(model.n_classes), 2):
-        one, two = model.covariance_of(i), model.covariance_of(j)
+        sigma_i = model.covariance_of(i)
+        sigma_j = model.covariance_of(j)
         # D = ⅛ δᵀ Σ̄⁻¹ δ + ½ log(|Σ̄| / √(|Σ_i| |Σ_j|)),  Σ̄ = ½ (Σ_i + Σ_j)
-        middle = one if one is two else FullCovariance.of(0.5 * (one.dense() + two.dense()))
+        if sigma_i is sigma_j:
+            middle: Covariance = sigma_i
+        else:
+            middle = FullCovariance.of(0.5 * (sigma_i.dense() + sigma_j.dense()))
         delta = middle.whiten((model.offsets[i] - model.offsets[j])[None])
-        log_ratio = middle.log_det - 0.5 * (one.log_det + two.log_det)
+        log_ratio = middle.log_det - 0.5 * (sigma_i.log_det + sigma_j.log_det)
         distance = np.square(delta).sum() / 8 + 0.5 * log_ratio
-        half = 0.5 * (model.log_priors[i] + model.log_priors[j])
-        bounds[i, j] = bounds[j, i] = np.exp(half - distance)
+        log_root = 0.5 * (model.log_priors[i] + model.log_priors[j])
+        bounds[i, j] = bounds[j, i] = np.exp(log_root - distance)
     return bounds

@@ -1,12 +1,11 @@
-"""What every fitted model of classes answers: posteriors, densities, samples."""
+"""What every fitted model of classes offers: posteriors, densities, samples."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import numpy as np
 
@@ -18,23 +17,23 @@ from suffice.core.moments import Moments
 from suffice.core.table.matrix import has_missing
 from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
 
-_BLOCK = 1 << 19  # numbers looked at together, by one thread
-_FEW = 256  # rows that tell whether holes are common
+_BLOCK = 1 << 19  # numbers that one thread reads at a time
+_FIRST_ROWS = 256  # rows that show whether missing values are common
 
 
 class ClassModel(ScoredModel):
-    """Priors and class-conditional densities, whatever their shape: ``_read`` says how."""
+    """Priors and class-conditional densities; each subclass says in ``_read`` how it scores."""
 
     log_priors: Floats  # log π  (K,)
-    centre: Floats  # what ``offsets`` are measured from  (d,)
+    centre: Floats  # the point that ``offsets`` are measured from  (d,)
     offsets: Floats  # centre of each class less ``centre``  (K, d)
     has_posterior = True
-    has_density = True  # whether scores are logarithms of densities, which can be drawn from
+    has_density = True
 
     @property
     def n_classes(self) -> int:
@@ -72,32 +71,49 @@ class ClassModel(ScoredModel):
     def with_priors(self, priors: Floats) -> Self:
         """Return the same densities under other priors."""
         with np.errstate(divide="ignore"):
-            return self._with(log_priors=np.log(priors))
+            log_priors = np.log(priors)
+        return self.with_log_priors(log_priors)
 
+    @abstractmethod
+    def with_log_priors(self, log_priors: Floats) -> Self:
+        """Return the same densities under priors exp(log_priors)."""
+
+    @abstractmethod
     def with_temperature(self, temperature: float) -> Self:
         """Return the same scores under another temperature T: softmax(a / T)."""
-        return self._with(temperature=temperature)
 
-    def log_joint(self, x: Any) -> Floats:
+    def log_joint(self, x: RowsLike) -> Floats:
         """Return log p(x | k) + log π_k, shape (n, K)."""
         return self._read(x, Joint(), self.log_priors)
 
-    def class_log_density(self, x: Any) -> Floats:
+    def class_log_density(self, x: RowsLike) -> Floats:
         """Return log p(x | k), shape (n, K)."""
         return self._read(x, Joint(), np.zeros(self.n_classes))
 
-    def log_density(self, x: Any) -> Floats:
+    def log_density(self, x: RowsLike) -> Floats:
         """Return log p(x) = log Σ_k π_k p(x | k), shape (n,)."""
         return self._read(x, LogDensity(), self.log_priors)
 
-    def marginal(self, *_: Any, **__: Any) -> Any:
-        """Refuse: without marginals missing values can be neither integrated out nor filled."""
-        raise InvalidParameterError(
-            "this model has no marginal densities, so missing values can be neither integrated out "
-            "nor filled: use estimate='predictive', 'map' or 'plug-in', and categories='indicators'"
-        )
+    def marginal(self, observed: Codes) -> ClassModel:  # noqa: ARG002
+        """Return the model of some features alone: indices, or (d,) bool."""
+        _refuse_marginal()
 
-    impute = sample_missing = _read_observed = marginal
+    def impute(self, x: RowsLike) -> Floats:  # noqa: ARG002
+        """Return the rows, NaN replaced by its mean given what was observed, shape (n, d)."""
+        _refuse_marginal()
+
+    def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """Return the rows, NaN replaced by a draw given what was observed, shape (n, d)."""
+        _refuse_marginal()
+
+    def _read_observed(
+        self,
+        x: Floats,  # noqa: ARG002
+        readout: Readout,  # noqa: ARG002
+        log_weights: Floats | None = None,  # noqa: ARG002
+    ) -> Array:
+        """Return ``_read`` of rows with NaN, which is integrated out."""
+        _refuse_marginal()
 
     def allowing_missing(self) -> ClassModel:
         """Return the model of rows in which NaN means "not observed", and is integrated out."""
@@ -117,7 +133,7 @@ class ClassModel(ScoredModel):
 
     @abstractmethod
     def as_gaussian(self) -> GaussianModel:
-        """Return the Gaussian model with the same posterior, or say that there is none."""
+        """Return the Gaussian model with the same posterior; raise if there is none."""
 
     @abstractmethod
     def _log_likelihood(self, moments: Moments) -> float:
@@ -130,71 +146,129 @@ class ClassModel(ScoredModel):
     @property
     @abstractmethod
     def formula(self) -> Formula:
-        """What other systems compute to score rows like this model."""
-
-    def _with(self, **fields: Any) -> Self:
-        return replace(self, **fields)  # type: ignore[type-var]
+        """All that another system must compute to score rows like this model."""
 
 
-def forwarded(name: str, part: str = "inner") -> Any:
-    """Return the property that is what a part of the model has by this name, be it a verb."""
-    return property(lambda model: getattr(getattr(model, part), name))
+def _refuse_marginal() -> NoReturn:
+    raise InvalidParameterError(
+        "this model has no marginal densities, so missing values can be neither integrated out "
+        "nor filled: use a model that reads categories as indicators, which has them"
+    )
 
 
+@dataclass(frozen=True, eq=False)
 class WrappedModel(ClassModel):
-    """A model that changes what another one says of rows, but not its parameters."""
+    """A model that reads rows in its own way and has the parameters of another model."""
 
     inner: ClassModel
 
-    log_priors, centre, offsets = map(forwarded, ("log_priors", "centre", "offsets"))
-    temperature, n_parameters = map(forwarded, ("temperature", "n_parameters"))
-    covariance_matrices = forwarded("covariance_matrices")
-    shared_covariance = forwarded("shared_covariance")
-    has_density, formula = map(forwarded, ("has_density", "formula"))
-    sample_of, as_gaussian = map(forwarded, ("sample_of", "as_gaussian"))
-    bayes_error = forwarded("bayes_error")
-    _log_likelihood = forwarded("_log_likelihood")
+    @property
+    def log_priors(self) -> Floats:  # type: ignore[override]
+        return self.inner.log_priors
 
-    def _with(self, **fields: Any) -> Self:
-        return super()._with(inner=self.inner._with(**fields))
+    @property
+    def centre(self) -> Floats:  # type: ignore[override]
+        return self.inner.centre
+
+    @property
+    def offsets(self) -> Floats:  # type: ignore[override]
+        return self.inner.offsets
+
+    @property
+    def temperature(self) -> float:  # type: ignore[override]
+        return self.inner.temperature
+
+    @property
+    def n_parameters(self) -> int:
+        return self.inner.n_parameters
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        return self.inner.covariance_matrices
+
+    @property
+    def shared_covariance(self) -> Covariance | None:
+        return self.inner.shared_covariance
+
+    @property
+    def formula(self) -> Formula:
+        return self.inner.formula
+
+    def with_log_priors(self, log_priors: Floats) -> Self:
+        return replace(self, inner=self.inner.with_log_priors(log_priors))
+
+    def with_temperature(self, temperature: float) -> Self:
+        return replace(self, inner=self.inner.with_temperature(temperature))
+
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        return self.inner.sample_of(codes, rng)
+
+    def as_gaussian(self) -> GaussianModel:
+        return self.inner.as_gaussian()
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        return self.inner.bayes_error(n_samples, rng)
+
+    def _log_likelihood(self, moments: Moments) -> float:
+        return self.inner._log_likelihood(moments)
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel(WrappedModel):
-    """A model that judges every row by what was observed of it, by the prior if nothing was."""
+    """A model that scores each row by its observed features, by the prior if there are none."""
 
-    inner: ClassModel
+    def marginal(self, observed: Codes) -> ClassModel:
+        return self.inner.marginal(observed)
 
-    marginal, impute = map(forwarded, ("marginal", "impute"))
-    sample_missing = forwarded("sample_missing")
+    def impute(self, x: RowsLike) -> Floats:
+        return self.inner.impute(x)
 
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        x = np.asarray(x)
-        if not has_missing(x[:_FEW]):
+    def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
+        return self.inner.sample_missing(x, rng)
+
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
+        rows = np.asarray(x)
+        if not has_missing(rows[:_FIRST_ROWS]):
             try:
-                return self.inner._read(x, readout, log_weights)
-            except InvalidInputError:  # only then look for holes
-                if not has_missing(x):
+                return self.inner._read(rows, readout, log_weights)
+            except InvalidInputError:  # the error may be about a missing value further down
+                if not has_missing(rows):
                     raise
-        step = max(_BLOCK // max(x.shape[1], 1), 1)
-        read = partial(self._by_holes, readout=readout, log_weights=log_weights)
+        step = max(_BLOCK // max(rows.shape[1], 1), 1)
 
-        def work(lo: int) -> Array:
+        def read(block: Array) -> Array:
+            return self._read_by_completeness(block, readout, log_weights)
+
+        def read_from(start: int) -> Array:
             try:
-                return read(x[lo : lo + step])
+                return read(rows[start : start + step])
             except InvalidInputError:
-                refuse_unread(read, x, lo, min(lo + step, len(x)))
+                refuse_unread(read, rows, start, min(start + step, len(rows)))
 
-        return np.concatenate(list(in_order(work, range(0, len(x), step))))
+        return np.concatenate(list(in_order(read_from, range(0, len(rows), step))))
 
-    def _by_holes(self, x: Array, readout: Readout, log_weights: Floats | None) -> Array:
+    def _read_by_completeness(
+        self,
+        x: Array,
+        readout: Readout,
+        log_weights: Floats | None,
+    ) -> Array:
+        """Return the readout of empty, complete and other rows, each in its own way."""
         x = x.astype(np.float64, order="C", copy=False)
-        n, d = (~np.isnan(x)).sum(1), x.shape[1]
+        n_observed = (~np.isnan(x)).sum(1)
+        is_empty = n_observed == 0
+        is_complete = n_observed == x.shape[1]
+        complete = np.flatnonzero(is_complete)
+        incomplete = np.flatnonzero(~is_empty & ~is_complete)
         values: Array = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
         # softmax(T log π / T) = π
-        nothing = self.temperature * self.log_priors if log_weights is None else log_weights
-        values[n == 0] = readout.read(nothing[None])
-        whole, others = np.flatnonzero(n == d), np.flatnonzero((n > 0) & (n < d))
-        values[whole] = self.inner._read(x[whole], readout, log_weights)
-        values[others] = self.inner._read_observed(x[others], readout, log_weights)
+        scores = self.temperature * self.log_priors if log_weights is None else log_weights
+        values[is_empty] = readout.read(scores[None])
+        values[complete] = self.inner._read(x[complete], readout, log_weights)
+        values[incomplete] = self.inner._read_observed(x[incomplete], readout, log_weights)
         return values

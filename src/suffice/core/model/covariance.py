@@ -17,9 +17,9 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.core.model.elliptical_and_missing import IncompleteRows
+    from suffice.core.model.missing_patterns import MissingPatterns
 
-    Rare = Callable[[], IncompleteRows]  # rows of patterns of holes that few rows have
+    RarePatterns = Callable[[], MissingPatterns]  # rows whose pattern of gaps few rows share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +62,11 @@ class FullCovariance:
         return self.whiten(x) @ self.whitening
 
     def part(self, classes: Codes, constants: Floats, means: Floats) -> Whitened:
-        """Return what scores the classes that share Σ."""
+        """Return the part of a scorer for the classes that share Σ."""
         return Whitened(classes, constants, means, self.whitening)
 
     def marginal(self, observed: Codes) -> FullCovariance:
-        """Return Σ_oo of the features ``observed``, not empty."""
+        """Return Σ_oo of the features ``observed``, at least one."""
         return FullCovariance.of_root(self.factor[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
@@ -81,15 +81,19 @@ class FullCovariance:
     def observed_distances(
         self,
         y: Floats,
-        rare: Rare,
+        rare: RarePatterns,
         means: Floats,
     ) -> tuple[Floats, Floats]:
         """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
         from suffice.core.model.loops import full_distances
 
-        found = np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
-        full_distances(y, (rare().order, *rare().runs()), self.dense(), means, *found)
-        return found
+        distances = np.full((len(y), len(means)), np.nan)
+        log_dets = np.full(len(y), np.nan)
+        patterns = rare()
+        firsts, counts = patterns.runs()
+        runs = (patterns.order, firsts, counts)
+        full_distances(y, runs, self.dense(), means, distances, log_dets)
+        return distances, log_dets
 
     def dense(self) -> Floats:
         """Return Σ = L Lᵀ."""
@@ -126,15 +130,23 @@ class DiagonalCovariance:
         return DiagonalCovariance(self.scale[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        none = np.zeros((len(missing), len(observed)))
-        return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
+        uncorrelated = np.zeros((len(missing), len(observed)))
+        return np.diag(self.scale[observed]), uncorrelated, np.diag(self.scale[missing])
 
-    def observed_distances(self, y: Floats, _: Rare, means: Floats) -> tuple[Floats, Floats]:
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: RarePatterns,  # noqa: ARG002
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
         from suffice.core.model.loops import scaled_distances
 
-        found = np.empty((len(y), len(means))), np.empty(len(y))
-        scaled_distances(y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
-        return found
+        distances = np.empty((len(y), len(means)))
+        log_dets = np.empty(len(y))
+        inverse = 1 / self.scale
+        log_variances = 2 * np.log(self.scale)
+        scaled_distances(y, means, inverse, log_variances, distances, log_dets)
+        return distances, log_dets
 
     def dense(self) -> Floats:
         return np.diag(self.scale**2)
@@ -147,7 +159,8 @@ def lower_factor(root: Floats) -> Floats:
     """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, of each A (…, m, d)."""
     # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
     r = np.linalg.qr(root.mT, mode="r")
-    return np.asarray((r * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None]).mT)
+    signs = np.sign(np.diagonal(r, axis1=-2, axis2=-1))
+    return np.asarray((r * signs[..., None]).mT)
 
 
 Covariance: TypeAlias = FullCovariance | DiagonalCovariance

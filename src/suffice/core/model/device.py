@@ -1,12 +1,11 @@
 """Scores and posteriors of rows on a GPU, or in any library of the Array API, where they lie."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.core.model.posterior import (
     Argmax,
@@ -17,167 +16,260 @@ from suffice.core.model.posterior import (
     Readout,
 )
 from suffice.core.model.scoring import LinearScores, Scaled, Scorer, Whitened
-from suffice.core.table import foreign
-from suffice.core.table.foreign import in_blocks, is_on_device, namespace, triton_kernels
+from suffice.core.table.foreign import (
+    all_finite,
+    constants_like,
+    device_of,
+    in_blocks,
+    is_on_cuda,
+    is_on_device,
+    namespace,
+)
 from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidInputError
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
 
+DeviceArray: TypeAlias = Any  # an array of another library
+Namespace: TypeAlias = Any  # the functions of that library
 
-def score_anywhere(scorer: Scorer, x: Any, readout: Readout) -> npt.NDArray[Any]:
-    """Return what is read out for each row of ``x`` (n, d), on the host or where x lies."""
-    score: Callable[..., npt.NDArray[Any]] = device_score if is_on_device(x) else Scorer.score
-    return score(scorer, x, readout)
+# From rows to their scores (n, m).
+ScoreFunction: TypeAlias = Callable[[DeviceArray], DeviceArray]
+# From rows to the values that are read out, and numbers that are finite only if every row has a
+# finite score.
+ReadFunction: TypeAlias = Callable[[DeviceArray], tuple[DeviceArray, DeviceArray]]
 
 
-def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
-    """Return what is read out for each row of ``x`` (n, d), in its library, on its device."""
+def score_anywhere(scorer: Scorer, x: RowsLike, readout: Readout) -> Array:
+    """Return the readout of each row of ``x`` (n, d), on the host or where x lies."""
+    if is_on_device(x):
+        values: Array = device_score(scorer, x, readout)
+        return values
+    return scorer.score(x, readout)
+
+
+def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArray:
+    """Return the readout of each row of ``x`` (n, d), in its library, on its device."""
     xp = namespace(x)
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
-    read, width = _fused(scorer, xp, x, readout) or _by_products(scorer, xp, x, readout)
-    blocks = in_blocks(
-        lambda lo, hi: read(x[lo:hi, :]), x.shape[0], max(SCORED // width, 4096)
-    )
-    found, told = zip(*blocks, strict=True)
-    # asked at the end, so that no block waits for the one before
-    if not all(map(foreign.all_finite, told)):
+    n_held = scorer.n_classes  # numbers held for each row
+    fused = _fused_reader(scorer, x, readout)
+    if fused is None and not isinstance(scorer.parts[0], LinearScores):
+        n_held *= 8 * x.shape[1]
+    read = fused or _reader_by_products(scorer, x, readout)
+
+    def read_block(lo: int, hi: int) -> tuple[DeviceArray, DeviceArray]:
+        return read(x[lo:hi, :])
+
+    values = []
+    checks = []
+    for value, check in in_blocks(read_block, x.shape[0], max(SCORED // n_held, 4096)):
+        values.append(value)
+        checks.append(check)
+    # checked at the end, so that no block waits for the one before
+    if not all(all_finite(check) for check in checks):
         raise InvalidInputError("some row has no finite score")
-    return found[0] if len(found) == 1 else xp.concat(found, axis=0)
+    return values[0] if len(values) == 1 else xp.concat(values, axis=0)
 
 
-Reader = tuple[Callable[[Any], tuple[Any, Any]], int]
-"""From rows to what is read out and numbers that tell whether all is finite; numbers held a row."""
-
-
-def _fused(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader | None:
-    """Return one kernel from rows to answers, where there is one for these scores."""
-    kernels, answer, parts = (
-        triton_kernels(x, "model"),
-        _ANSWERS.get(type(readout)),
-        scorer.parts,
-    )
-    if not (kernels and answer) or scorer.n_classes > kernels.MOST_CLASSES:
+def _triton_loops(x: DeviceArray) -> ModuleType | None:
+    """Return the loops in Triton, where x lies on an NVIDIA GPU and Triton is installed."""
+    if not is_on_cuda(x):
         return None
-    scores = _Scores(scorer, xp, x)
-    if len(parts) == 1 and isinstance(parts[0], LinearScores):
-        answers, terms = kernels.linear_answers, scores.linear_terms(parts[0])
-    elif len(scores.single) == scorer.n_classes and x.shape[1] <= kernels.WIDEST:
-        answers, terms = kernels.quadratic_answers, scores.whitening_terms()
+    try:
+        from suffice.core.model import device_loops
+    except ImportError:
+        return None
+    return device_loops
+
+
+def _fused_reader(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunction | None:
+    """Return one loop in Triton from rows to values, where there is one for these scores."""
+    loops = _triton_loops(x)
+    answer = _TRITON_ANSWERS.get(type(readout))
+    if loops is None or answer is None or scorer.n_classes > loops.MOST_CLASSES:
+        return None
+    xp = namespace(x)
+    terms: tuple[DeviceArray, ...]
+    first_part = scorer.parts[0]
+    single = _single_class_parts(scorer)
+    if len(scorer.parts) == 1 and isinstance(first_part, LinearScores):
+        answers = loops.linear_answers
+        terms = _linear_terms(scorer, first_part, x)
+    elif len(single) == scorer.n_classes and x.shape[1] <= loops.WIDEST:
+        answers = loops.quadratic_answers
+        terms = _whitening_terms(scorer, single, x)
     else:
         return None
 
-    def read(rows: Any) -> tuple[Any, Any]:
-        found, lost = answers(rows, terms, readout.temperature, answer)
-        return xp.from_dlpack(found), xp.from_dlpack(1.0 / (1 - lost))  # not finite where lost
+    def read(rows: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        values, lost = answers(rows, terms, readout.temperature, answer)
+        check = 1.0 / (1 - lost)  # not finite where a row was lost
+        return xp.from_dlpack(values), xp.from_dlpack(check)
 
-    return read, scorer.n_classes
+    return read
 
 
-def _by_products(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader:
-    """Return products of rows and factors, and what is read out of them."""
-    parts = list(_Scores(scorer, xp, x))
-    order = np.argsort(np.concatenate([classes for classes, _ in parts]))
-    back = xp.asarray(order, device=foreign.device_of(x))
+_TRITON_ANSWERS: dict[type[Readout], str] = {
+    Posterior: "softmax",
+    LogPosterior: "log_softmax",
+    Argmax: "argmax",
+}
 
-    def read(rows: Any) -> tuple[Any, Any]:
-        found = [score(rows) for _, score in parts]
-        a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
+
+def _reader_by_products(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunction:
+    """Return the readout of products of rows and factors."""
+    xp = namespace(x)
+    parts = _score_functions(scorer, x)
+    classes = np.concatenate([part.classes for part in parts])
+    class_order = xp.asarray(np.argsort(classes), device=device_of(x))
+
+    def read(rows: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        scores = [part.score(rows) for part in parts]
+        if len(scores) == 1:
+            return _read(xp, scores[0], readout)
+        a = xp.take(xp.concat(scores, axis=1), class_order, axis=1)
         return _read(xp, a, readout)
 
-    linear = isinstance(scorer.parts[0], LinearScores)
-    return read, scorer.n_classes * (1 if linear else 8 * x.shape[1])
-
-
-_ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}
-
-
-def _norms(z: Any, centres: Any, constants: Any) -> Any:
-    """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
-    xp, k, kernels = namespace(z), constants.shape[0], triton_kernels(z, "model")
-    if kernels:
-        return xp.from_dlpack(kernels.scores_of(z, centres, constants))
-    z = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))
-    return constants - 0.5 * xp.linalg.vector_norm(z, axis=2) ** 2
+    return read
 
 
 @dataclass(frozen=True)
-class _Scores:
-    """Classes, and the function from rows to their scores (n, m), of each part of a scorer."""
+class _PartScores:
+    """Classes, and the function from rows to their scores."""
 
-    scorer: Scorer
-    xp: Any
-    like: Any
+    classes: Codes
+    score: ScoreFunction
 
-    @cached_property
-    def single(self) -> list[Whitened]:
-        """The parts that are one class each."""
-        return [
-            p for p in self.scorer.parts if isinstance(p, Whitened) and len(p.classes) == 1
-        ]
 
-    def __iter__(self) -> Iterator[tuple[Any, Callable[[Any], Any]]]:
-        if self.single:
-            yield np.concatenate([p.classes for p in self.single]), self._whitened()
-        for part in self.scorer.parts:
-            if isinstance(part, LinearScores):
-                yield part.classes, self._linear(part)
-            elif isinstance(part, Scaled) or len(part.classes) > 1:
-                yield part.classes, self._grouped(part)
+def _single_class_parts(scorer: Scorer) -> list[Whitened]:
+    """Return the parts with one class each."""
+    whitened = [part for part in scorer.parts if isinstance(part, Whitened)]
+    return [part for part in whitened if len(part.classes) == 1]
 
-    def _here(self, *values: Any) -> Iterator[Any]:
-        return (foreign.beside(value, self.like) for value in values)
 
-    def linear_terms(self, part: LinearScores) -> tuple[Any, ...]:
-        """Return the origin (d,), weights (d, K) and constants (K,) of linear scores."""
-        return tuple(self._here(self.scorer.origin, part.weights.T, part.constants))
+def _score_functions(scorer: Scorer, x: DeviceArray) -> list[_PartScores]:
+    """Return a function for all classes that have their own factor, and one for each other part."""
+    functions = []
+    single = _single_class_parts(scorer)
+    if single:
+        classes = np.concatenate([part.classes for part in single])
+        functions.append(_PartScores(classes, _whitened_scores(scorer, single, x)))
+    for part in scorer.parts:
+        if isinstance(part, LinearScores):
+            functions.append(_PartScores(part.classes, _linear_scores(scorer, part, x)))
+        elif isinstance(part, Scaled) or len(part.classes) > 1:
+            functions.append(_PartScores(part.classes, _shared_scores(scorer, part, x)))
+    return functions
 
-    def _linear(self, part: LinearScores) -> Callable[[Any], Any]:
+
+def _linear_terms(
+    scorer: Scorer,
+    part: LinearScores,
+    x: DeviceArray,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+    """Return the origin (d,), weights (d, K) and constants (K,) of linear scores."""
+    origin = constants_like(scorer.origin, x)
+    weights = constants_like(part.weights.T, x)
+    constants = constants_like(part.constants, x)
+    return origin, weights, constants
+
+
+def _linear_scores(scorer: Scorer, part: LinearScores, x: DeviceArray) -> ScoreFunction:
+    origin, w, b = _linear_terms(scorer, part, x)
+
+    def score(rows: DeviceArray) -> DeviceArray:
         # wₖᵀ(x − o) + bₖ
-        origin, w, b = self.linear_terms(part)
-        return lambda x: (x - origin) @ w + b
+        return (rows - origin) @ w + b
 
-    def whitening_terms(self) -> tuple[Any, ...]:
-        """Return the origin, factors Wᵀ (K, d, d), W μ (K, d) and constants, class by class."""
-        parts = sorted(self.single, key=lambda part: int(part.classes[0]))
-        factors = np.stack([part.whitening.T for part in parts])
-        centres = np.stack([part.whitening @ part.means[0] for part in parts])
-        constants = np.concatenate([part.constants for part in parts])
-        return tuple(self._here(self.scorer.origin, factors, centres, constants))
-
-    def _whitened(self) -> Callable[[Any], Any]:
-        """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
-        parts, o = self.single, self.scorer.origin
-        factors = np.concatenate([part.whitening for part in parts])
-        constants = np.concatenate([part.constants for part in parts])
-        # the origin is taken from the product, not from the rows, where no digits are lost by it
-        limit = 1e3 if self.xp.finfo(self.like.dtype).bits == 32 else 1e5
-        with one_blas_thread():
-            centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
-            near = (np.abs(factors) @ np.abs(o)).max(initial=0.0) < limit
-            centres = centres + factors @ o if near else centres
-        origin, product, c, b = self._here(o, factors.T, centres, constants)
-        return lambda x: _norms((x if near else x - origin) @ product, c, b)
-
-    def _grouped(self, part: Whitened | Scaled) -> Callable[[Any], Any]:
-        """Return cₖ − ½ |W x − W μₖ|² of classes that share W."""
-        factor = part.whitening if isinstance(part, Whitened) else np.diag(1 / part.scale)
-        given = (self.scorer.origin, factor.T, part.means @ factor.T, part.constants)
-        origin, change, centres, constants = self._here(*given)
-
-        def scores(x: Any) -> Any:
-            z = (x - origin) @ change
-            gaps = (z - centres[k, :] for k in range(len(part.classes)))
-            lengths = [self.xp.linalg.vector_norm(gap, axis=1) for gap in gaps]
-            return constants - 0.5 * self.xp.stack(lengths, axis=1) ** 2
-
-        return scores
+    return score
 
 
-def _read(xp: Any, a: Any, readout: Readout) -> tuple[Any, Any]:
-    """Return what is read out of scores (n, K), and what is finite where every row has any."""
-    a, readout = readout.of_classes(xp, a)
+def _whitening_terms(
+    scorer: Scorer,
+    parts: list[Whitened],
+    x: DeviceArray,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
+    """Return the origin, factors Wᵀ (K, d, d), W μ (K, d) and constants, class by class."""
+    by_class = sorted(parts, key=lambda part: int(part.classes[0]))
+    factors = np.stack([part.whitening.T for part in by_class])
+    centres = np.stack([part.whitening @ part.means[0] for part in by_class])
+    constants = np.concatenate([part.constants for part in by_class])
+    return (
+        constants_like(scorer.origin, x),
+        constants_like(factors, x),
+        constants_like(centres, x),
+        constants_like(constants, x),
+    )
+
+
+def _whitened_scores(scorer: Scorer, parts: list[Whitened], x: DeviceArray) -> ScoreFunction:
+    """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
+    xp = namespace(x)
+    factors = np.concatenate([part.whitening for part in parts])
+    constants = np.concatenate([part.constants for part in parts])
+    # near the origin it is subtracted from the product, not from the rows: no digits are lost
+    limit = 1e3 if xp.finfo(x.dtype).bits == 32 else 1e5
+    with one_blas_thread():
+        centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
+        sizes: Floats = np.abs(factors) @ np.abs(scorer.origin)
+        is_near = sizes.max(initial=0.0) < limit
+        if is_near:
+            centres = centres + factors @ scorer.origin
+    origin = constants_like(scorer.origin, x)
+    product = constants_like(factors.T, x)
+    c = constants_like(centres, x)
+    b = constants_like(constants, x)
+
+    def score(rows: DeviceArray) -> DeviceArray:
+        z = (rows if is_near else rows - origin) @ product
+        return _scores_of_whitened(z, c, b)
+
+    return score
+
+
+def _scores_of_whitened(
+    z: DeviceArray,
+    centres: DeviceArray,
+    constants: DeviceArray,
+) -> DeviceArray:
+    """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
+    xp = namespace(z)
+    loops = _triton_loops(z)
+    if loops is not None:
+        return xp.from_dlpack(loops.scores_of(z, centres, constants))
+    k = constants.shape[0]
+    gaps = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))
+    return constants - 0.5 * xp.linalg.vector_norm(gaps, axis=2) ** 2
+
+
+def _shared_scores(scorer: Scorer, part: Whitened | Scaled, x: DeviceArray) -> ScoreFunction:
+    """Return cₖ − ½ |W x − W μₖ|² of classes that share W."""
+    xp = namespace(x)
+    factor = part.whitening if isinstance(part, Whitened) else np.diag(1 / part.scale)
+    origin = constants_like(scorer.origin, x)
+    whitening = constants_like(factor.T, x)
+    centres = constants_like(part.means @ factor.T, x)
+    constants = constants_like(part.constants, x)
+
+    def score(rows: DeviceArray) -> DeviceArray:
+        z = (rows - origin) @ whitening
+        gaps = [z - centres[k, :] for k in range(len(part.classes))]
+        lengths = [xp.linalg.vector_norm(gap, axis=1) for gap in gaps]
+        return constants - 0.5 * xp.stack(lengths, axis=1) ** 2
+
+    return score
+
+
+def _read(
+    xp: Namespace,
+    scores: DeviceArray,
+    readout: Readout,
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return the readout of scores (n, K), and numbers that are finite if all rows have scores."""
+    a, readout = readout.of_classes(xp, scores)
     if isinstance(readout, Joint):
         return a, xp.max(a, axis=1)
     if isinstance(readout, Argmax):
@@ -185,16 +277,24 @@ def _read(xp: Any, a: Any, readout: Readout) -> tuple[Any, Any]:
     if isinstance(readout, LogDensity):
         top = xp.max(a, axis=1, keepdims=True)
         return top[:, 0] + xp.log(xp.sum(xp.exp(a - top), axis=1)), top
-    t = cast("Posterior", readout).temperature
-    a = a if t == 1 else a / t
-    # one kernel where the library has one
-    name = "log_softmax" if isinstance(readout, LogPosterior) else "softmax"
-    p = getattr(xp, name)(a, -1) if hasattr(xp, name) else _softmax(xp, a, log="log" in name)
-    return p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1)
+    if readout.temperature != 1:
+        a = a / readout.temperature
+    if isinstance(readout, LogPosterior):
+        log_p = _log_softmax(xp, a)
+        return log_p, xp.max(log_p, axis=1)
+    p = _softmax(xp, a)
+    return p, xp.sum(p)
 
 
-def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
+def _softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
+    if hasattr(xp, "softmax"):  # one pass where the library has it
+        return xp.softmax(a, -1)
+    e = xp.exp(a - xp.max(a, axis=1, keepdims=True))
+    return e / xp.sum(e, axis=1, keepdims=True)
+
+
+def _log_softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
+    if hasattr(xp, "log_softmax"):
+        return xp.log_softmax(a, -1)
     d = a - xp.max(a, axis=1, keepdims=True)
-    e = xp.exp(d)
-    total = xp.sum(e, axis=1, keepdims=True)
-    return d - xp.log(total) if log else e / total
+    return d - xp.log(xp.sum(xp.exp(d), axis=1, keepdims=True))

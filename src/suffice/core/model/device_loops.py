@@ -1,87 +1,155 @@
-"""The CUDA kernels in Triton that read posteriors out of rows, and scores out of whitened rows.
+"""CUDA loops in Triton that read posteriors out of rows, and scores out of whitened rows.
 
 Products of single precision are taken by tensor cores in three parts (TF32 keeps three digits,
 three of them all), those of double precision as they are.
 """
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import torch
 import triton
 import triton.language as tl
 
 MOST_CLASSES = 128  # whose scores stay in the registers of a multiprocessor
-WIDEST = 64  # columns of rows that are whitened there
+WIDEST = 64  # columns of rows that are whitened in registers
 _CHUNK = 16  # columns that are multiplied at once
+_N_WARPS = 4
+
+DeviceArray: TypeAlias = Any  # an array of any library that knows DLPack
+Answer: TypeAlias = Literal["softmax", "log_softmax", "argmax"]
 
 
-def linear_answers(x: Any, terms: tuple[Any, ...], temperature: float, answer: str) -> Any:
-    """Return softmax, log_softmax or argmax of (wₖᵀ(x − o) + bₖ) / T, and tiles without any.
+def linear_answers(
+    x: DeviceArray,
+    terms: tuple[DeviceArray, DeviceArray, DeviceArray],
+    temperature: float,
+    answer: Answer,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the answer for (wₖᵀ(x − o) + bₖ) / T, and which tiles have a row without scores.
 
     ``terms`` are the origin o (d,), weights (d, K) and constants b (K,).
     """
-    wide = x.itemsize == 8
-    tile = 64 if wide or len(terms[-1]) > 32 else 128
-    sizes = {"TILE": tile, "CHUNK": _CHUNK, "num_stages": 3 if wide else 1}
-    return _answers(_linear, x, terms, temperature, answer, sizes)
-
-
-def quadratic_answers(x: Any, terms: tuple[Any, ...], temperature: float, answer: str) -> Any:
-    """Return the same of (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
-
-    ``terms`` are the origin o (d,), factors Wᵀ (K, d, d), centres c (K, d) and constants b (K,).
-    """
-    sizes = {"TILE": 128, "WIDTH": _power_of_two(x.shape[1]), "num_stages": 1}
-    return _answers(_quadratic, x, terms, temperature, answer, sizes)
-
-
-def _answers(
-    kernel: Any,
-    x: Any,
-    terms: tuple[Any, ...],
-    temperature: float,
-    answer: str,
-    sizes: Any,
-) -> tuple[Any, Any]:
-    rows, *given = map(torch.from_dlpack, (x, *terms))
-    (n, d), k = rows.shape, len(given[-1])
-    argmax = answer == "argmax"
-    kind = torch.int64 if argmax else rows.dtype
-    out = torch.empty((n,) if argmax else (n, k), dtype=kind, device=rows.device)
-    n_tiles = triton.cdiv(n, sizes["TILE"])
-    lost = torch.empty(n_tiles, dtype=torch.int32, device=rows.device)
-    contiguous = [term.contiguous() for term in given]
+    rows = torch.from_dlpack(x)
+    origin, weights, constants = (torch.from_dlpack(term).contiguous() for term in terms)
+    n, d = rows.shape
+    k = len(constants)
+    wide = rows.dtype == torch.float64
+    tile = 64 if wide or k > 32 else 128
+    out, lost = _outputs(rows, k, tile, answer)
+    down, across = rows.stride()
     with torch.cuda.device(rows.device):
-        kernel[(n_tiles,)](
+        _linear[(len(lost),)](
             rows,
-            *rows.stride(),
-            *contiguous,
+            down,
+            across,
+            origin,
+            weights,
+            constants,
             out,
             lost,
             n,
             d,
             k,
             1.0 / temperature,
+            TILE=tile,
+            CHUNK=_CHUNK,
             CLASSES=_power_of_two(k),
-            WIDE=rows.dtype == torch.float64,
+            WIDE=wide,
             ANSWER=answer,
-            num_warps=4,
-            **sizes,
+            num_warps=_N_WARPS,
+            num_stages=3 if wide else 1,
         )
     return out, lost
 
 
-def scores_of(z: Any, centres: Any, constants: Any) -> Any:
+def quadratic_answers(
+    x: DeviceArray,
+    terms: tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray],
+    temperature: float,
+    answer: Answer,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same of (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
+
+    ``terms`` are the origin o (d,), factors Wᵀ (K, d, d), centres c (K, d) and constants b (K,).
+    """
+    rows = torch.from_dlpack(x)
+    origin, factors, centres, constants = (
+        torch.from_dlpack(term).contiguous() for term in terms
+    )
+    n, d = rows.shape
+    k = len(constants)
+    tile = 128
+    out, lost = _outputs(rows, k, tile, answer)
+    down, across = rows.stride()
+    with torch.cuda.device(rows.device):
+        _quadratic[(len(lost),)](
+            rows,
+            down,
+            across,
+            origin,
+            factors,
+            centres,
+            constants,
+            out,
+            lost,
+            n,
+            d,
+            k,
+            1.0 / temperature,
+            TILE=tile,
+            WIDTH=_power_of_two(d),
+            CLASSES=_power_of_two(k),
+            WIDE=rows.dtype == torch.float64,
+            ANSWER=answer,
+            num_warps=_N_WARPS,
+            num_stages=1,
+        )
+    return out, lost
+
+
+def _outputs(
+    rows: torch.Tensor,
+    k: int,
+    tile: int,
+    answer: Answer,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return empty arrays for the answers, and for a flag of each tile of rows."""
+    n = len(rows)
+    if answer == "argmax":
+        out = torch.empty((n,), dtype=torch.int64, device=rows.device)
+    else:
+        out = torch.empty((n, k), dtype=rows.dtype, device=rows.device)
+    lost = torch.empty(triton.cdiv(n, tile), dtype=torch.int32, device=rows.device)
+    return out, lost
+
+
+def scores_of(
+    z: DeviceArray,
+    centres: DeviceArray,
+    constants: DeviceArray,
+) -> torch.Tensor:
     """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
-    z, centres, constants = map(torch.from_dlpack, (z, centres, constants))
-    k, n = len(constants), len(z)
-    scores = torch.empty((n, k), dtype=z.dtype, device=z.device)
-    d = z.shape[1] // k
+    whitened = torch.from_dlpack(z)
+    c = torch.from_dlpack(centres)
+    b = torch.from_dlpack(constants)
+    n = len(whitened)
+    k = len(b)
+    d = whitened.shape[1] // k
+    scores = torch.empty((n, k), dtype=whitened.dtype, device=whitened.device)
     width = 1 << (d - 1).bit_length()
     tile = max(4096 // width, 1)
-    with torch.cuda.device(z.device):
+    with torch.cuda.device(whitened.device):
         _scores[(triton.cdiv(n * k, tile),)](
-            z, centres, constants, scores, n * k, k, d, TILE=tile, WIDTH=width, num_warps=4
+            whitened,
+            c,
+            b,
+            scores,
+            n * k,
+            k,
+            d,
+            TILE=tile,
+            WIDTH=width,
+            num_warps=_N_WARPS,
         )
     return scores
 
@@ -118,11 +186,11 @@ def _linear(
     for first in range(0, d, CHUNK):
         column = first + tl.arange(0, CHUNK)
         inside = column < d
-        both = (row < n)[:, None] & inside[None, :]
-        v = tl.load(x + row[:, None] * down + column[None, :] * across, mask=both, other=0.0)
+        cells = x + row[:, None] * down + column[None, :] * across
+        v = tl.load(cells, mask=(row < n)[:, None] & inside[None, :], other=0.0)
         v -= tl.load(origin + column, mask=inside, other=0.0)[None, :]
-        both = inside[:, None] & (label < k)[None, :]
-        u = tl.load(w + column[:, None] * k + label[None, :], mask=both, other=0.0)
+        weights = w + column[:, None] * k + label[None, :]
+        u = tl.load(weights, mask=inside[:, None] & (label < k)[None, :], other=0.0)
         a = tl.dot(v, u, a, input_precision=precision, out_dtype=kind)
     a += tl.load(b + label, mask=label < k, other=0.0)[None, :]
     _write(a * sharpness.to(kind), row, label, out, lost, n, k, ANSWER)
@@ -150,18 +218,19 @@ def _quadratic(
     ANSWER: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
-    label, column = tl.arange(0, CLASSES), tl.arange(0, WIDTH)
+    label = tl.arange(0, CLASSES)
+    column = tl.arange(0, WIDTH)
     kind: tl.constexpr = tl.float64 if WIDE else tl.float32
     precision: tl.constexpr = "ieee" if WIDE else "tf32x3"
     inside = column < d
-    both = (row < n)[:, None] & inside[None, :]
-    v = tl.load(x + row[:, None] * down + column[None, :] * across, mask=both, other=0.0)
+    cells = x + row[:, None] * down + column[None, :] * across
+    v = tl.load(cells, mask=(row < n)[:, None] & inside[None, :], other=0.0)
     v -= tl.load(origin + column, mask=inside, other=0.0)[None, :]
     square = inside[:, None] & inside[None, :]
     a = tl.zeros((TILE, CLASSES), kind)
     for c in range(k):
-        at = factors + c * d * d + column[:, None] * d + column[None, :]
-        u = tl.load(at, mask=square, other=0.0)
+        factor = factors + c * d * d + column[:, None] * d + column[None, :]
+        u = tl.load(factor, mask=square, other=0.0)
         z = tl.dot(v, u, input_precision=precision, out_dtype=kind)
         z -= tl.load(centres + c * d + column, mask=inside, other=0.0)[None, :]
         # bₖ − ½ |Wₖ (x − o) − cₖ|²
@@ -172,33 +241,34 @@ def _quadratic(
 
 @triton.jit
 def _write(a, row, label, out, lost, n, k, ANSWER: tl.constexpr):
-    """Write what is read out of the scores of a tile, and whether some row has none."""
-    here, real = row < n, label < k
-    a = tl.where(real[None, :], a, float("-inf"))
+    """Write the answers for the scores of a tile, and whether some row has no finite score."""
+    is_row = row < n
+    is_class = label < k
+    a = tl.where(is_class[None, :], a, float("-inf"))
     top = tl.max(a, 1)
     e = tl.exp(a - top[:, None])
     total = tl.sum(e, 1)
     # NaN where a score is NaN or the greatest is infinite
-    tl.store(lost + tl.program_id(0), tl.max((here & (total != total)).to(tl.int32), 0))
+    tl.store(lost + tl.program_id(0), tl.max((is_row & (total != total)).to(tl.int32), 0))
     if ANSWER == "argmax":
-        tl.store(out + row, tl.argmax(a, 1).to(tl.int64), mask=here)
+        tl.store(out + row, tl.argmax(a, 1).to(tl.int64), mask=is_row)
     else:
         p = e / total[:, None]
         if ANSWER == "log_softmax":
             p = a - top[:, None] - tl.log(total)[:, None]
-        at = out + row[:, None] * k + label[None, :]
-        tl.store(at, p, mask=here[:, None] & real[None, :])
+        cells = out + row[:, None] * k + label[None, :]
+        tl.store(cells, p, mask=is_row[:, None] & is_class[None, :])
 
 
 @triton.jit
 def _scores(z, centres, constants, scores, n, k, d, TILE: tl.constexpr, WIDTH: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE  # of pairs of a row and a class
-    pair, column = tl.arange(0, TILE), tl.arange(0, WIDTH)
-    here = pair < n - first
-    inside = here[:, None] & (column < d)[None, :]
+    pair = tl.arange(0, TILE)
+    column = tl.arange(0, WIDTH)
+    is_pair = pair < n - first
+    inside = is_pair[:, None] & (column < d)[None, :]
     v = tl.load(z + first * d + (pair[:, None] * d + column[None, :]), mask=inside, other=0.0)
     label = ((first % k).to(tl.int32) + pair) % k
     v -= tl.load(centres + label[:, None] * d + column[None, :], mask=inside, other=0.0)
-    tl.store(
-        scores + first + pair, tl.load(constants + label) - 0.5 * tl.sum(v * v, 1), mask=here
-    )
+    score = tl.load(constants + label) - 0.5 * tl.sum(v * v, 1)
+    tl.store(scores + first + pair, score, mask=is_pair)

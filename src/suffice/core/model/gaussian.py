@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.device import score_anywhere
-from suffice.core.model.elliptical_and_missing import EllipticalModel
+from suffice.core.model.elliptical import EllipticalModel
 from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.moments import Moments
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,29 @@ class GaussianModel(EllipticalModel):
     temperature: float = 1.0
 
     @classmethod
-    def of(cls, *, priors: Floats, covariances: Sequence[Covariance], **fields: Any) -> Self:
+    def of(
+        cls,
+        *,
+        priors: Floats,
+        centre: Floats,
+        offsets: Floats,
+        covariances: Sequence[Covariance],
+        group_of: Codes,
+        n_covariance_parameters: int = 0,
+        temperature: float = 1.0,
+    ) -> Self:
+        """Return the model of priors π rather than their logarithms."""
         with np.errstate(divide="ignore"):
-            return cls(np.log(priors), covariances=tuple(covariances), **fields)
+            log_priors = np.log(priors)
+        return cls(
+            log_priors=log_priors,
+            centre=centre,
+            offsets=offsets,
+            covariances=tuple(covariances),
+            group_of=group_of,
+            n_covariance_parameters=n_covariance_parameters,
+            temperature=temperature,
+        )
 
     @property
     def is_tied(self) -> bool:
@@ -47,8 +66,9 @@ class GaussianModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        k, d = np.isfinite(self.log_priors).sum(), self.n_features  # of classes with rows
-        return int(k - 1 + k * d + self.n_covariance_parameters)
+        n_present = np.isfinite(self.log_priors).sum()  # classes with rows
+        n_means = n_present * self.n_features
+        return int(n_present - 1 + n_means + self.n_covariance_parameters)
 
     @property
     def covariance_matrices(self) -> Floats:
@@ -60,40 +80,55 @@ class GaussianModel(EllipticalModel):
     def shared_covariance(self) -> Covariance | None:
         return self.covariances[0] if self.is_tied else None
 
+    @property
+    def group_shapes(self) -> tuple[Covariance, ...]:
+        return self.covariances
+
     def covariance_of(self, k: int) -> Covariance:
         return self.covariances[int(self.group_of[k])]
 
-    shapes = property(attrgetter("covariances"))
+    def with_log_priors(self, log_priors: Floats) -> Self:
+        return replace(self, log_priors=log_priors)
 
-    def some(self, classes: Any) -> GaussianModel:
+    def with_temperature(self, temperature: float) -> Self:
+        return replace(self, temperature=temperature)
+
+    def some(self, classes: Codes | slice) -> GaussianModel:
         """Return the model of some classes only, by codes or slice; priors stay as they are."""
-        groups, own = np.unique(self.group_of[classes], return_inverse=True)
-        sigmas = tuple(self.covariances[g] for g in groups)
-        own_fields: Any = {
-            "log_priors": self.log_priors[classes],
-            "offsets": self.offsets[classes],
-        }
-        return replace(self, covariances=sigmas, group_of=own, **own_fields)
+        groups, group_of = np.unique(self.group_of[classes], return_inverse=True)
+        return replace(
+            self,
+            log_priors=self.log_priors[classes],
+            offsets=self.offsets[classes],
+            covariances=tuple(self.covariances[g] for g in groups),
+            group_of=group_of,
+        )
 
     def marginal(self, observed: Codes) -> GaussianModel:
-        centre, offsets, sigmas = self._marginals(observed)
-        # at most those of so many full matrices
-        most = len(sigmas) * len(centre) * (len(centre) + 1) // 2
-        known: Any = {"n_covariance_parameters": min(self.n_covariance_parameters, most)}
-        return replace(self, centre=centre, offsets=offsets, covariances=sigmas, **known)
+        kept = np.arange(self.n_features)[observed]
+        d = len(kept)
+        n_of_full_matrices = len(self.covariances) * d * (d + 1) // 2
+        return replace(
+            self,
+            centre=self.centre[kept],
+            offsets=self.offsets[:, kept],
+            covariances=tuple(sigma.marginal(kept) for sigma in self.covariances),
+            n_covariance_parameters=min(self.n_covariance_parameters, n_of_full_matrices),
+        )
 
     def as_gaussian(self) -> GaussianModel:
         return self
 
     def _log_likelihood(self, moments: Moments) -> float:
-        seen = moments.weights > 0
-        w = moments.weights[seen]
+        present = moments.weights > 0
+        w = moments.weights[present]
+        log_priors = self.log_priors[present]
         if moments.patterns is not None:
-            return float(w @ self.log_priors[seen]) + observed_log_likelihood(moments, self)
-        log_dets = np.array([c.log_det for c in self.covariances])[self.group_of][seen]
+            return float(w @ log_priors) + observed_log_likelihood(moments, self)
+        log_dets = self._log_dets[present]
         # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ S_g)
-        gaussian = self.log_priors[seen] - 0.5 * (self.n_features * LOG_2PI + log_dets)
-        return float(w @ gaussian) - 0.5 * _squared_distances(self, moments)
+        constants = log_priors - 0.5 * (self.n_features * LOG_2PI + log_dets)
+        return float(w @ constants) - 0.5 * _squared_distances(self, moments)
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         return gaussian_error(self, n_samples, rng)
@@ -102,21 +137,30 @@ class GaussianModel(EllipticalModel):
     def formula(self) -> Formula:
         return Formula(self._scorer, shared=self.shared_covariance)
 
+    @property
+    def _log_dets(self) -> Floats:
+        """log|Σ_k| of each class, (K,)."""
+        return np.array([sigma.log_det for sigma in self.covariances])[self.group_of]
+
     @cached_property
     def _scorer(self) -> Scorer:
         if self.is_tied:
-            found = discriminant(self.covariances[0], self.offsets, self.log_priors)
-            return Scorer.linear(self.centre, *found)
+            w, w_0 = discriminant(self.covariances[0], self.offsets, self.log_priors)
+            return Scorer.linear(self.centre, w, w_0)
         return self._density_scorer(self.log_priors)
 
     def _density_scorer(self, log_weights: Floats) -> Scorer:
-        log_dets = np.array([c.log_det for c in self.covariances])[self.group_of]
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
-        constants = log_weights - 0.5 * (self.n_features * LOG_2PI + log_dets)
+        constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
 
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
         scorer = self._scorer if log_weights is None else self._density_scorer(log_weights)
         return score_anywhere(scorer, x, readout)
 
@@ -128,10 +172,14 @@ class GaussianModel(EllipticalModel):
         self,
         codes: Codes,
         distances: Floats,
-        n: Any,
+        n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        del distances, n, rng  # a conditional Gaussian is as wide for every x_o
+        del (
+            distances,
+            n_observed,
+            rng,
+        )  # a conditional Gaussian has the same width for every x_o
         return np.ones(len(codes))
 
 
@@ -141,11 +189,12 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
     drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
     for g, covariance in enumerate(model.covariances):
         members = np.flatnonzero(model.group_of == g)
-        moved = covariance.whiten(drift[members])
-        total += float(moments.weights[members] @ np.square(moved).sum(1))
+        whitened_drift = covariance.whiten(drift[members])
+        total += float(moments.weights[members] @ np.square(whitened_drift).sum(1))
         if moments.storage == "diagonal":
-            unit = covariance.whiten(np.eye(moments.n_features))
-            total += float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
+            whitened_axes = covariance.whiten(np.eye(moments.n_features))
+            precisions = np.square(whitened_axes).sum(0)
+            total += float(precisions @ moments.diagonals[members].sum(0))
             continue
         scatter = moments.pooled_scatter if model.is_tied else moments.scatters[members].sum(0)
         # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj

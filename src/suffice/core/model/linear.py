@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.posterior import Readout, ScoredModel
 from suffice.core.model.scoring import Formula, Scorer
-from suffice.typing import Array, Floats
+from suffice.typing import Array, Floats, RowsLike
 
 
 def discriminant(
@@ -25,7 +25,8 @@ def discriminant(
     """
     # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
     weights = sigma.precision_times(means)
-    return weights, log_priors - 0.5 * np.einsum("kd,kd->k", means, weights)
+    intercepts = log_priors - 0.5 * np.einsum("kd,kd->k", means, weights)
+    return weights, intercepts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,15 +43,18 @@ class LinearModel(ScoredModel):
     @classmethod
     def of(
         cls,
-        weights: Any,
-        intercepts: Any,
+        weights: npt.ArrayLike,
+        intercepts: npt.ArrayLike,
         *,
         has_posterior: bool = True,
-        centre: Any = None,
+        centre: Floats | None = None,
     ) -> LinearModel:
-        """Return the model of coefficients (1, d) or (K, d), about the origin if about nothing."""
-        w, b = np.atleast_2d(weights), np.atleast_1d(intercepts)
-        return cls(w, b, has_posterior, np.zeros(w.shape[1]) if centre is None else centre)
+        """Return the model of coefficients (1, d) or (K, d); the default centre is the origin."""
+        w = np.atleast_2d(weights)
+        b = np.atleast_1d(intercepts)
+        if centre is None:
+            centre = np.zeros(w.shape[1])
+        return cls(weights=w, intercepts=b, has_posterior=has_posterior, centre=centre)
 
     @property
     def at_origin(self) -> Floats:
@@ -71,16 +75,23 @@ class LinearModel(ScoredModel):
         return (self.n_classes - 1) * (self.n_features + 1)
 
     def allowing_missing(self) -> LinearModel:
-        """Return itself: linear scores say nothing of what is missing, and refuse NaN."""
+        """Return itself: linear scores refuse NaN, since they cannot integrate it out."""
         return self
 
     @property
     def formula(self) -> Formula:
-        w, b = self.weights, self.intercepts
-        if len(w) == 1:
-            w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
+        w = self.weights
+        b = self.intercepts
+        if len(w) == 1:  # the first of two classes scores 0
+            w = np.vstack([np.zeros_like(w), w])
+            b = np.concatenate([[0.0], b])
         return Formula(Scorer.linear(self.centre, w, b))
 
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
         del log_weights  # there are no densities
         return score_anywhere(self.formula.scorer, x, readout)

@@ -1,19 +1,27 @@
-"""Compiled loops from rows to scores and from scores to answers: one lane per row vectorises all.
+"""Compiled loops from rows to scores and from scores to posteriors; each row has its own lane.
 
 A *tile* holds a few chunks of ``LANES`` rows, transposed and measured from a common origin o:
-(chunks, features, LANES); so are all means. A *score tile* holds what they score, (chunks,
-classes, LANES). Features and classes are padded with zeros to a multiple of ``SIDE``, and matrices
-are packed in SIDE × SIDE blocks, (…, SIDE²). Lanes never mix and chunks are always whole (rows that
-are missing are zeros that nobody reads), so what a row scores depends neither on its place nor on
-the thread that scores it. A row without a finite score becomes NaN, its code −1, and is told.
+(chunks, features, LANES). All means are measured from o, too. A *score tile* holds the scores of
+these rows, (chunks, classes, LANES). Features and classes are padded with zeros to a multiple of
+``SIDE``, and matrices are packed in SIDE × SIDE blocks, (…, SIDE²).
+
+Lanes never mix, and the last chunk is filled with rows of zeros that are not read. So the scores
+of a row depend neither on its place nor on the thread that computes them. A row without a finite
+score becomes NaN, its code −1, and the loop returns True.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from suffice.core.compiled import njit
+from suffice.core.model.posterior import (
+    ARGMAX,
+    JOINT,
+    LOG_DENSITY,
+    LOG_POSTERIOR,
+    POSTERIOR,
+)
 from suffice.core.model.tiles import LANES, SIDE
 from suffice.typing import Array, Codes, Floats
 
@@ -21,12 +29,14 @@ from suffice.typing import Array, Codes, Floats
 compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
 # sums over features may be
 summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-LOST = 1e-6  # of a variance given the features before it, beyond which digits are lost
+# share of a feature's variance that is left given the features before it, under which a
+# pivot has lost too many digits
+LOST = 1e-6
 _LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
-# what is written of each row: a value for each class, or one
-JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY, ARGMAX = range(5)
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
+_ROUND = 6755399441055744.0  # 1.5 · 2⁵²
+_ROUND_BITS = 0x4338000000000000
 
 
 @compiled
@@ -34,7 +44,8 @@ def tile_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     """Set a tile to rows x − o of ``x`` (n, d), from ``first`` on."""
     for c in range(tile.shape[0]):
         start = first + c * LANES
-        rows, chunk = x[start : start + LANES], tile[c]
+        rows = x[start : start + LANES]
+        chunk = tile[c]
         if rows.shape[0] < LANES:
             chunk[:] = 0.0
         for b in range(rows.shape[0]):
@@ -48,7 +59,8 @@ def tile_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     for c in range(tile.shape[0]):
         start = first + c * LANES
         for j in range(x.shape[0]):
-            column, lanes = x[j, start : start + LANES], tile[c, j]
+            column = x[j, start : start + LANES]
+            lanes = tile[c, j]
             if column.shape[0] < LANES:
                 lanes[:] = 0.0
             for b in range(column.shape[0]):
@@ -59,18 +71,19 @@ def tile_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
 def full_scores(
     tile: Floats,
     scores: Floats,
-    at: Codes,
+    codes: Codes,
     c: Floats,
     mu: Floats,
     w: Floats,
 ) -> None:
     """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
     blocks = _in_blocks(tile)
-    y, z = np.empty(blocks.shape[1:]), np.empty(SIDE * LANES)
+    y = np.empty(blocks.shape[1:])
+    z = np.empty(SIDE * LANES)
     for i in range(blocks.shape[0]):
         x = blocks[i]
-        for k in range(at.shape[0]):
-            out = scores[i, at[k]]
+        for k in range(codes.shape[0]):
+            out = scores[i, codes[k]]
             _squared_norm(x, mu[k], w[k], y, z, out)
             _finish(c[k], out)
 
@@ -79,7 +92,7 @@ def full_scores(
 def tied_scores(
     tile: Floats,
     scores: Floats,
-    at: Codes,
+    codes: Codes,
     c: Floats,
     mu: Floats,
     m: Floats,
@@ -87,11 +100,12 @@ def tied_scores(
 ) -> None:
     """Write cₖ − ½ |W (x − μ₀) − mₖ|² for classes that share W; mₖ = W (μₖ − μ₀)."""
     blocks = _in_blocks(tile)
-    y, z = np.empty(blocks.shape[1:]), np.empty(blocks.shape[1:])
+    y = np.empty(blocks.shape[1:])
+    z = np.empty(blocks.shape[1:])
     for i in range(blocks.shape[0]):
         _whiten(blocks[i], mu[0], w, y, z)
-        for k in range(at.shape[0]):
-            out = scores[i, at[k]]
+        for k in range(codes.shape[0]):
+            out = scores[i, codes[k]]
             _squared_difference(z, m[k], out)
             _finish(c[k], out)
 
@@ -100,7 +114,7 @@ def tied_scores(
 def diagonal_scores(
     tile: Floats,
     scores: Floats,
-    at: Codes,
+    codes: Codes,
     c: Floats,
     mu: Floats,
     inverse: Floats,
@@ -108,8 +122,8 @@ def diagonal_scores(
     """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)², ``inverse`` being 1 / σ."""
     blocks = _in_blocks(tile)
     for i in range(blocks.shape[0]):
-        for k in range(at.shape[0]):
-            out = scores[i, at[k]]
+        for k in range(codes.shape[0]):
+            out = scores[i, codes[k]]
             _scaled_difference(blocks[i], mu[k], inverse[k], out)
             _finish(c[k], out)
 
@@ -117,7 +131,8 @@ def diagonal_scores(
 @compiled
 def linear_scores(tile: Floats, scores: Floats, intercepts: Floats, weights: Floats) -> None:
     """Write wₖᵀx + bₖ for every class."""
-    blocks, out = _in_blocks(tile), _in_blocks(scores)
+    blocks = _in_blocks(tile)
+    out = _in_blocks(scores)
     for c in range(blocks.shape[0]):
         x = blocks[c]
         for i in range(weights.shape[0]):
@@ -143,8 +158,10 @@ def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: F
         _corner(x, mu, w, first + i, i, y, z)
         _multiply_add(w, first, i, y, z)
         for b in range(LANES):
-            z0, z1 = z[b], z[LANES + b]
-            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            z0 = z[b]
+            z1 = z[LANES + b]
+            z2 = z[2 * LANES + b]
+            z3 = z[3 * LANES + b]
             out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
@@ -158,12 +175,24 @@ def _whiten(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats) -> None:
 
 
 @compiled
-def _corner(x: Floats, mu: Floats, w: Floats, at: int, i: int, y: Floats, z: Floats) -> None:
-    """Set block i of y to x − μ and z to its product with the triangular block of W."""
-    m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
-    w00, w10, w11 = w[at, 0], w[at, 4], w[at, 5]
-    w20, w21, w22 = w[at, 8], w[at, 9], w[at, 10]
-    w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+def _corner(
+    x: Floats,
+    mu: Floats,
+    w: Floats,
+    block: int,
+    i: int,
+    y: Floats,
+    z: Floats,
+) -> None:
+    """Set block i of y to x − μ and z to its product with a triangular block of W."""
+    m0 = mu[4 * i]
+    m1 = mu[4 * i + 1]
+    m2 = mu[4 * i + 2]
+    m3 = mu[4 * i + 3]
+    w00 = w[block, 0]
+    w10, w11 = w[block, 4], w[block, 5]
+    w20, w21, w22 = w[block, 8], w[block, 9], w[block, 10]
+    w30, w31, w32, w33 = w[block, 12], w[block, 13], w[block, 14], w[block, 15]
     for b in range(LANES):
         y0 = x[i, b] - m0
         y1 = x[i, LANES + b] - m1
@@ -173,24 +202,30 @@ def _corner(x: Floats, mu: Floats, w: Floats, at: int, i: int, y: Floats, z: Flo
         z[LANES + b] = w10 * y0 + w11 * y1
         z[2 * LANES + b] = w20 * y0 + w21 * y1 + w22 * y2
         z[3 * LANES + b] = w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
-        y[i, b], y[i, LANES + b] = y0, y1
-        y[i, 2 * LANES + b], y[i, 3 * LANES + b] = y2, y3
+        y[i, b] = y0
+        y[i, LANES + b] = y1
+        y[i, 2 * LANES + b] = y2
+        y[i, 3 * LANES + b] = y3
 
 
 @compiled
 def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
     """Add to z the products of n blocks of W, from ``first`` on, with blocks 0 … n − 1 of y."""
     for j in range(n):
-        at = first + j
-        w00, w01, w02, w03 = w[at, 0], w[at, 1], w[at, 2], w[at, 3]
-        w10, w11, w12, w13 = w[at, 4], w[at, 5], w[at, 6], w[at, 7]
-        w20, w21, w22, w23 = w[at, 8], w[at, 9], w[at, 10], w[at, 11]
-        w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+        block = first + j
+        w00, w01, w02, w03 = w[block, 0], w[block, 1], w[block, 2], w[block, 3]
+        w10, w11, w12, w13 = w[block, 4], w[block, 5], w[block, 6], w[block, 7]
+        w20, w21, w22, w23 = w[block, 8], w[block, 9], w[block, 10], w[block, 11]
+        w30, w31, w32, w33 = w[block, 12], w[block, 13], w[block, 14], w[block, 15]
         for b in range(LANES):
-            y0, y1 = y[j, b], y[j, LANES + b]
-            y2, y3 = y[j, 2 * LANES + b], y[j, 3 * LANES + b]
-            z0, z1 = z[b], z[LANES + b]
-            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            y0 = y[j, b]
+            y1 = y[j, LANES + b]
+            y2 = y[j, 2 * LANES + b]
+            y3 = y[j, 3 * LANES + b]
+            z0 = z[b]
+            z1 = z[LANES + b]
+            z2 = z[2 * LANES + b]
+            z3 = z[3 * LANES + b]
             z[b] = z0 + w00 * y0 + w01 * y1 + w02 * y2 + w03 * y3
             z[LANES + b] = z1 + w10 * y0 + w11 * y1 + w12 * y2 + w13 * y3
             z[2 * LANES + b] = z2 + w20 * y0 + w21 * y1 + w22 * y2 + w23 * y3
@@ -202,10 +237,15 @@ def _squared_difference(z: Floats, mu: Floats, out: Floats) -> None:
     """Set out to |z − m|²."""
     out[:] = 0.0
     for i in range(z.shape[0]):
-        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+        m0 = mu[4 * i]
+        m1 = mu[4 * i + 1]
+        m2 = mu[4 * i + 2]
+        m3 = mu[4 * i + 3]
         for b in range(LANES):
-            z0, z1 = z[i, b] - m0, z[i, LANES + b] - m1
-            z2, z3 = z[i, 2 * LANES + b] - m2, z[i, 3 * LANES + b] - m3
+            z0 = z[i, b] - m0
+            z1 = z[i, LANES + b] - m1
+            z2 = z[i, 2 * LANES + b] - m2
+            z3 = z[i, 3 * LANES + b] - m3
             out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
@@ -214,29 +254,43 @@ def _scaled_difference(x: Floats, mu: Floats, inverse: Floats, out: Floats) -> N
     """Set out to |(x − μ) / σ|²."""
     out[:] = 0.0
     for i in range(x.shape[0]):
-        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
-        s0, s1 = inverse[4 * i], inverse[4 * i + 1]
-        s2, s3 = inverse[4 * i + 2], inverse[4 * i + 3]
+        m0 = mu[4 * i]
+        m1 = mu[4 * i + 1]
+        m2 = mu[4 * i + 2]
+        m3 = mu[4 * i + 3]
+        s0 = inverse[4 * i]
+        s1 = inverse[4 * i + 1]
+        s2 = inverse[4 * i + 2]
+        s3 = inverse[4 * i + 3]
         for b in range(LANES):
-            z0, z1 = (x[i, b] - m0) * s0, (x[i, LANES + b] - m1) * s1
-            z2, z3 = (x[i, 2 * LANES + b] - m2) * s2, (x[i, 3 * LANES + b] - m3) * s3
+            z0 = (x[i, b] - m0) * s0
+            z1 = (x[i, LANES + b] - m1) * s1
+            z2 = (x[i, 2 * LANES + b] - m2) * s2
+            z3 = (x[i, 3 * LANES + b] - m3) * s3
             out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
 @compiled
 def _finish(constant: float, out: Floats) -> None:
-    """Turn squared distances to scores."""
+    """Turn squared distances Δ² into scores c − ½ Δ²."""
     for b in range(LANES):
         out[b] = constant - 0.5 * out[b]
 
 
 @compiled
 def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
-    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a to rows (n, K) or (n, 1)."""
-    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
-    e, bad = np.empty(scores.shape[1:]), False
+    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a to rows (n, K) or (n, 1).
+
+    Return whether a row has no finite score.
+    """
+    top = np.empty(LANES)
+    rest = np.empty(LANES)
+    code = np.empty(LANES, np.intp)
+    e = np.empty(scores.shape[1:])
+    bad = False
     for c in range(scores.shape[0]):
-        a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
+        a = scores[c]
+        rows = out[c * LANES : (c + 1) * LANES]
         n = rows.shape[0]
         bad |= _winners(a, n_classes, n, top, code)
         if what in (POSTERIOR, LOG_POSTERIOR, LOG_DENSITY):
@@ -255,16 +309,19 @@ def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) ->
                 total = math.log1p(rest[b])
                 for k in range(n_classes):
                     rows[b, k] = beta * (a[k, b] - top[b]) - total
+            elif what == ARGMAX:
+                rows[b, 0] = code[b]
             else:
-                rows[b, 0] = code[b] if what == ARGMAX else top[b] + math.log1p(rest[b])
+                rows[b, 0] = top[b] + math.log1p(rest[b])
     return bad
 
 
 @compiled
 def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -> bool:
-    """Find the greatest score of each lane; make lanes that have none NaN, and tell."""
+    """Find the greatest score of each lane; make lanes without one NaN, and return if any is."""
     for b in range(LANES):
-        top[b], code[b] = a[0, b], 0
+        top[b] = a[0, b]
+        code[b] = 0
     for k in range(1, n_classes):
         for b in range(LANES):
             better = (a[k, b] > top[b]) | math.isnan(a[k, b])  # so that a NaN stays on top
@@ -273,7 +330,9 @@ def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -
     bad = False
     for b in range(n_rows):
         if not math.isfinite(top[b]):
-            bad, top[b], code[b] = True, math.nan, -1
+            bad = True
+            top[b] = math.nan
+            code[b] = -1
             for k in range(n_classes):
                 a[k, b] = math.nan
     return bad
@@ -314,17 +373,21 @@ def exp_negative(x: float) -> float:
     # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: each power of two is normal where 2ⁿ may not be
     power = shifted.view(np.int64) - _ROUND_BITS
     half = power >> 1
-    low, high = (half + 1023) << 52, (power - half + 1023) << 52
-    return p * np.int64(low).view(np.float64) * np.int64(high).view(np.float64)
+    low = np.int64((half + 1023) << 52).view(np.float64)
+    high = np.int64((power - half + 1023) << 52).view(np.float64)
+    return p * low * high
 
 
 @compiled
 def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
     """Turn scores to w softmax(a) in place, w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
-    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    top = np.empty(LANES)
+    rest = np.empty(LANES)
+    code = np.empty(LANES, np.intp)
     total = 0.0
     for c in range(scores.shape[0]):
-        a, w = scores[c], weight[c]
+        a = scores[c]
+        w = weight[c]
         _winners(a, n_classes, LANES, top, code)
         _exponentials(a, n_classes, 1.0, top, code, a, rest)
         for b in range(LANES):
@@ -339,38 +402,45 @@ def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
 @compiled
 def full_distances(
     y: Floats,
-    runs: Any,
+    runs: tuple[Codes, Codes, Codes],
     sigma: Floats,
     means: Floats,
     distances: Floats,
     log_dets: Floats,
 ) -> None:
-    """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is a hole.
+    """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is missing.
 
-    Σ_oo is seen inside D Σ D + (I − D), with D = diag(observed): its factor has the rows of L_oo,
+    Σ_oo is placed inside D Σ D + (I − D), with D = diag(observed): its factor has the rows of L_oo,
     and unit rows in the place of missing features. A lane is a *run* of up to a few rows of one
     pattern, which share a factor: ``runs`` are order, firsts and counts, and run i has the rows
     order[j] with counts[i] places j from firsts[i] on. Where Σ_oo is nearly singular both are NaN.
     """
     order, firsts, counts = runs
-    d, m = y.shape[1], means.shape[0]
-    seen, lanes, zeros = np.empty((d, LANES)), np.empty((d, LANES)), np.zeros((d, LANES))
-    factor, inverse = np.empty((d * (d + 1) // 2, LANES)), np.empty((d, LANES))
-    z, whitened = np.empty((d, LANES)), np.empty((m, d, LANES))
+    d = y.shape[1]
+    m = means.shape[0]
+    observed = np.empty((d, LANES))
+    lanes = np.empty((d, LANES))
+    zeros = np.zeros((d, LANES))
+    factor = np.empty((d * (d + 1) // 2, LANES))
+    inverse = np.empty((d, LANES))
+    z = np.empty((d, LANES))
+    whitened = np.empty((m, d, LANES))
     rows = np.empty(LANES, np.int64)
-    log_det, total = np.empty(LANES), np.empty(LANES)
+    log_det = np.empty(LANES)
+    total = np.empty(LANES)
     for start in range(0, len(firsts), LANES):
-        first, count = firsts[start : start + LANES], counts[start : start + LANES]
+        first = firsts[start : start + LANES]
+        count = counts[start : start + LANES]
         for i in range(count.max()):
             for b in range(LANES):
                 run = min(b, len(first) - 1)
                 rows[b] = order[first[run] + min(i, count[run] - 1)]
-            _load(y, rows, seen, lanes)
+            _load(y, rows, observed, lanes)
             if i == 0:
-                _factorise(sigma, seen, factor, inverse, log_det)
+                _factorise(sigma, observed, factor, inverse, log_det)
                 for k in range(1, m):
-                    _solve(zeros, means[0] - means[k], seen, factor, inverse, whitened[k])
-            _solve(lanes, means[0], seen, factor, inverse, z)
+                    _solve(zeros, means[0] - means[k], observed, factor, inverse, whitened[k])
+            _solve(lanes, means[0], observed, factor, inverse, z)
             for k in range(m):
                 _squared_gap(z, whitened[k] if k else zeros, total)
                 for b in range(LANES):
@@ -384,18 +454,20 @@ def scaled_distances(
     y: Floats,
     means: Floats,
     inverse: Floats,
-    logs: Floats,
+    log_variances: Floats,
     distances: Floats,
     log_dets: Floats,
 ) -> None:
     """Write Σ ((y − μ) / σ)² for each mean, (n, m), and Σ log σ², over what was observed."""
     for i in range(len(y)):
-        row, total = y[i], 0.0
+        row = y[i]
+        log_det = 0.0
         for j in range(len(row)):
-            total += 0.0 if np.isnan(row[j]) else logs[j]
-        log_dets[i] = total
+            log_det += 0.0 if np.isnan(row[j]) else log_variances[j]
+        log_dets[i] = log_det
         for k in range(len(means)):
-            mu, total = means[k], 0.0
+            mu = means[k]
+            total = 0.0
             for j in range(len(row)):
                 z = (row[j] - mu[j]) * inverse[j]
                 total += 0.0 if np.isnan(z) else z * z
@@ -403,59 +475,60 @@ def scaled_distances(
 
 
 @compiled
-def _load(y: Floats, rows: Codes, seen: Floats, lanes: Floats) -> None:
-    """Set lanes to rows of y, 0 in holes, and to where there are none."""
+def _load(y: Floats, rows: Codes, observed: Floats, lanes: Floats) -> None:
+    """Set lanes to rows of y, 0 where missing, and ``observed`` to 0 there and 1 elsewhere."""
     for b in range(LANES):
         row = y[rows[b]]
         for j in range(row.shape[0]):
-            hole = np.isnan(row[j])
-            seen[j, b] = 0.0 if hole else 1.0
-            lanes[j, b] = 0.0 if hole else row[j]
+            missing = np.isnan(row[j])
+            observed[j, b] = 0.0 if missing else 1.0
+            lanes[j, b] = 0.0 if missing else row[j]
 
 
 @compiled
 def _factorise(
     sigma: Floats,
-    seen: Floats,
+    observed: Floats,
     factor: Floats,
     inverse: Floats,
     log_det: Floats,
 ) -> None:
-    """Write L below the diagonal, 1 / L_ii, and log|L Lᵀ|; NaN where a pivot is lost."""
+    """Write L below the diagonal, 1 / L_ii, and log|L Lᵀ|; NaN where a pivot loses its digits."""
     d = sigma.shape[0]
-    a, product = np.empty(LANES), np.ones(LANES)
+    a = np.empty(LANES)
+    product = np.ones(LANES)
     log_det[:] = 0.0
     for i in range(d):
         row = i * (i + 1) // 2
         for j in range(i + 1):
             for b in range(LANES):
-                a[b] = sigma[i, j] * seen[i, b] * seen[j, b]
+                a[b] = sigma[i, j] * observed[i, b] * observed[j, b]
             # L_ij L_jj = Σ_ij − Σ_{h<j} L_ih L_jh
             _subtract_products(factor, row, factor, j * (j + 1) // 2, j, a)
             if j < i:
                 for b in range(LANES):
                     factor[row + j, b] = a[b] * inverse[j, b]
         for b in range(LANES):
-            pivot = a[b] + (1.0 - seen[i, b])  # 1 is added to no small variance
-            lost = seen[i, b] > 0 and not pivot > LOST * sigma[i, i]
+            pivot = a[b] + (1.0 - observed[i, b])  # 1 where missing, else the variance left
+            lost = observed[i, b] > 0 and not pivot > LOST * sigma[i, i]
             pivot = np.nan if lost else pivot
             inverse[i, b] = 1 / np.sqrt(pivot)
-            product[b] *= pivot / (sigma[i, i] if seen[i, b] > 0 else 1.0)
-        if i % 16 == 15 or i == d - 1:  # few enough for no underflow
+            product[b] *= pivot / (sigma[i, i] if observed[i, b] > 0 else 1.0)
+        if i % 16 == 15 or i == d - 1:  # a product of so few pivots cannot underflow
             for b in range(LANES):
                 log_det[b] += np.log(product[b])
                 product[b] = 1.0
     for i in range(d):
         log_variance = np.log(sigma[i, i])
         for b in range(LANES):
-            log_det[b] += seen[i, b] * log_variance
+            log_det[b] += observed[i, b] * log_variance
 
 
 @compiled
 def _solve(
     y: Floats,
     mu: Floats,
-    seen: Floats,
+    observed: Floats,
     factor: Floats,
     inverse: Floats,
     z: Floats,
@@ -464,7 +537,7 @@ def _solve(
     a = np.empty(LANES)
     for i in range(y.shape[0]):
         for b in range(LANES):
-            a[b] = (y[i, b] - mu[i]) * seen[i, b]
+            a[b] = (y[i, b] - mu[i]) * observed[i, b]
         _subtract_products(factor, i * (i + 1) // 2, z, 0, i, a)
         for b in range(LANES):
             z[i, b] = a[b] * inverse[i, b]
@@ -503,15 +576,15 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
 def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
     """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
     for i in range(rows.shape[0]):
-        near = out[i]
-        near[:] = 0.0
+        values = out[i]
+        values[:] = 0.0
         for j in range(rows.shape[1]):
             value = rows[i, j]
             if laplace:
-                for at in range(near.shape[0]):
-                    near[at] -= abs(value - landmarks[j, at])
+                for m in range(values.shape[0]):
+                    values[m] -= abs(value - landmarks[j, m])
             else:
-                for at in range(near.shape[0]):
-                    near[at] -= 0.5 * (value - landmarks[j, at]) ** 2
-        for at in range(near.shape[0]):
-            near[at] = exp_negative(near[at])
+                for m in range(values.shape[0]):
+                    values[m] -= 0.5 * (value - landmarks[j, m]) ** 2
+        for m in range(values.shape[0]):
+            values[m] = exp_negative(values[m])

@@ -5,50 +5,55 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from suffice.core.model.class_model import ClassModel, forwarded
+from suffice.core.model.class_model import ClassModel
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula
+from suffice.core.moments import Moments
 from suffice.core.table.foreign import is_foreign
 from suffice.errors import InvalidParameterError
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 
 @dataclass(frozen=True, eq=False)
-class OfClasses(Readout):
+class ComponentReadout(Readout):
     """A readout of a_k = log Σ_r exp a_r over the components r of class k."""
 
     readout: Readout
     starts: Codes  # first component of each class  (K,)
 
-    dtype = forwarded("dtype", "readout")
-    per_class = forwarded("per_class", "readout")
+    @property
+    def dtype(self) -> type[np.generic]:
+        return self.readout.dtype
+
+    @property
+    def per_class(self) -> bool:
+        return self.readout.per_class
 
     def shape(self, n_rows: int, n_scores: int) -> tuple[int, ...]:  # noqa: ARG002
-        """Return the shape of the values of so many rows."""
         return self.readout.shape(n_rows, len(self.starts))
 
-    def read(self, a: Floats) -> npt.NDArray[Any]:
+    def read(self, a: Floats) -> Array:
         """Return the values for scores of components (n, R)."""
         return self.readout.read(log_sums(a, self.starts))
 
-    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Any]:
-        """Return the scores of classes, in a library of the Array API, and what is read out."""
-        runs = [a[:, lo:hi] for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]])]
-        pairs = zip(runs, [xp.max(run, axis=1, keepdims=True) for run in runs], strict=True)
-        sums = [top[:, 0] + xp.log(xp.sum(xp.exp(run - top), axis=1)) for run, top in pairs]
+    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Readout]:
+        """Return the scores of classes, in a library of the Array API, and their readout."""
+        sums = []
+        for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]]):
+            run = a[:, lo:hi]
+            top = xp.max(run, axis=1, keepdims=True)
+            sums.append(top[:, 0] + xp.log(xp.sum(xp.exp(run - top), axis=1)))
         return xp.stack(sums, axis=1), self.readout
 
-    def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
+    def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a tile of components (chunks, R and more, rows)."""
-        return self.readout.write(
-            log_sums(tile[:, :n_classes], self.starts), len(self.starts), out
-        )
+        scores = log_sums(tile[:, :n_classes], self.starts)
+        return self.readout.write(scores, len(self.starts), out)
 
 
 def log_sums(a: Floats, starts: Codes) -> Floats:
@@ -76,15 +81,18 @@ class MixtureModel(ClassModel):
     class_of: Codes  # class of each component, in order  (R,)
     temperature: float = 1.0
 
-    centre = forwarded("centre", "components")
-    n_parameters = forwarded("n_parameters", "components")
-    impute = forwarded("impute", "joint")
-    sample_missing = forwarded("sample_missing", "joint")
+    @property
+    def centre(self) -> Floats:  # type: ignore[override]
+        return self.components.centre
 
     @property
     def offsets(self) -> Floats:  # type: ignore[override]
         """Mean of each class less ``centre``, shape (K, d)."""
-        return self._sums(self.components.offsets)
+        return self._class_averages(self.components.offsets)
+
+    @property
+    def n_parameters(self) -> int:
+        return self.components.n_parameters
 
     @property
     def starts(self) -> Codes:
@@ -94,62 +102,94 @@ class MixtureModel(ClassModel):
     @property
     def covariance_matrices(self) -> Floats:
         """Covariance of the rows of each class, components and their means together (K, d, d)."""
-        parts, far = self.components, self.components.offsets - self.offsets[self.class_of]
-        sigmas = np.stack([parts.covariance_of(r).dense() for r in range(parts.n_classes)])
+        components = self.components
+        n_components = components.n_classes
+        sigmas = np.stack([components.covariance_of(r).dense() for r in range(n_components)])
+        gaps = components.offsets - self.offsets[self.class_of]
         # Σ_k = Σ_r s_r (Σ_r + (μ_r − μ_k)(μ_r − μ_k)ᵀ)
-        return self._sums(sigmas + far[:, :, None] * far[:, None, :])
+        return self._class_averages(sigmas + gaps[:, :, None] * gaps[:, None, :])
 
     @cached_property
     def joint(self) -> GaussianModel:
-        """The components as classes of their own, with priors π_k s_r."""
-        return replace(self.components, log_priors=self.log_weights(self.log_priors))
+        """The components as separate classes, with priors π_k s_r."""
+        return self.components.with_log_priors(self.log_weights(self.log_priors))
 
-    def component_posterior(self, x: Any) -> Floats:
+    def component_posterior(self, x: RowsLike) -> Floats:
         """Return p(r | x) of every component of every class, shape (n, R)."""
-        return (self.joint if is_foreign(x) else self.joint.allowing_missing()).posterior(x)
+        model: ClassModel = self.joint
+        if not is_foreign(x):
+            model = model.allowing_missing()
+        return model.posterior(x)
+
+    def with_log_priors(self, log_priors: Floats) -> Self:
+        return replace(self, log_priors=log_priors)
+
+    def with_temperature(self, temperature: float) -> Self:
+        return replace(self, temperature=temperature)
 
     def marginal(self, observed: Codes) -> MixtureModel:
-        """Return the same kind of model of some features alone: indices, or (d,) bool."""
         return replace(self, components=self.components.marginal(observed))
+
+    def impute(self, x: RowsLike) -> Floats:
+        return self.joint.impute(x)
+
+    def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
+        return self.joint.sample_missing(x, rng)
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         """Draw a row of the mixture of class k for each code k, shape (n, d)."""
         r = np.empty(len(codes), np.intp)
         for k in np.unique(codes):
-            own, here = np.flatnonzero(self.class_of == k), codes == k
-            r[here] = rng.choice(own, here.sum(), p=self.components.priors[own])
+            components = np.flatnonzero(self.class_of == k)
+            rows = codes == k
+            shares = self.components.priors[components]
+            r[rows] = rng.choice(components, rows.sum(), p=shares)
         return self.components.sample_of(r, rng)
 
-    def as_gaussian(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: no Gaussian has this posterior, and moments do not know components."""
-        msg = "a mixture is no Gaussian: it has no quadric boundaries, and no likelihood by moments"
-        raise InvalidParameterError(msg)
+    def as_gaussian(self) -> NoReturn:
+        raise InvalidParameterError(
+            "a mixture is not a single Gaussian, and where two mixtures are equally probable is "
+            "no hyperplane or quadric: use LDA or QDA for boundaries and coefficients"
+        )
 
-    _log_likelihood = as_gaussian
+    def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+        raise InvalidParameterError(
+            "the likelihood of a mixture cannot be read from moments, which do not know the "
+            "components of the rows: add up log_joint of the rows"
+        )
 
     @property
     def formula(self) -> Formula:
         """Scores of all components, to be added up by class."""
         return replace(self.joint.formula, class_of=self.class_of)
 
-    def _sums(self, values: Floats) -> Floats:
+    def log_weights(self, of_classes: Floats) -> Floats:
+        """Return log(w_k s_r) of each component from log w_k of each class."""
+        return np.asarray(of_classes[self.class_of] + self.components.log_priors)
+
+    def _class_averages(self, values: Floats) -> Floats:
         """Return Σ_r s_r v_r of each class."""
         shares = self.components.priors.reshape(-1, *[1] * (values.ndim - 1))
         return np.asarray(np.add.reduceat(shares * values, self.starts, axis=0))
 
-    def log_weights(self, of_classes: Floats) -> Floats:
-        """Return log(w_k s_r) of each component."""
-        return np.asarray(of_classes[self.class_of] + self.components.log_priors)
-
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Any:
-        own = None if log_weights is None else self.log_weights(log_weights)
-        return self.joint._read(x, OfClasses(readout, self.starts), own)
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
+        if log_weights is not None:
+            log_weights = self.log_weights(log_weights)
+        return self.joint._read(x, ComponentReadout(readout, self.starts), log_weights)
 
     def _read_observed(
         self,
-        x: Any,
+        x: Floats,
         readout: Readout,
         log_weights: Floats | None = None,
-    ) -> Any:
-        own = None if log_weights is None else self.log_weights(log_weights)
-        return self.joint._read_observed(x, OfClasses(readout, self.starts), own)
+    ) -> Array:
+        if log_weights is not None:
+            log_weights = self.log_weights(log_weights)
+        return self.joint._read_observed(
+            x, ComponentReadout(readout, self.starts), log_weights
+        )

@@ -1,46 +1,63 @@
-"""What is read out of scores aₖ(x), by NumPy for few rows and by compiled loops for many.
+"""Posteriors, densities and decisions from scores aₖ(x), by NumPy or by compiled loops.
 
-A row none of whose scores is finite reads NaN, or code −1.
+A row that has no finite score gives NaN, or code −1.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from suffice.core.model.tiles import LANES, empty_tile
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
+
+# which value the compiled loop writes for each row
+JOINT = 0
+POSTERIOR = 1
+LOG_POSTERIOR = 2
+LOG_DENSITY = 3
+ARGMAX = 4
 
 
-class Readout(Protocol):
+class Readout(ABC):
     """A function of the scores of each row."""
 
-    name: str = ""  # a word of ``kernels``
-    temperature: float = 1.0
-    dtype: Any = np.float64  # of the values read out
-    per_class: bool = (
-        True  # whether there is a value for each class, (n, K), rather than one, (n,)
-    )
+    loop_code: int  # JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY or ARGMAX
+
+    @property
+    def temperature(self) -> float:
+        """T of softmax(a / T)."""
+        return 1.0
+
+    @property
+    def dtype(self) -> type[np.generic]:
+        """Type of the values."""
+        return np.float64
+
+    @property
+    def per_class(self) -> bool:
+        """Whether there is a value for each class, (n, K), rather than one for each row, (n,)."""
+        return True
 
     def shape(self, n_rows: int, n_scores: int) -> tuple[int, ...]:
-        """Return the shape of the values of so many rows and scores."""
+        """Return the shape of the values of ``n_rows`` rows with ``n_scores`` scores each."""
         return (n_rows, n_scores) if self.per_class else (n_rows,)
 
+    @abstractmethod
     def read(self, a: Floats) -> Array:
         """Return the values for scores ``a`` (n, K)."""
-        ...
 
-    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Return the scores of classes, in a library of the Array API, and what is read out."""
+    def of_classes(self, xp: Any, a: Any) -> tuple[Any, "Readout"]:  # noqa: ARG002
+        """Return the scores of classes, in a library of the Array API, and their readout."""
         return a, self
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write ``read`` of a score tile to rows; return whether some row has none."""
-        from suffice.core.model import loops as kernels
+        """Write ``read`` of a score tile to ``out``; return whether a row has no finite score."""
+        from suffice.core.model import loops
 
-        what, rows = getattr(kernels, self.name), out if self.per_class else out[:, None]
-        return bool(kernels.write(tile, n_classes, 1 / self.temperature, what, rows))
+        table = out if self.per_class else out[:, None]
+        return bool(loops.write(tile, n_classes, 1 / self.temperature, self.loop_code, table))
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,7 @@ class Posterior(Readout):
     """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the losers)."""
 
     temperature: float = 1.0
-    name = "POSTERIOR"
+    loop_code = POSTERIOR
 
     def read(self, a: Floats) -> Floats:
         _, d, rest = _relative(a, self.temperature)
@@ -56,10 +73,11 @@ class Posterior(Readout):
 
 
 @dataclass(frozen=True)
-class LogPosterior(Posterior):
+class LogPosterior(Readout):
     """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over the losers)."""
 
-    name = "LOG_POSTERIOR"
+    temperature: float = 1.0
+    loop_code = LOG_POSTERIOR
 
     def read(self, a: Floats) -> Floats:
         _, d, rest = _relative(a, self.temperature)
@@ -70,7 +88,7 @@ class LogPosterior(Posterior):
 class LogDensity(Readout):
     """log Σₖ exp aₖ = max a + log1p(Σ exp d over the losers): the log density for a log joint a."""
 
-    name = "LOG_DENSITY"
+    loop_code = LOG_DENSITY
     per_class = False
 
     def read(self, a: Floats) -> Floats:
@@ -82,7 +100,7 @@ class LogDensity(Readout):
 class Joint(Readout):
     """The scores themselves."""
 
-    name = "JOINT"
+    loop_code = JOINT
 
     def read(self, a: Floats) -> Floats:
         return np.where(np.isfinite(a.max(1))[:, None], a, np.nan)
@@ -90,9 +108,9 @@ class Joint(Readout):
 
 @dataclass(frozen=True)
 class Argmax(Readout):
-    """The code of the greatest score, of equal ones the first."""
+    """The code of the greatest score; of equal scores the first."""
 
-    name = "ARGMAX"
+    loop_code = ARGMAX
     dtype = np.intp
     per_class = False
 
@@ -101,39 +119,45 @@ class Argmax(Readout):
 
 
 class ScoredModel(ABC):
-    """What is read out of the scores of every model."""
+    """A model that scores rows, and what follows from the scores."""
 
     temperature: float  # T of the posterior, softmax(a / T)
     has_posterior: bool  # whether scores are log odds
 
     @abstractmethod
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        """Return what is read out of log p(x | k) + log_weights_k; of ``scores`` where None."""
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
+        """Return the readout of log p(x | k) + log_weights_k; of ``scores`` where None."""
 
-    def posterior(self, x: Any) -> Floats:
+    def posterior(self, x: RowsLike) -> Floats:
         """Return p(k | x), shape (n, K)."""
         return self._read(x, Posterior(self.temperature))
 
-    def log_posterior(self, x: Any) -> Floats:
+    def log_posterior(self, x: RowsLike) -> Floats:
         """Return log p(k | x), shape (n, K), exact far from the data."""
         return self._read(x, LogPosterior(self.temperature))
 
-    def scores(self, x: Any) -> Floats:
+    def scores(self, x: RowsLike) -> Floats:
         """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
         return self._read(x, Joint())
 
-    def most_probable(self, x: Any) -> Codes:
+    def most_probable(self, x: RowsLike) -> Codes:
         """Return argmax_k p(k | x), shape (n,)."""
         return self._read(x, Argmax())
 
 
 def read_scores(a: Floats, readout: Readout) -> Array:
-    """Return what is read out of scores (n, K), by compiled loops."""
+    """Return the readout of scores (n, K), by compiled loops."""
     n, k = a.shape
     n_chunks = -(-n // LANES)
-    tile, whole = empty_tile(n_chunks, k), np.zeros((n_chunks * LANES, k))
-    whole[:n] = a
-    tile[:, :k] = whole.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
+    rows = np.zeros((n_chunks * LANES, k))
+    rows[:n] = a
+    tile = empty_tile(n_chunks, k)
+    tile[:, :k] = rows.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
     values: Array = np.empty(readout.shape(n, k), readout.dtype)
     readout.write(tile, k, values)
     return values

@@ -1,14 +1,14 @@
 """Scores aₖ(x) of K classes: by matrices, by scales, or linear in x, measured from one origin.
 
-Every part scores in two ways, which agree: ``scores`` with NumPy, for few rows, so that Numba is
-never imported for them; and ``stages``, compiled loops that fill a score tile, block by block.
+Every part scores in two ways, which agree. ``scores`` uses NumPy, for few rows, so that Numba is
+not imported for them. ``stages`` are compiled loops that fill a score tile, block by block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -18,20 +18,19 @@ from suffice.core.power_transform import PowerTransform
 from suffice.core.table.matrix import refuse_unusable
 from suffice.core.threads import n_threads_of, one_blas_thread, together
 from suffice.errors import InvalidInputError
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 if TYPE_CHECKING:
     from suffice.core.model.covariance import Covariance
-    from suffice.core.model.student import Tailed
+    from suffice.core.model.student import StudentTail
 
-    Stage = Callable[[Floats, Floats], None]  # tile, score tile → nothing
+Stage: TypeAlias = Callable[[Floats, Floats], None]  # fills a score tile from a tile of rows
 
 SMALL = 100_000  # n·d·K under which compiled loops do not pay
 PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
 LARGE = 1 << 16  # K·d beyond which linear scores are left to BLAS
 TILE_BYTES = 1 << 19  # half of a common second-level cache
 MOST_CHUNKS = 64
-TOO_FAR = "row {} is so far from every class that it overflows: check its units"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,23 +59,40 @@ class Whitened(Group):
         distances = [np.square(z - m).sum(1) for m in self.whitened_means]
         return self.constants - 0.5 * np.stack(distances, axis=1)
 
-    @classmethod
-    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        from suffice.core.model.loops import full_scores, tied_scores
-
+    @staticmethod
+    def stages(parts: Sequence[Whitened]) -> Iterator[Stage]:
+        """Yield one loop for all classes that have their own W, and one for each shared W."""
         single = [part for part in parts if len(part.classes) == 1]
         if single:
-            codes, constants, means = _stacked(single)
-            factors = np.stack([packed_lower(part.whitening) for part in single])
-            yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
+            yield _single_class_stage(single)
         for part in parts:
             if len(part.classes) > 1:
-                tied = (
-                    *_stacked([part]),
-                    padded(part.whitened_means),
-                    packed_lower(part.whitening),
-                )
-                yield lambda t, s, tied=tied: tied_scores(t, s, *tied)  # type: ignore[misc]
+                yield _shared_stage(part)
+
+
+def _single_class_stage(parts: Sequence[Whitened]) -> Stage:
+    from suffice.core.model.loops import full_scores
+
+    codes, constants, means = _stacked(parts)
+    factors = np.stack([packed_lower(part.whitening) for part in parts])
+
+    def stage(tile: Floats, scores: Floats) -> None:
+        full_scores(tile, scores, codes, constants, means, factors)
+
+    return stage
+
+
+def _shared_stage(part: Whitened) -> Stage:
+    from suffice.core.model.loops import tied_scores
+
+    codes, constants, means = _stacked([part])
+    whitened_means = padded(part.whitened_means)
+    factor = packed_lower(part.whitening)
+
+    def stage(tile: Floats, scores: Floats) -> None:
+        tied_scores(tile, scores, codes, constants, means, whitened_means, factor)
+
+    return stage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,14 +105,19 @@ class Scaled(Group):
         distances = [np.square((x - mu) / self.scale).sum(1) for mu in self.means]
         return self.constants - 0.5 * np.stack(distances, axis=1)
 
-    @classmethod
-    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+    @staticmethod
+    def stage(parts: Sequence[Scaled]) -> Stage:
+        """Return the loop for all classes with scales."""
         from suffice.core.model.loops import diagonal_scores
 
         codes, constants, means = _stacked(parts)
         sizes = [len(part.classes) for part in parts]
         inverse = padded(np.repeat([1 / part.scale for part in parts], sizes, axis=0))
-        yield lambda t, s: diagonal_scores(t, s, codes, constants, means, inverse)
+
+        def stage(tile: Floats, scores: Floats) -> None:
+            diagonal_scores(tile, scores, codes, constants, means, inverse)
+
+        return stage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,16 +139,19 @@ class LinearScores:
     def scores(self, x: Floats) -> Floats:
         return x @ self.weights.T + self.constants
 
-    @classmethod
-    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+    def stage(self) -> Stage:
+        """Return the loop for all classes, or the product by BLAS where that is faster."""
+        if self.is_large:
+            return self._product
         from suffice.core.model.loops import linear_scores
 
-        (part,) = parts
-        if part.is_large:
-            yield part._product
-            return
-        intercepts, weights = padded(part.constants), packed_blocks(part.weights)
-        yield lambda t, s: linear_scores(t, s, intercepts, weights)
+        intercepts = padded(self.constants)
+        weights = packed_blocks(self.weights)
+
+        def stage(tile: Floats, scores: Floats) -> None:
+            linear_scores(tile, scores, intercepts, weights)
+
+        return stage
 
     def _product(self, tile: Floats, scores: Floats) -> None:
         k, d = self.weights.shape
@@ -141,9 +165,10 @@ ScorePart: TypeAlias = Whitened | Scaled | LinearScores
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
     """Return the classes, constants and padded means of all groups, one after the other."""
-    names = ("classes", "constants", "means")
-    codes, c, mu = (np.concatenate([getattr(each, name) for each in groups]) for name in names)
-    return codes, c, padded(mu)
+    codes = np.concatenate([group.classes for group in groups])
+    constants = np.concatenate([group.constants for group in groups])
+    means = np.concatenate([group.means for group in groups])
+    return codes, constants, padded(means)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,46 +190,53 @@ class Scorer:
         mu: Floats,
         sigmas: Sequence[Covariance],
         *,
-        origin: Any = None,
-    ) -> Self:
+        origin: Floats | None = None,
+    ) -> Scorer:
         """Return the scorer of cₖ, μₖ − o and Σₖ; classes that share one object Σ are tied."""
-        members: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}  # classes of each covariance object
         for k, sigma in enumerate(sigmas):
             members.setdefault(id(sigma), []).append(k)
-        parts = [sigmas[ks[0]].part(np.array(ks), c[ks], mu[ks]) for ks in members.values()]
-        return cls(np.zeros(mu.shape[1]) if origin is None else origin, len(c), tuple(parts))
+        parts = []
+        for classes in members.values():
+            shared = sigmas[classes[0]]
+            parts.append(shared.part(np.array(classes), c[classes], mu[classes]))
+        if origin is None:
+            origin = np.zeros(mu.shape[1])
+        return cls(origin, len(c), tuple(parts))
 
     @classmethod
     def linear(cls, origin: Floats, weights: Floats, intercepts: Floats) -> Scorer:
         return cls(origin, len(intercepts), (LinearScores(weights, intercepts),))
 
-    def score(self, x: Array, readout: Readout) -> Array:
-        """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        values, bad = self.try_score(x, readout)
-        for row in bad[:1]:
-            if not np.isfinite(x).all():
-                refuse_unusable(x, None)
-            raise InvalidInputError(TOO_FAR.format(row))
+    def score(self, x: RowsLike, readout: Readout) -> Array:
+        """Return the readout of each row of ``x`` (n, d); raise if a row has no finite score."""
+        rows = np.asarray(x)
+        values, bad = self.try_score(rows, readout)
+        if len(bad):
+            if not np.isfinite(rows).all():
+                refuse_unusable(rows, None)
+            raise too_far_error(int(bad[0]))
         return values
 
     def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
-        """Return the values, and the numbers of the rows without any: NaN, or code −1."""
-        x = np.asarray(x)
-        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
+        """Return the values, NaN or code −1 for rows without a finite score, and those rows."""
+        is_small = x.size * self.n_classes < SMALL
+        if is_small or (self._uses_blas and len(x) < LANES):
             with np.errstate(invalid="ignore", over="ignore"):
                 values = readout.read(self.joint(x))
             return values, unscored(values)
         values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
         with one_blas_thread(when=self._uses_blas):
-            bad = _write_rows(x, self, readout, values)
-        return values, unscored(values[: len(x) if bad else 0])
+            some_bad = _write_rows(x, self, readout, values)
+        bad = unscored(values) if some_bad else np.zeros(0, np.intp)
+        return values, bad
 
     def joint(self, x: Array) -> Floats:
         """Return aₖ(x) (n, K), by NumPy alone."""
-        x = np.asarray(x, np.float64) - self.origin
-        a = np.empty((len(x), self.n_classes))
+        centred = np.asarray(x, np.float64) - self.origin
+        a = np.empty((len(centred), self.n_classes))
         for part in self.parts:
-            a[:, part.classes] = part.scores(x)
+            a[:, part.classes] = part.scores(centred)
         return a
 
     @property
@@ -212,11 +244,14 @@ class Scorer:
         return any(isinstance(part, LinearScores) and part.is_large for part in self.parts)
 
     def _stages(self) -> Iterator[Stage]:
-        kinds: dict[type[Any], list[Any]] = {}
+        whitened = [part for part in self.parts if isinstance(part, Whitened)]
+        scaled = [part for part in self.parts if isinstance(part, Scaled)]
+        yield from Whitened.stages(whitened)
+        if scaled:
+            yield Scaled.stage(scaled)
         for part in self.parts:
-            kinds.setdefault(type(part), []).append(part)
-        for kind, parts in kinds.items():
-            yield from kind.stages(parts)
+            if isinstance(part, LinearScores):
+                yield part.stage()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,17 +260,15 @@ class Formula:
 
     Where there is a tail, the scorer gives −½ Δ_k² alone. Where there are levels, it reads the
     numbers alone, and each category after them adds the term of its level, the reference first.
-    Where scores are linear, holes in x need the shared covariance, too.
+    Where scores are linear, missing values in x need the shared covariance, too.
     """
 
     scorer: Scorer
-    tail: Tailed | None = None
+    tail: StudentTail | None = None
     power: PowerTransform | None = None  # t
     levels: tuple[Floats, ...] = ()  # log p(level | k) of each category  (K, L)
     shared: Covariance | None = None  # Σ of all classes
-    class_of: Codes | None = (
-        None  # where scores are of components: their classes, in order  (R,)
-    )
+    class_of: Codes | None = None  # class of each component, where components are scored  (R,)
 
     @property
     def constants(self) -> Floats:
@@ -249,29 +282,34 @@ class Formula:
 
 
 def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bool:
-    """Write what is read out of all rows; return whether some row has no finite score."""
-    (n, d), k = x.shape, scorer.n_classes
-    stages, origin = list(scorer._stages()), np.array(scorer.origin, np.float64)
+    """Write the readout of all rows; return whether some row has no finite score."""
+    n, d = x.shape
+    k = scorer.n_classes
+    stages = list(scorer._stages())
+    origin = np.array(scorer.origin, np.float64)
     # chunks of a block: as many as keep its tiles in cache
     n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
     starts = range(0, n, n_chunks * LANES)
-    blocks = iter(starts)  # one iterator for all: whoever is free takes the next block
+    next_start = iter(starts)  # shared by all threads: a free thread takes the next block
 
     def work() -> bool:
-        load, bad = _loader(x, origin), False
-        tile, scores = empty_tile(n_chunks, d), empty_tile(n_chunks, k)
-        for start in blocks:
+        load = _loader(x, origin)
+        tile = empty_tile(n_chunks, d)
+        scores = empty_tile(n_chunks, k)
+        some_bad = False
+        for start in next_start:
             rows = values[start : start + n_chunks * LANES]
-            used = -(-len(rows) // LANES)
-            t, s = tile[:used], scores[:used]
-            load(start, t)
+            n_used = -(-len(rows) // LANES)
+            used_tile = tile[:n_used]
+            used_scores = scores[:n_used]
+            load(start, used_tile)
             for stage in stages:
-                stage(t, s)
-            bad |= readout.write(s, k, rows)
-        return bad
+                stage(used_tile, used_scores)
+            some_bad |= readout.write(used_scores, k, rows)
+        return some_bad
 
-    wanted = n_threads_of(None) if x.size * k > PARALLEL else 1
-    return any(together(work, min(wanted, len(starts))))
+    n_threads = n_threads_of(None) if x.size * k > PARALLEL else 1
+    return any(together(work, min(n_threads, len(starts))))
 
 
 def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
@@ -279,20 +317,28 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     from suffice.core.compiled import read_only
     from suffice.core.model.loops import tile_columns, tile_rows
 
-    (x,) = read_only(x)
+    (rows,) = read_only(x)
+    columns = rows.T
 
-    def load_converted(start: int, t: Floats) -> None:
-        (part,) = read_only(x[start : start + len(t) * LANES].astype(np.float64, "C"))
-        tile_rows(part, 0, origin, t)
+    def load_rows(start: int, tile: Floats) -> None:
+        tile_rows(rows, start, origin, tile)
+
+    def load_columns(start: int, tile: Floats) -> None:
+        tile_columns(columns, start, origin, tile)
+
+    def load_converted(start: int, tile: Floats) -> None:
+        block = rows[start : start + len(tile) * LANES]
+        (converted,) = read_only(block.astype(np.float64, "C"))
+        tile_rows(converted, 0, origin, tile)
 
     if x.dtype not in (np.float64, np.float32):
         return load_converted
     if abs(x.strides[0]) < abs(x.strides[1]):
-        return lambda start, t: tile_columns(x.T, start, origin, t)
-    return lambda start, t: tile_rows(x, start, origin, t)
+        return load_columns
+    return load_rows
 
 
-def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) -> NoReturn:
+def refuse_unread(read: Callable[[Floats], object], x: Floats, lo: int, hi: int) -> NoReturn:
     """Raise the error that names the first infinity, or the first of rows lo to hi that fails."""
     if np.isinf(x).any():
         refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
@@ -303,10 +349,18 @@ def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) ->
             lo = middle
         except InvalidInputError:
             hi = middle
-    raise InvalidInputError(TOO_FAR.format(lo))
+    raise too_far_error(lo)
+
+
+def too_far_error(row: int) -> InvalidInputError:
+    """Return the error for a row whose scores overflow."""
+    return InvalidInputError(
+        f"row {row} is so far from every class that its scores overflow: check its units"
+    )
 
 
 def unscored(values: Array) -> Codes:
     """Return the numbers of the rows that are NaN, or have code −1."""
     first = values if values.ndim == 1 else values[:, 0]
-    return np.flatnonzero(np.isnan(first) if first.dtype.kind == "f" else first < 0)
+    is_bad = np.isnan(first) if first.dtype.kind == "f" else first < 0
+    return np.flatnonzero(is_bad)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn, Self
 
 import numpy as np
 
-from suffice.core.model.class_model import forwarded
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.elliptical_and_missing import EllipticalModel
+from suffice.core.model.elliptical import EllipticalModel
 from suffice.core.model.posterior import Joint, Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.moments import Moments
 from suffice.errors import InvalidParameterError, MissingStatisticsError
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 
 @dataclass(frozen=True, eq=False)
-class Tailed(Readout):
+class StudentTail(Readout):
     """A readout of c_k − p_k log(1 + s_k Δ²) where the scorer gives −½ Δ²."""
 
     readout: Readout
@@ -27,8 +26,13 @@ class Tailed(Readout):
     powers: Floats  # p = (f + d) / 2  (K,)
     shares: Floats  # s: Δ² is measured by the posterior scale, s Δ² by f times the shape  (K,)
 
-    dtype = forwarded("dtype", "readout")
-    per_class = forwarded("per_class", "readout")
+    @property
+    def dtype(self) -> type[np.generic]:
+        return self.readout.dtype
+
+    @property
+    def per_class(self) -> bool:
+        return self.readout.per_class
 
     def read(self, a: Floats) -> Array:
         return self.readout.read(self.bent(a))
@@ -38,13 +42,13 @@ class Tailed(Readout):
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
     def hole_constants(self, d: int) -> Floats:
-        """Return what 0, 1, … d holes in a row add to the constants, (d + 1, K)."""
+        """Return what 0, 1, … d missing values in a row add to the constants, (d + 1, K)."""
         from scipy.special import gammaln
 
-        holes = np.arange(d + 1)[:, None]
+        n_missing = np.arange(d + 1)[:, None]
         # log Γ((f + d_o)/2) − log Γ((f + d)/2) + ½ (d − d_o) log(π/s),  f + d = 2p
-        gains = gammaln(self.powers - holes / 2) - gammaln(self.powers)
-        return np.asarray(gains + holes / 2 * np.log(np.pi / self.shares))
+        gains = gammaln(self.powers - n_missing / 2) - gammaln(self.powers)
+        return np.asarray(gains + n_missing / 2 * np.log(np.pi / self.shares))
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""
@@ -75,9 +79,10 @@ class StudentModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        seen, d = np.flatnonzero(np.isfinite(self.log_priors)), self.n_features
-        n_shapes = len(np.unique(self.group_of[seen]))
-        return len(seen) - 1 + len(seen) * d + n_shapes * d * (d + 1) // 2
+        present = np.flatnonzero(np.isfinite(self.log_priors))
+        d = self.n_features
+        n_shapes = len(np.unique(self.group_of[present]))
+        return len(present) - 1 + len(present) * d + n_shapes * d * (d + 1) // 2
 
     @property
     def covariance_matrices(self) -> Floats:
@@ -88,10 +93,25 @@ class StudentModel(EllipticalModel):
             factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
         return dense * factor[:, None, None]
 
+    @property
+    def group_shapes(self) -> tuple[Covariance, ...]:
+        return self.shapes
+
+    def with_log_priors(self, log_priors: Floats) -> Self:
+        return replace(self, log_priors=log_priors)
+
+    def with_temperature(self, temperature: float) -> Self:
+        return replace(self, temperature=temperature)
+
     def marginal(self, observed: Codes) -> StudentModel:
         # as many degrees of freedom: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
-        centre, offsets, shapes = self._marginals(observed)
-        return replace(self, centre=centre, offsets=offsets, shapes=shapes)
+        kept = np.arange(self.n_features)[observed]
+        return replace(
+            self,
+            centre=self.centre[kept],
+            offsets=self.offsets[:, kept],
+            shapes=tuple(shape.marginal(kept) for shape in self.shapes),
+        )
 
     def as_gaussian(self) -> NoReturn:
         raise InvalidParameterError(
@@ -107,15 +127,24 @@ class StudentModel(EllipticalModel):
 
     @property
     def formula(self) -> Formula:
-        return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
+        return Formula(self._scorer, self._with_tail(Joint(), self.log_priors))
 
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+    def _read(
+        self,
+        x: RowsLike,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
         weights = self.log_priors if log_weights is None else log_weights
-        return self._scorer.score(x, self._tailed(readout, weights))
+        return self._scorer.score(x, self._with_tail(readout, weights))
 
-    def _tailed(self, readout: Readout, log_weights: Floats) -> Tailed:
-        powers = (self.degrees + self.n_features) / 2
-        return Tailed(readout, log_weights + self._constants, powers, self.shares)
+    def _with_tail(self, readout: Readout, log_weights: Floats) -> StudentTail:
+        return StudentTail(
+            readout=readout,
+            constants=log_weights + self._constants,
+            powers=(self.degrees + self.n_features) / 2,
+            shares=self.shares,
+        )
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
         # log t(x_o) = c_o − ½ (f + d_o) log(1 + s Δ²)
@@ -126,11 +155,12 @@ class StudentModel(EllipticalModel):
         self,
         codes: Codes,
         distances: Floats,
-        n: Any,
+        n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
         # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
-        shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n)
+        shares = self.shares[codes]
+        chi = rng.chisquare(self.degrees[codes] + n_observed)
         return np.asarray(np.sqrt((1 + shares * distances) / (shares * chi)))
 
     @cached_property
@@ -142,14 +172,16 @@ class StudentModel(EllipticalModel):
     def _constants(self) -> Floats:
         """Log density of each class at its m_k, shape (K,)."""
         log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
-        return self._log_peaks(self.n_features, log_dets)
+        return self._log_peaks(np.array(self.n_features), log_dets)
 
-    def _log_peaks(self, n_observed: Any, log_dets: Floats) -> Floats:
+    def _log_peaks(self, n_observed: Codes, log_dets: Floats) -> Floats:
+        """Return the log density at m_k of ``n_observed`` features, (…, K)."""
         from scipy.special import gammaln  # slow to import, and seldom needed
 
-        d, every = np.asarray(n_observed)[..., None], np.arange(self.n_features + 1)[:, None]
-        log_gammas = (gammaln((self.degrees + every) / 2) - gammaln(self.degrees / 2))[
-            n_observed
-        ]
+        # for every possible number of features, since there are far fewer of them than rows
+        every_d = np.arange(self.n_features + 1)[:, None]
+        log_gammas = gammaln((self.degrees + every_d) / 2) - gammaln(self.degrees / 2)
+        d = n_observed[..., None]
         # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
-        return np.asarray(log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets))
+        exponents = 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
+        return np.asarray(log_gammas[n_observed] - exponents)

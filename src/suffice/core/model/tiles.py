@@ -1,4 +1,4 @@
-"""How rows are laid out for compiled loops, and how large the blocks are that stay in cache."""
+"""The layout of rows for compiled loops, and the size of blocks that stay in cache."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,51 +9,55 @@ from suffice.core.threads import in_order
 from suffice.typing import Codes, Floats
 
 SIDE = 4  # rows and columns of one block of a packed matrix
-# Rows of a chunk. 72 doubles are 9 lines of cache: were their number even, lanes of different
-# features would compete for the same few places. Cached kernels contain it: clear __pycache__.
+# Rows of a chunk. 72 doubles are 9 cache lines. With an even number of lines, lanes of different
+# features would map to the same few cache sets. Compiled code that is kept between runs contains
+# this number: clear __pycache__ after changing it.
 LANES = 72
-TABLE_NUMBERS = 1 << 15  # of a NumPy table that stays in cache
+TABLE_NUMBERS = 1 << 15  # numbers of a NumPy table that stays in cache
 
 
 def padded(a: Floats) -> Floats:
     """Return a copy with zeros behind the last axis, its length a multiple of SIDE."""
-    out = np.zeros((*a.shape[:-1], _multiple(a.shape[-1])))
-    out[..., : a.shape[-1]] = a
+    length = a.shape[-1]
+    out = np.zeros((*a.shape[:-1], _multiple_of_side(length)))
+    out[..., :length] = a
     return out
 
 
 def packed_blocks(w: Floats) -> Floats:
     """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
-    whole = np.zeros(tuple(map(_multiple, w.shape)))
-    whole[: w.shape[0], : w.shape[1]] = w
-    r, c = (n // SIDE for n in whole.shape)
+    n_rows, n_columns = w.shape
+    whole = np.zeros((_multiple_of_side(n_rows), _multiple_of_side(n_columns)))
+    whole[:n_rows, :n_columns] = w
+    r = whole.shape[0] // SIDE
+    c = whole.shape[1] // SIDE
     return whole.reshape(r, SIDE, c, SIDE).swapaxes(1, 2).reshape(r, c, SIDE * SIDE)
 
 
 def packed_lower(w: Floats) -> Floats:
     """Return the blocks on and under the diagonal of a lower triangle, row by row, (…, SIDE²)."""
     blocks = packed_blocks(w)
-    return blocks[_under_diagonal(len(blocks))]
+    return blocks[_lower_indices(len(blocks))]
 
 
 @cache
-def _under_diagonal(n: int) -> tuple[Codes, Codes]:
+def _lower_indices(n: int) -> tuple[Codes, Codes]:
     return np.tril_indices(n)
 
 
 def empty_tile(n_chunks: int, width: int) -> Floats:
-    """Return a tile for so many features or classes, (chunks, width and more, LANES)."""
-    return np.zeros((n_chunks, _multiple(width), LANES))
+    """Return a tile of zeros for ``width`` features or classes, (chunks, padded width, LANES)."""
+    return np.zeros((n_chunks, _multiple_of_side(width), LANES))
 
 
 def in_cached_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> None:
     """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
     size = max(TABLE_NUMBERS // max(width, 1), 256)
-    blocks = [slice(lo, lo + size) for lo in range(0, n_rows, size)]
+    blocks = [slice(start, start + size) for start in range(0, n_rows, size)]
     n_jobs = None if len(blocks) >= 4 else 1  # starting threads for fewer does not pay
     for _ in in_order(run, blocks, n_jobs):
         pass
 
 
-def _multiple(n: int) -> int:
+def _multiple_of_side(n: int) -> int:
     return -(-n // SIDE) * SIDE

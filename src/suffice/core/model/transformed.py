@@ -1,22 +1,23 @@
-"""A model of transformed rows, known by what it says of the rows themselves."""
+"""A model of transformed rows, and the densities of the rows themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from suffice.core.model.class_model import ClassModel, WrappedModel
-from suffice.core.model.elliptical_and_missing import EllipticalModel
+from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Readout
-from suffice.core.model.scoring import Formula
+from suffice.core.model.scoring import Formula, refuse_unread
+from suffice.core.model.student import StudentModel
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
+from suffice.core.table.matrix import refuse_unusable
 from suffice.errors import InvalidInputError
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, RowsLike
 
 BLOCK = 1 << 20  # numbers transformed at a time
 
@@ -32,16 +33,17 @@ class TransformedModel(WrappedModel):
     transform: PowerTransform  # t
 
     @cached_property
-    def _reader(self) -> tuple[ClassModel, Callable[[Any], Floats]]:
-        """A model, and the rows it reads: t(x) − c, where digits of a large mean would be lost."""
-        if not isinstance(self.inner, EllipticalModel):
-            return self.inner, self.transform.apply
-        moved: Any = {"centre": self.inner.centre - self.transform.centre}
-        return replace(self.inner, **moved), self.transform.about_centre  # type: ignore[type-var]
+    def _centred_inner(self) -> GaussianModel | StudentModel | None:
+        """The inner model of t(x) − c, which keeps the digits that a large mean would cost."""
+        inner = self.inner
+        if isinstance(inner, GaussianModel | StudentModel):
+            return replace(inner, centre=inner.centre - self.transform.centre)
+        return None
 
     @property
     def n_parameters(self) -> int:
-        return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
+        n_exponents = int((self.transform.exponents != 1).sum())
+        return self.inner.n_parameters + n_exponents
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         return self.transform.inverse(self.inner.sample_of(codes, rng))
@@ -50,61 +52,80 @@ class TransformedModel(WrappedModel):
         kept = np.arange(self.n_features)[observed]
         return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
 
-    def impute(self, x: Any) -> Floats:
+    def impute(self, x: RowsLike) -> Floats:
         """Return the rows, NaN replaced by t⁻¹(E[t(x_m) | x_o]): the median, if of one class."""
-        return self._filled(x, self.inner.impute)
+        rows = np.asarray(x, np.float64)
+        filled = self.inner.impute(self.transform.apply_observed(rows))
+        return np.where(np.isnan(rows), self.transform.inverse(filled), rows)
 
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        return self._filled(x, lambda y: self.inner.sample_missing(y, rng))
+    def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
+        rows = np.asarray(x, np.float64)
+        filled = self.inner.sample_missing(self.transform.apply_observed(rows), rng)
+        return np.where(np.isnan(rows), self.transform.inverse(filled), rows)
 
     def _log_likelihood(self, moments: Moments) -> float:
-        slopes = 0.0 if moments.log_slopes is None else float(moments.log_slopes.sum())
-        return self.inner._log_likelihood(moments) + slopes
+        log_likelihood = self.inner._log_likelihood(moments)
+        if moments.log_slopes is None:
+            return log_likelihood
+        return log_likelihood + float(moments.log_slopes.sum())
 
     @property
     def formula(self) -> Formula:
         return replace(self.inner.formula, power=self.transform)
 
-    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        model, _ = self._reader
-        read = self._each_block(x, lambda t: model._read(t, readout, log_weights))
-        return self._in_units(read, x, readout, log_weights)
-
-    def _read_observed(
+    def _read(
         self,
-        x: Any,
+        x: RowsLike,
         readout: Readout,
         log_weights: Floats | None = None,
     ) -> Array:
-        read = self.inner._read_observed(
-            self.transform.apply_observed(x), readout, log_weights
-        )
-        return self._in_units(read, x, readout, log_weights)
+        rows = np.asarray(x)
 
-    def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> Array:
+        def read(block: Array) -> Array:
+            model = self._centred_inner
+            if model is None:
+                return self.inner._read(self.transform.apply(block), readout, log_weights)
+            return model._read(self.transform.about_centre(block), readout, log_weights)
+
+        values = self._by_block(rows, read)
+        return self._with_jacobian(values, rows, readout, log_weights)
+
+    def _read_observed(
+        self,
+        x: Floats,
+        readout: Readout,
+        log_weights: Floats | None = None,
+    ) -> Array:
+        transformed = self.transform.apply_observed(x)
+        values = self.inner._read_observed(transformed, readout, log_weights)
+        return self._with_jacobian(values, x, readout, log_weights)
+
+    def _with_jacobian(
+        self,
+        values: Array,
+        x: Array,
+        readout: Readout,
+        log_weights: Floats | None,
+    ) -> Array:
         """Return densities of the rows from those of their transform; scores stay."""
         if log_weights is not None:
             # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over what was observed
             slopes = np.nansum(self.transform.log_slopes(x), axis=1)
-            read += slopes[:, None] if readout.per_class else slopes
-        return np.asarray(read)
+            values += slopes[:, None] if readout.per_class else slopes
+        return values
 
-    def _filled(self, x: Any, fill: Callable[[Floats], Floats]) -> Floats:
-        x = np.asarray(x, np.float64)
-        filled = self.transform.inverse(fill(self.transform.apply_observed(x)))
-        return np.where(np.isnan(x), filled, x)
-
-    def _each_block(self, rows: Any, verb: Callable[[Any], Array]) -> Array:
-        """Return ``verb`` of the rows as the reader takes them, some at a time."""
-        x, (_, transformed) = np.asarray(rows), self._reader
+    def _by_block(self, rows: Array, read: Callable[[Array], Array]) -> Array:
+        """Return ``read`` of all rows, a block at a time."""
         step = max(BLOCK // max(self.n_features, 1), 1)
-        start, parts = 0, []
-        try:
-            for start in range(0, max(len(x), 1), step):
-                parts.append(verb(transformed(x[start : start + step])))
-        except InvalidInputError as error:
-            if not start:
-                raise
-            msg = f"in the rows from {start} on, counted from there: {error}"
-            raise InvalidInputError(msg) from error
+        parts = []
+        for start in range(0, max(len(rows), 1), step):
+            try:
+                parts.append(read(rows[start : start + step]))
+            except InvalidInputError:
+                if start == 0:
+                    raise
+                # the error counts rows from the start of the block: count from the first row
+                if not np.isfinite(rows).all():
+                    refuse_unusable(rows, None)
+                refuse_unread(read, rows, start, min(start + step, len(rows)))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

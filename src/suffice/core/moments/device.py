@@ -1,25 +1,28 @@
 """Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.core.moments.collect import ChunkSums, Storage, two_sum
-from suffice.core.moments.scatter import SCATTERS, scatter_shape
-from suffice.core.table import foreign
+from suffice.core.moments.collect import ChunkSums, two_sum
+from suffice.core.moments.scatter import SCATTERS, Storage, scatter_shape
 from suffice.core.table.foreign import (
+    Device,
+    DeviceArray,
+    Namespace,
     device_of,
+    in_blocks,
     is_foreign,
+    is_on_cuda,
     namespace,
     placed,
     to_numpy,
-    triton_kernels,
 )
 from suffice.core.table.labels import as_labels, encode, union
 from suffice.core.table.matrix import as_weights
 from suffice.core.table.table import require_as_many
-from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
 
 BLOCK_ROWS = 1 << 26
 GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
@@ -27,216 +30,327 @@ _NARROW = 256  # labels in so small a range are sorted as bytes
 
 
 def device_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: DeviceArray,
+    codes: DeviceArray,
+    weight: DeviceArray,
     n_classes: int,
     storage: Storage,
     block: int = BLOCK_ROWS,
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive blocks of rows."""
 
-    def sums(lo: int, hi: int) -> ChunkSums:
+    def sums_between(lo: int, hi: int) -> ChunkSums:
         w = None if weight is None else weight[lo:hi]
         return _block_sums(x[lo:hi, :], codes[lo:hi], w, n_classes, storage)
 
-    yield from foreign.in_blocks(sums, x.shape[0], block)
+    yield from in_blocks(sums_between, x.shape[0], block)
 
 
-def shared_sums(x: Any, a: Any, weight: Any, means: Any) -> tuple[Any, ...]:
-    """Return Σ p, Σ p z and Σ p z zᵀ of components, z = x − μ_r, and the log-likelihood."""
-    # p = w softmax(a) are the shares of components of log joint densities ``a`` (n, R) in rows
+class SharedSums(NamedTuple):
+    """Sums of components, z = x − μ_r, that share rows, and the log-likelihood of the rows."""
+
+    weights: Floats  # Σ p  (R,)
+    sums: Floats  # Σ p z  (R, d)
+    products: Floats  # Σ p z zᵀ  (R, d, d)
+    log_likelihood: float
+
+
+def shared_sums(
+    x: DeviceArray, log_joint: DeviceArray, weight: DeviceArray, means: DeviceArray
+) -> SharedSums:
+    """Return the sums of R components of means (R, d), given log joint densities (n, R)."""
     xp = namespace(x)
-    top = xp.max(a, axis=1, keepdims=True)
-    e = xp.exp(a - top)
-    total = xp.sum(e, axis=1, keepdims=True)
-    logs = top[:, 0] + xp.log(total[:, 0])
-    p = e / total if weight is None else e * (weight[:, None] / total)
-    sums, products = [], []
-    for r in range(a.shape[1]):
+    # p = w softmax(log joint): the share of each component in each row
+    top = xp.max(log_joint, axis=1, keepdims=True)
+    scaled = xp.exp(log_joint - top)
+    total = xp.sum(scaled, axis=1, keepdims=True)
+    log_densities = top[:, 0] + xp.log(total[:, 0])
+    if weight is None:
+        shares = scaled / total
+    else:
+        shares = scaled * (weight[:, None] / total)
+        log_densities = weight * log_densities
+    sums = []
+    products = []
+    for r in range(log_joint.shape[1]):
         z = x - means[r, :]
-        pz = p[:, r : r + 1] * z
+        pz = shares[:, r : r + 1] * z
         sums.append(xp.sum(pz, axis=0))
         products.append(xp.matrix_transpose(pz) @ z)
-    found = xp.sum(p, axis=0), xp.stack(sums), xp.stack(products)
-    return *map(to_numpy, found), float(xp.sum(logs if weight is None else weight * logs))
+    return SharedSums(
+        weights=to_numpy(xp.sum(shares, axis=0)),
+        sums=to_numpy(xp.stack(sums)),
+        products=to_numpy(xp.stack(products)),
+        log_likelihood=float(xp.sum(log_densities)),
+    )
 
 
-def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
-    """Return the classes (K,), on the host, and the code of each row (n,), where x is."""
-    xp, place = namespace(x), device_of(x)
+def device_labels(
+    x: DeviceArray, y: Any, classes: LabelsLike | None = None
+) -> tuple[Labels, DeviceArray]:
+    """Return the classes (K,), on the host, and the code of each row (n,), on the device of x."""
+    xp = namespace(x)
     require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
-    if (
-        is_foreign(y)
-        and y.ndim == 1
-        and namespace(y) is xp
-        and xp.isdtype(y.dtype, "integral")
-    ):
+    is_same_library = is_foreign(y) and y.ndim == 1 and namespace(y) is xp
+    if is_same_library and xp.isdtype(y.dtype, "integral"):
         labels, codes = _integer_labels(xp, y)
-    else:  # the host says what is wrong with other labels, if anything
+    else:  # the host checks labels of other kinds
         labels, codes = encode(as_labels(to_numpy(y)))
-    codes = xp.asarray(codes, device=place)
+    codes = xp.asarray(codes, device=device_of(x))
     if classes is None:
         return labels, codes
-    known = union(np.unique(as_labels(classes)), labels)
-    places = xp.asarray(np.searchsorted(known, labels), device=place)
-    return known, xp.take(places, xp.astype(codes, xp.int64))
+    all_labels = union(np.unique(as_labels(classes)), labels)
+    places = xp.asarray(np.searchsorted(all_labels, labels), device=device_of(x))
+    return all_labels, xp.take(places, xp.astype(codes, xp.int64))
 
 
-def device_codes(x: Any, codes: Codes, n_classes: int) -> Any:
-    """Return codes of the host where x is, as narrow as they can be."""
+def device_codes(x: DeviceArray, codes: Codes, n_classes: int) -> DeviceArray:
+    """Return codes of the host on the device of x, as narrow as they can be."""
     return placed(codes.astype(np.uint8 if n_classes <= _NARROW else np.int32), x)
 
 
-def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
+def _integer_labels(xp: Namespace, y: DeviceArray) -> tuple[Labels, DeviceArray]:
     first = int(xp.min(y))
     if int(xp.max(y)) - first >= _NARROW:
-        found, codes = xp.unique_inverse(y)
-        return to_numpy(found), codes
-    narrow = xp.astype(y - first, xp.uint8)
-    found = to_numpy(xp.unique_values(narrow)).astype(np.int64)
-    if found[-1] >= len(found):  # some numbers in between are no labels
-        places = np.searchsorted(found, np.arange(_NARROW)).astype(np.uint8)
-        narrow = xp.take(xp.asarray(places, device=device_of(y)), xp.astype(narrow, xp.int64))
-    return found + first, narrow
+        labels, codes = xp.unique_inverse(y)
+        return to_numpy(labels), codes
+    offsets = xp.astype(y - first, xp.uint8)
+    present = to_numpy(xp.unique_values(offsets)).astype(np.int64)
+    if present[-1] < len(present):  # every number of the range is a label
+        return present + first, offsets
+    code_of_offset = np.searchsorted(present, np.arange(_NARROW)).astype(np.uint8)
+    table = xp.asarray(code_of_offset, device=device_of(y))
+    return present + first, xp.take(table, xp.astype(offsets, xp.int64))
 
 
-def device_weights(x: Any, weight: Any) -> Any:
-    """Return row weights where x is, checked, or None where every row counts once."""
-    return None if weight is None else placed(as_weights(to_numpy(weight), x.shape[0]), x)
+def device_weights(x: DeviceArray, weight: WeightsLike | DeviceArray) -> DeviceArray:
+    """Return checked row weights on the device of x, or None where every row counts once."""
+    checked = as_weights(to_numpy(weight), x.shape[0])
+    return None if checked is None else placed(checked, x)
 
 
-def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
+def device_counts(codes: DeviceArray, weight: DeviceArray, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
-    return np.asarray(np.diff(to_numpy(_class_starts(counted, n_classes))))
+    starts = np.asarray(to_numpy(_class_starts(counted, n_classes)), np.intp)
+    return np.diff(starts)
 
 
-def is_constant(x: Any, columns: Codes) -> bool:
+def is_constant(x: DeviceArray, columns: Codes) -> bool:
     """Return whether each of some columns holds one number alone."""
     xp = namespace(x)
     return all(bool(xp.all(x[:, int(j)] == x[0, int(j)])) for j in columns)
 
 
-def _class_starts(codes: Any, n_classes: int) -> Any:
+def _class_starts(codes: DeviceArray, n_classes: int) -> DeviceArray:
     """Return how many rows have a class before each, and all rows at last, (K + 1,)."""
     xp = namespace(codes)
     classes = xp.arange(n_classes + 1, dtype=xp.int32, device=device_of(codes))
     return xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
 
 
+def _device_loops(x: DeviceArray) -> Any:
+    """Return the Triton loops, or None where x is not on an NVIDIA GPU or Triton is absent."""
+    if not is_on_cuda(x):
+        return None
+    try:
+        from suffice.core.moments import device_loops
+    except ImportError:
+        return None
+    return device_loops
+
+
+class _Sums(NamedTuple):
+    """Sums about a shift of each class, on the device."""
+
+    weights: DeviceArray  # (K,)
+    sums: DeviceArray  # Σ w z  (K, d)
+    products: DeviceArray  # Σ w z zᵀ  (K, d, d), pooled (d, d) or diagonal (K, d)
+
+
 def _block_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
+    x: DeviceArray,
+    codes: DeviceArray,
+    weight: DeviceArray,
     n_classes: int,
     storage: Storage,
 ) -> ChunkSums:
     xp = namespace(x)
     if weight is not None and not bool(xp.all(weight > 0)):  # rows of weight zero are absent
         rows = xp.nonzero(weight > 0)[0]
-        x, codes, weight = (
-            xp.take(x, rows, axis=0),
-            xp.take(codes, rows),
-            xp.take(weight, rows),
-        )
+        x = xp.take(x, rows, axis=0)
+        codes = xp.take(codes, rows)
+        weight = xp.take(weight, rows)
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
-    n, d = x.shape
-    if not n:
-        nothing, scatter = (
-            np.zeros((n_classes, d)),
-            np.zeros(scatter_shape(storage, n_classes, d)),
-        )
-        return ChunkSums(nothing[:, 0], nothing, nothing, SCATTERS[storage](scatter), None)
-    order, starts = xp.argsort(codes, stable=True), _class_starts(codes, n_classes)
+    if not x.shape[0]:
+        return _sums_of_no_rows(n_classes, x.shape[1], storage)
+    order = xp.argsort(codes, stable=True)
+    starts = _class_starts(codes, n_classes)
     # the first row of each class; of a class without rows any row, which counts nothing
-    shifts = xp.take(x, xp.take(order, xp.clip(starts[:-1], max=n - 1)), axis=0)
-    fused = triton_kernels(x, "moments") if storage != "diagonal" else None
-    if fused is None or not fused.can_sum(x, n_classes):
-        found = _tiled_sums(x, order, to_numpy(starts), shifts, weight, storage)
+    first_rows = xp.take(order, xp.clip(starts[:-1], max=x.shape[0] - 1))
+    shifts = xp.take(x, first_rows, axis=0)
+    loops = None if storage == "diagonal" else _device_loops(x)
+    if loops is not None and loops.can_sum(x, n_classes):
+        sums = _Sums(*map(xp.from_dlpack, loops.class_sums(x, order, starts, shifts, weight)))
+        if storage == "pooled":
+            sums = sums._replace(products=xp.sum(sums.products, axis=0))
     else:
-        found = fused.class_sums(x, order, starts, shifts, weight)
-    weights, sums, raw = map(xp.from_dlpack, found)
-    raw = xp.sum(raw, axis=0) if storage == "pooled" and raw.ndim == 3 else raw
+        sums = _tiled_sums(x, order, to_numpy(starts), shifts, weight, storage)
+    weights = to_numpy(sums.weights)
+    offsets = _offsets(xp, sums)
+    origins = to_numpy(shifts).astype(np.float64) * (weights > 0)[:, None]
+    means, means_low = two_sum(origins, to_numpy(offsets))
+    products = _centred_products(xp, sums, offsets, storage)
+    return ChunkSums(
+        weights=weights,
+        means=means,
+        means_low=means_low,
+        scatter=SCATTERS[storage](to_numpy(products)),
+        fourth=None,
+    )
+
+
+def _offsets(xp: Namespace, sums: _Sums) -> DeviceArray:
+    """Return m = Σ w z / w of each class, (K, d)."""
+    divisors = xp.where(sums.weights > 0, sums.weights, xp.ones_like(sums.weights))
+    return sums.sums / divisors[:, None]
+
+
+def _centred_products(
+    xp: Namespace, sums: _Sums, offsets: DeviceArray, storage: Storage
+) -> DeviceArray:
     # S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
-    offsets = sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]
+    if storage == "diagonal":
+        return sums.products - offsets * sums.sums
     if storage == "pooled":
-        raw = raw - xp.matrix_transpose(offsets) @ sums
+        products = sums.products - xp.matrix_transpose(offsets) @ sums.sums
     else:
-        raw = raw - (
-            offsets * sums if raw.ndim == 2 else offsets[:, :, None] * sums[:, None, :]
-        )
-    if storage != "diagonal":
-        raw = 0.5 * (raw + xp.matrix_transpose(raw))
-    origin = to_numpy(shifts).astype(np.float64) * (to_numpy(weights) > 0)[:, None]
-    means, low = two_sum(origin, to_numpy(offsets))
-    return ChunkSums(to_numpy(weights), means, low, SCATTERS[storage](to_numpy(raw)), None)
+        products = sums.products - offsets[:, :, None] * sums.sums[:, None, :]
+    return 0.5 * (products + xp.matrix_transpose(products))
+
+
+def _sums_of_no_rows(n_classes: int, n_features: int, storage: Storage) -> ChunkSums:
+    return ChunkSums(
+        weights=np.zeros(n_classes),
+        means=np.zeros((n_classes, n_features)),
+        means_low=np.zeros((n_classes, n_features)),
+        scatter=SCATTERS[storage](np.zeros(scatter_shape(storage, n_classes, n_features))),
+        fourth=None,
+    )
+
+
+class _Tiles(NamedTuple):
+    """Sorted rows cut into tiles of equal height, each of one class; arrays are on the device."""
+
+    class_of: DeviceArray  # (T,)
+    first: DeviceArray  # first place of each tile in the sorted rows  (T,)
+    class_start: DeviceArray  # first place of its class  (T,)
+    class_end: DeviceArray  # place behind the last of its class  (T,)
+
+
+def _tiles(xp: Namespace, device: Device, starts: Codes, height: int) -> _Tiles:
+    n_tiles = -(-np.diff(starts) // height)
+    class_of = np.repeat(np.arange(len(n_tiles)), n_tiles)
+    place_in_class = np.arange(len(class_of)) - np.repeat(
+        np.cumsum(n_tiles) - n_tiles, n_tiles
+    )
+    return _Tiles(
+        class_of=xp.asarray(class_of, device=device),
+        first=xp.asarray(starts[class_of] + height * place_in_class, device=device),
+        class_start=xp.asarray(starts[class_of], device=device),
+        class_end=xp.asarray(starts[class_of + 1], device=device),
+    )
 
 
 def _tiled_sums(
-    x: Any,
-    order: Any,
+    x: DeviceArray,
+    order: DeviceArray,
     starts: Codes,
-    shifts: Any,
-    weight: Any,
+    shifts: DeviceArray,
+    weight: DeviceArray,
     storage: Storage,
-) -> tuple[Any, Any, Any]:
-    """Return weights (K,), sums (K, d) and products about the shifts, by tiles of one class."""
-    xp, place, (n, d), k = namespace(x), device_of(x), x.shape, len(starts) - 1
+) -> _Sums:
+    """Return the sums about the shifts, by tiles of one class."""
+    xp = namespace(x)
+    n, d = x.shape
+    k = len(starts) - 1
     height = min(max(1 << (n // (2 * k)).bit_length(), 16), max(1024, 16 * d))
-    n_tiles = -(-np.diff(starts) // height)
-    of = np.repeat(np.arange(k), n_tiles)  # class of each tile
-    place_in_class = np.arange(len(of)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
-    first = starts[of] + height * place_in_class
+    tiles = _tiles(xp, device_of(x), starts, height)
+    n_tiles = tiles.class_of.shape[0]
     step = max(min(GATHERED // (height * d), GATHERED // (8 * k)), 1)
-    bounds = [xp.asarray(v, device=place) for v in (of, first, starts[of], starts[of + 1])]
-    totals: list[Any] = [0.0, 0.0, 0.0]
-    for lo in range(0, len(of), step):
-        which, begin, origin, end = (v[lo : min(lo + step, len(of))] for v in bounds)
-        place_of = begin[:, None] + xp.arange(height, dtype=begin.dtype, device=place)[None, :]
-        # past its class a tile repeats the first row, which is zero once shifted
-        past = place_of >= end[:, None]
-        place_of = xp.where(past, origin[:, None], place_of)
-        rows = xp.take(order, xp.reshape(place_of, (-1,)))
-        z, sums = _shifted_rows(x, rows, shifts, which, height)
+    total = _Sums(0.0, 0.0, 0.0)
+    for lo in range(0, n_tiles, step):
+        hi = min(lo + step, n_tiles)
+        some_tiles = _Tiles(*(values[lo:hi] for values in tiles))
+        sums = _sums_of_tiles(x, order, some_tiles, height, shifts, weight, storage)
+        total = _Sums(
+            weights=total.weights + sums.weights,
+            sums=total.sums + sums.sums,
+            products=total.products + sums.products,
+        )
+    return total._replace(products=xp.reshape(total.products, scatter_shape(storage, k, d)))
+
+
+def _sums_of_tiles(
+    x: DeviceArray,
+    order: DeviceArray,
+    tiles: _Tiles,
+    height: int,
+    shifts: DeviceArray,
+    weight: DeviceArray,
+    storage: Storage,
+) -> _Sums:
+    """Return the sums of some tiles by class, products as rows of numbers."""
+    xp = namespace(x)
+    device = device_of(x)
+    lanes = xp.arange(height, dtype=tiles.first.dtype, device=device)
+    places = tiles.first[:, None] + lanes[None, :]
+    # past its class a tile repeats the first row, which is zero once shifted
+    is_past = places >= tiles.class_end[:, None]
+    places = xp.where(is_past, tiles.class_start[:, None], places)
+    rows = xp.take(order, xp.reshape(places, (-1,)))
+    z, sums = _shifted_rows(x, rows, shifts, tiles.class_of, height)
+    if weight is None:
+        weights = xp.astype(xp.clip(tiles.class_end - tiles.first, max=height), xp.float64)
         wz = z
-        if weight is None:
-            w = xp.astype(xp.clip(end - begin, max=height), xp.float64)
-        else:
-            each = xp.where(past, 0.0, xp.reshape(xp.take(weight, rows), past.shape))
-            w, wz = xp.sum(each, axis=1), z * xp.astype(each, z.dtype)[:, :, None]
-        if weight is not None or sums is None:
-            sums = (xp.ones((1, height), dtype=z.dtype, device=place) @ wz)[:, 0, :]
-        member = xp.arange(k, dtype=which.dtype, device=place)[:, None] == which[None, :]
-        member = xp.astype(member, xp.float64)
-        for i, part in enumerate(
-            (w, xp.astype(sums, xp.float64), _products(xp, wz, z, storage))
-        ):
-            by_class = (
-                xp.sum(part, axis=0) if i == 2 and storage == "pooled" else member @ part
-            )
-            totals[i] = totals[i] + by_class
-    weights, sums, products = totals
-    return weights, sums, xp.reshape(products, scatter_shape(storage, k, d))
-
-
-def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
-    """Return rows less the shift of their tile (T, height, d), and sums (T, d) where found."""
-    xp, fused, shape = (
-        namespace(x),
-        triton_kernels(x, "moments"),
-        (of.shape[0], height, x.shape[1]),
+    else:
+        w = xp.where(is_past, 0.0, xp.reshape(xp.take(weight, rows), is_past.shape))
+        weights = xp.sum(w, axis=1)
+        wz = z * xp.astype(w, z.dtype)[:, :, None]
+    if weight is not None or sums is None:
+        sums = (xp.ones((1, height), dtype=z.dtype, device=device) @ wz)[:, 0, :]
+    products = _products(xp, wz, z, storage)
+    classes = xp.arange(shifts.shape[0], dtype=tiles.class_of.dtype, device=device)
+    is_member = xp.astype(classes[:, None] == tiles.class_of[None, :], xp.float64)
+    return _Sums(
+        weights=is_member @ weights,
+        sums=is_member @ xp.astype(sums, xp.float64),
+        products=xp.sum(products, axis=0) if storage == "pooled" else is_member @ products,
     )
-    if fused is not None:
-        z, parts = map(xp.from_dlpack, fused.shifted_rows(x, rows, shifts, of, height))
-        parts = xp.reshape(parts, (shape[0], -1, shape[2]))
-        return xp.reshape(z, shape), xp.sum(parts, axis=1, dtype=xp.float64)
-    z = xp.reshape(xp.take(x, rows, axis=0), shape)
-    return z - xp.take(shifts, of, axis=0)[:, None, :], None
 
 
-def _products(xp: Any, wz: Any, z: Any, storage: Storage) -> Any:
+def _shifted_rows(
+    x: DeviceArray,
+    rows: DeviceArray,
+    shifts: DeviceArray,
+    class_of: DeviceArray,
+    height: int,
+) -> tuple[DeviceArray, DeviceArray | None]:
+    """Return rows less the shift of their tile (T, height, d), and sums (T, d) or None."""
+    xp = namespace(x)
+    shape = (class_of.shape[0], height, x.shape[1])
+    loops = _device_loops(x)
+    if loops is None:
+        z = xp.reshape(xp.take(x, rows, axis=0), shape)
+        return z - xp.take(shifts, class_of, axis=0)[:, None, :], None
+    z, partial_sums = loops.shifted_rows(x, rows, shifts, class_of, height)
+    z = xp.reshape(xp.from_dlpack(z), shape)
+    partial_sums = xp.reshape(xp.from_dlpack(partial_sums), (shape[0], -1, shape[2]))
+    return z, xp.sum(partial_sums, axis=1, dtype=xp.float64)
+
+
+def _products(xp: Namespace, wz: DeviceArray, z: DeviceArray, storage: Storage) -> DeviceArray:
     """Return Σ w z zᵀ of each tile, as rows of numbers, or its diagonal."""
     if storage == "diagonal":
         return xp.sum(wz * z, axis=1, dtype=xp.float64)

@@ -1,10 +1,10 @@
-"""The fused CUDA kernel in Triton: sums and products of each class, without moving rows."""
-
-from typing import Any
+"""Triton loops on NVIDIA GPUs: sums and products of each class, without moving rows."""
 
 import torch
 import triton
 import triton.language as tl
+
+from suffice.core.table.foreign import DeviceArray
 
 WIDEST = 64  # columns whose products stay in the registers of a multiprocessor
 MOST_BYTES = 1 << 30  # of the partial sums
@@ -12,26 +12,35 @@ SLABS = 1056
 FLUSH = 4  # tiles that are summed in the precision of the rows
 
 
-def can_sum(x: Any, n_classes: int) -> bool:
+def can_sum(x: DeviceArray, n_classes: int) -> bool:
     """Return whether the rows are narrow, one after the other, and partial sums affordable."""
     affordable = 8 * (SLABS + n_classes) * _width(x.shape[1]) ** 2 <= MOST_BYTES
     return affordable and x.shape[1] <= WIDEST and torch.from_dlpack(x).stride(1) == 1
 
 
 def class_sums(
-    x: Any,
-    order: Any,
-    starts: Any,
-    shifts: Any,
-    weight: Any,
-) -> tuple[Any, Any, Any]:
+    x: DeviceArray,
+    order: DeviceArray,
+    starts: DeviceArray,
+    shifts: DeviceArray,
+    weight: DeviceArray,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """Return weights (K,), sums (K, d) and products (K, d, d) about the shifts, float64."""
-    rows, order, starts, shifts = map(torch.from_dlpack, (x, order, starts, shifts))
-    (n, d), k = rows.shape, len(starts) - 1
-    width, slab = _width(d), triton.cdiv(n, SLABS)
-    options = {"dtype": torch.float64, "device": rows.device}
-    parts = [torch.empty((SLABS + k, m), **options) for m in (width * width, width, 1)]
-    weights = shifts if weight is None else torch.from_dlpack(weight)
+    rows = torch.from_dlpack(x)
+    order = torch.from_dlpack(order)
+    starts = torch.from_dlpack(starts)
+    shifts = torch.from_dlpack(shifts)
+    n, d = rows.shape
+    k = len(starts) - 1
+    width = _width(d)
+    slab = triton.cdiv(n, SLABS)
+    # partial sums of every slab: products, sums and weights
+    parts = [
+        torch.empty((SLABS + k, m), dtype=torch.float64, device=rows.device)
+        for m in (width * width, width, 1)
+    ]
+    unused = shifts  # Triton needs a pointer even where there are no weights
+    weights = unused if weight is None else torch.from_dlpack(weight)
     with torch.cuda.device(rows.device):
         _partial_sums[(SLABS,)](
             rows,
@@ -52,9 +61,11 @@ def class_sums(
             num_warps=4,
             num_stages=3,
         )
-        totals = [torch.empty((k, part.shape[1]), **options) for part in parts]
-        for part, total in zip(parts, totals, strict=True):
+        totals = []
+        for part in parts:
             m = part.shape[1]
+            total = torch.empty((k, m), dtype=torch.float64, device=rows.device)
+            totals.append(total)
             size = min(triton.next_power_of_2(m), 1024)
             _reduced[(k, triton.cdiv(m, size))](part, starts, total, slab, M=m, SIZE=size)
     products, sums, w = totals
@@ -62,12 +73,19 @@ def class_sums(
     return weights, sums[:, :d], products.reshape(k, width, width)[:, :d, :d]
 
 
-def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
+def shifted_rows(
+    x: DeviceArray, rows: DeviceArray, shifts: DeviceArray, class_of: DeviceArray, height: int
+) -> tuple[DeviceArray, DeviceArray]:
     """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
     # the second value holds the sum of each sixteen of them, (m / 16, d)
-    x, rows, shifts, of = map(torch.from_dlpack, (x, rows, shifts, of))
-    m, d = len(rows), x.shape[1]
-    z, sums = (torch.empty((k, d), dtype=x.dtype, device=x.device) for k in (m, m // 16))
+    x = torch.from_dlpack(x)
+    rows = torch.from_dlpack(rows)
+    shifts = torch.from_dlpack(shifts)
+    class_of = torch.from_dlpack(class_of)
+    m = len(rows)
+    d = x.shape[1]
+    z = torch.empty((m, d), dtype=x.dtype, device=x.device)
+    sums = torch.empty((m // 16, d), dtype=x.dtype, device=x.device)
     size = min(triton.next_power_of_2(d), 1024)
     with torch.cuda.device(x.device):
         _shifted[(m // 16, triton.cdiv(d, size))](
@@ -76,7 +94,7 @@ def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[
             x.stride(1),
             rows,
             shifts.contiguous(),
-            of,
+            class_of,
             z,
             sums,
             d,
@@ -91,11 +109,12 @@ def _width(d: int) -> int:
 
 
 @triton.jit
-def _shifted(x, down, across, rows, shifts, of, z, sums, d, height, SIZE: tl.constexpr):
+def _shifted(x, down, across, rows, shifts, class_of, z, sums, d, height, SIZE: tl.constexpr):
     place = tl.program_id(0) * 16 + tl.arange(0, 16)
     column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
     inside = (column < d)[None, :]
-    row, k = tl.load(rows + place), tl.load(of + place // height)
+    row = tl.load(rows + place)
+    k = tl.load(class_of + place // height)
     v = tl.load(x + row[:, None] * down + column[None, :] * across, mask=inside, other=0.0)
     v -= tl.load(shifts + k[:, None] * d + column[None, :], mask=inside, other=0.0)
     tl.store(z + place.to(tl.int64)[:, None] * d + column[None, :], v, mask=inside)
@@ -142,16 +161,16 @@ def _partial_sums(
             some = tl.zeros((WIDTH, WIDTH), kind)
             for tile in range(FLUSHED):
                 place = position + tile * TILE + tl.arange(0, TILE)
-                here = place < end
-                row = tl.load(order + place, mask=here, other=0).to(tl.int64)
-                inside = here[:, None] & (column < d)[None, :]
+                is_inside = place < end
+                row = tl.load(order + place, mask=is_inside, other=0).to(tl.int64)
+                inside = is_inside[:, None] & (column < d)[None, :]
                 z = tl.load(
                     x + row[:, None] * stride + column[None, :], mask=inside, other=0.0
                 )
-                z = tl.where(here[:, None], z - shift[None, :], 0.0)
+                z = tl.where(is_inside[:, None], z - shift[None, :], 0.0)
                 wz = z
                 if WEIGHTED:
-                    w = tl.load(weights + row, mask=here, other=0.0)
+                    w = tl.load(weights + row, mask=is_inside, other=0.0)
                     weight += w
                     wz = z * w.to(kind)[:, None]
                 # Σ w z zᵀ, in full precision: TF32 keeps three digits
@@ -173,7 +192,8 @@ def _reduced(parts, starts, out, slab, M: tl.constexpr, SIZE: tl.constexpr):
     """Add up what the slabs found of one class, in their order."""
     k = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
-    first, end = tl.load(starts + k), tl.load(starts + k + 1)
+    first = tl.load(starts + k)
+    end = tl.load(starts + k + 1)
     total = tl.zeros((SIZE,), tl.float64)
     if end > first:
         for number in range(first // slab, (end - 1) // slab + 1):

@@ -90,7 +90,8 @@ def touch(x, lo, hi, by_column):
 @njit(nogil=True)
 def gather(x, rows, shift, by_column, tile):
     """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
-    n, d = len(rows), x.shape[1]
+    n = len(rows)
+    d = x.shape[1]
     quads = 0 if by_column else n - n % 4
     for p in range(0, quads, 4):
         r0, r1, r2, r3 = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
@@ -140,9 +141,9 @@ def add_squares(left, right, lanes, squares):
 @njit(nogil=True, fastmath=_FAST)
 def weigh(tile, w, rows, lanes, out):
     """Write w_r z_r to ``out``; return Σ_r w_r."""
-    n, total = len(rows), 0.0
+    total = 0.0
     row_weights = np.zeros(lanes)
-    for r in range(n):
+    for r in range(len(rows)):
         row_weights[r] = w[rows[r]]
         total += row_weights[r]
     for j in range(len(tile)):
@@ -200,10 +201,11 @@ def class_chunk(
 
 @njit(nogil=True)
 def start(x, w, rows, shift):
-    """Set the shift of a class to the mean of its first rows of some weight, and tell if it has."""
+    """Set the shift of a class to the mean of those rows that have a weight; return if any has."""
     counted = rows[w[rows] > 0] if len(w) else rows
     for j in range(len(shift) if len(counted) else 0):
-        first, total = float(x[counted[0], j]), 0.0
+        first = float(x[counted[0], j])
+        total = 0.0
         for r in counted:
             total += x[r, j] - first
         shift[j] = first + total / len(counted)
@@ -213,9 +215,12 @@ def start(x, w, rows, shift):
 @njit(nogil=True)
 def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths):
     """Add Σ w z² zᵀ and Σ w z² (z²)ᵀ about the shift of each class to ``thirds``, ``fourths``."""
-    n_classes, padded = len(shifts), thirds.shape[1]
-    tile, weighted = np.zeros((padded, STRIDE)), np.zeros((padded, STRIDE))
-    order, starts = np.empty(block, np.intp), np.empty(n_classes + 1, np.intp)
+    n_classes = len(shifts)
+    padded = thirds.shape[1]
+    tile = np.zeros((padded, STRIDE))
+    weighted = np.zeros((padded, STRIDE))
+    order = np.empty(block, np.intp)
+    starts = np.empty(n_classes + 1, np.intp)
     for b in range(lo, hi, block):
         sort_block(codes, b, min(b + block, hi), order, starts)
         for k in range(n_classes):
@@ -226,9 +231,8 @@ def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths)
                     weigh(tile, w, rows, lanes, weighted)
                 for j in range(padded):
                     for r in range(lanes):
-                        weighted[j, r] = (weighted[j, r] if len(w) else tile[j, r]) * tile[
-                            j, r
-                        ]
+                        wz = weighted[j, r] if len(w) else tile[j, r]
+                        weighted[j, r] = wz * tile[j, r]
                 add_gram(weighted, tile, lanes, True, thirds[k])
                 for j in range(padded):
                     for r in range(lanes):
@@ -292,8 +296,9 @@ def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
 
 @njit(nogil=True, fastmath={"contract"})
 def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
-    """Do the same column by column, over the numbers that are there: all sums are (K, d)."""
-    n_classes, d = shifts.shape[0], x.shape[1]
+    """Sum z and z² column by column, over the numbers that are not missing: all sums are (K, d)."""
+    n_classes = len(shifts)
+    d = x.shape[1]
     unseen = np.ones((n_classes, d), np.bool_)
     left = np.full(n_classes, d)
     for r in range(lo, hi):
@@ -318,7 +323,9 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
 @njit(nogil=True)
 def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
     """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ."""
-    p, q, n_tables = x.shape[1], levels.shape[1], len(pairs)
+    p = x.shape[1]
+    q = levels.shape[1]
+    n_tables = len(pairs)
     z = np.empty(p)
     for r in range(lo, hi):
         w = weight[r] if len(weight) else 1.0
@@ -356,7 +363,8 @@ def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
         n = min(4, tile.shape[0] - first)
         for r in range(n_means):
             for c in range(n):
-                p, at = shares[first + c, r], c * lanes
+                p = shares[first + c, r]
+                at = c * lanes
                 for b in range(lanes):
                     weights[r] += p[b]
                 for j in range(d):

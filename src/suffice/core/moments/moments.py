@@ -12,17 +12,28 @@ from typing import Any
 import numpy as np
 
 from suffice.core.linalg import resolved
-from suffice.core.moments import device, merging
-from suffice.core.moments.collect import SMALLEST, ChunkSums, collect, plan, refuse_vanishing
-from suffice.core.moments.patterns import (
+from suffice.core.moments import device
+from suffice.core.moments.collect import (
+    SMALLEST,
+    ChunkSums,
+    collect,
+    log_slope_sums,
+    plan,
+    ratio,
+    refuse_vanishing,
+)
+from suffice.core.moments.forgetting import check_held
+from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
     forgotten,
-    kind_of,
+    incomplete_sums,
     with_patterns,
 )
-from suffice.core.moments.scatter import FourthMoments, Scatter
-from suffice.core.power_transform import PowerTransform, parse_power, summed_log_slopes
+from suffice.core.moments.merging import aligned, merged, some_features
+from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
+from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
+from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.core.table.labels import as_labels
@@ -33,13 +44,12 @@ from suffice.core.table.matrix import (
     refuse_unusable,
 )
 from suffice.core.table.schema import Encoding, Schema
-from suffice.core.text import tables as notebook
+from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
 from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
-from suffice.persistence import archive
-from suffice.typing import Codes, Flags, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-_FIRST_ROWS = 4096  # looked at for empty cells before the pass
+_FIRST_ROWS = 4096  # searched for missing numbers before the pass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +62,10 @@ class Moments:
     describes the rows of ``total`` without those of ``part``; ``Moments.empty()`` changes
     nothing. Scatter is kept about each class's own mean, and means in two parts (high and low),
     because sums about the origin lose every digit once the mean is large.
+
+    Users read ``classes``, ``feature_names``, ``counts``, ``weights``, ``means``, ``scatters``,
+    ``covariances``, ``n_classes`` and ``n_features``. The other attributes are what models are
+    estimated from; they may change.
 
     Chan, Golub & LeVeque (1983), *The American Statistician* 37(3), 242–247.
 
@@ -85,21 +99,24 @@ class Moments:
     @classmethod
     def of(
         cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
         *,
         storage: str = "auto",
         fourth: bool | None = None,
-        classes: Any = None,
-        power: Any = None,
-        categorical: Any = None,
+        classes: LabelsLike | None = None,
+        power: PowerTransform | str | None = None,
+        categorical: Sequence[int | str] | str | None = None,
         missing: str = "marginal",
-        names: Any = None,
+        names: Sequence[str] | None = None,
         max_patterns: int | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
+
+        An infinite number is an error that names its row and column. A masked cell of a NumPy
+        array is a missing value.
 
         Parameters
         ----------
@@ -122,68 +139,47 @@ class Moments:
         categorical : list of columns, optional
             Columns of numbers that are levels, by name or position.
         names : list of str, optional
-            Names of the columns of an array that become those of a mixed table.
+            Names of the columns of an array, used if some hold categories.
         missing : {"marginal", "indicator", "refuse"}
-            Empty numbers are kept as such (sums by pattern of observed columns, for EM), filled
-            by a mean and marked by an indicator, or refused.
+            Missing numbers are kept as such (sums by pattern of observed columns, for EM),
+            filled by a mean and marked by an indicator, or refused.
         max_patterns : int, optional
-            Most patterns of empty cells a class; rare ones then lose numbers, and ``cells_lost``
-            counts them. By default all are exact.
+            Most patterns of missing numbers a class. Rare patterns then lose numbers, and
+            ``cells_lost`` counts them. By default all patterns are exact.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         require_word(missing, ("marginal", "indicator", "refuse"), "missing")
-        whole = isinstance(max_patterns, Integral) and max_patterns > 0
-        if max_patterns is not None and not whole:
-            msg = (
+        is_count = isinstance(max_patterns, Integral) and max_patterns > 0
+        if max_patterns is not None and not is_count:
+            raise InvalidParameterError(
                 f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             )
-            raise InvalidParameterError(msg)
         if is_foreign(X):
-            plain = power is None and categorical is None and not fourth
-            if plain and is_on_device(X) and X.shape[0]:
-                labels, codes = device.device_labels(X, y, classes)
-                sums = cls._of_device(X, labels, codes, sample_weight, storage)
-                if sums is not None:
-                    return sums
-            X, y, sample_weight = map(to_numpy, (X, y, sample_weight))
-        options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
-        options |= {"holes": missing != "refuse", "max_patterns": max_patterns}
-        kept = "marginal" if missing == "refuse" else missing
-        reading: dict[str, Any] = {"categorical": categorical, "missing": kept, "names": names}
+            if power is None and categorical is None and not fourth:
+                on_device = _of_device_rows(X, y, sample_weight, classes, storage)
+                if on_device is not None:
+                    return on_device
+            X = to_numpy(X)
+            y = to_numpy(y)
+            sample_weight = to_numpy(sample_weight)
         with at_most(n_jobs):
-            table = Table.of(X, y, sample_weight, classes=classes, **reading)
-            return cls.of_table(table, **options)
-
-    @classmethod
-    def _of_device(
-        cls,
-        x: Any,
-        labels: Labels,
-        codes: Any,
-        weight: Any,
-        storage: str,
-        names: Any = None,
-    ) -> Moments | None:
-        """Return the sums of rows on a device; None where the host is to look at them."""
-        w = device.device_weights(x, weight)
-        kept, _ = plan(storage, len(labels), x.shape[1], fourth=False)
-        total = cls._total(labels, names, device.device_sums(x, codes, w, len(labels), kept))
-        spread = total.scatter.pooled_diagonal()
-        finite = np.isfinite(total.means).all() and np.isfinite(spread).all()
-        if not (finite and device.is_constant(x, np.flatnonzero(spread < SMALLEST))):
-            return None
-        counts = total.weights if w is None else device.device_counts(codes, w, len(labels))
-        return replace(total, counts=counts.astype(np.intp))
-
-    @classmethod
-    def _total(cls, labels: Labels, names: Any, parts: Iterable[ChunkSums]) -> Moments:
-        none = np.zeros(len(labels), np.intp)
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # told afterwards, by row and column
-            return functools.reduce(
-                merging.merged, (cls(labels, names, none, *p) for p in parts)
+            table = Table.of(
+                X,
+                y,
+                sample_weight,
+                classes=classes,
+                categorical=categorical,
+                missing="indicator" if missing == "indicator" else "marginal",
+                names=names,
+            )
+            return cls.of_table(
+                table,
+                storage=storage,
+                fourth=fourth,
+                power=power,
+                holes=missing != "refuse",
+                max_patterns=max_patterns,
             )
 
     @classmethod
@@ -193,80 +189,34 @@ class Moments:
         *,
         storage: str = "auto",
         fourth: bool | None = None,
-        power: Any = None,
+        power: PowerTransform | str | None = None,
         holes: bool = False,
         max_patterns: int | None = None,
     ) -> Moments:
-        """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
+        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
         if is_foreign(table.x):
-            there = is_on_device(table.x) and not fourth and power is None and table.n_rows
-            codes = (
-                device.device_codes(table.x, table.codes, table.n_classes) if there else None
-            )
-            given = (table.classes, codes, table.weight, storage, table.names)
-            found = cls._of_device(table.x, *given) if there else None
-            return found or cls.of_table(
-                table.with_rows(to_numpy(table.x), table.names),
-                storage=storage,
-                fourth=fourth,
-                power=power,
-                holes=holes,
-                max_patterns=max_patterns,
-            )
-        kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
-        with_fourth = with_fourth and (
-            table.schema is None or bool(fourth)
-        )  # dense: if asked for
+            has_plain_sums = power is None and not fourth
+            on_device = _of_device_table(table, storage) if has_plain_sums else None
+            if on_device is not None:
+                return on_device
+            table = table.with_rows(to_numpy(table.x), table.names)
+        chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
+        if table.schema is not None and not fourth:
+            with_fourth = False  # those of indicators would be large, and are rarely read
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
-            return cls._incomplete(table, kept, transform, max_patterns)
-        parts = collect(table, kept, fourth=with_fourth, power=transform)
-        labels, names, w = table.classes, table.names, table.weight
-        total = cls._total(labels, names, parts)
-        for sums in (total.means, total.scatter.pooled_diagonal()):
-            if not np.isfinite(sums).all():
-                if holes and has_missing(table.x):
-                    return cls._incomplete(table, kept, transform, max_patterns)
-                if w is None or w.all():
-                    refuse_unusable(table.x, names)
-                refuse_nonfinite(table.x, names, w)  # or else an absent row is to blame
-                options: Any = {"storage": storage, "fourth": fourth, "power": transform}
-                return cls.of_table(table.take(w > 0), **options)
+            return _of_incomplete(table, chosen, transform, max_patterns)
+        chunks = collect(table, chosen, fourth=with_fourth, power=transform)
+        total = _total(table.classes, table.names, chunks)
+        if not total._is_finite():
+            if holes and has_missing(table.x):
+                return _of_incomplete(table, chosen, transform, max_patterns)
+            rows = _usable_rows(table)
+            return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
-            refuse_vanishing(table, total)
-        k = len(labels)
-        seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
-        total = replace(total, counts=seen.astype(np.intp), schema=table.schema)
-        return total if with_fourth or total.schema is None else merging.mean_filled(total)[0]
-
-    @classmethod
-    def _incomplete(
-        cls,
-        table: Table,
-        storage: str,
-        power: PowerTransform | None,
-        limit: int | None,
-    ) -> Moments:
-        blank, given = cls.of_table(table.take(slice(0)), storage=storage, fourth=False), table
-        if table.weight is not None and not table.weight.all():
-            table = table.take(table.weight > 0)
-        weights, seen = (
-            table.class_weights,
-            np.bincount(table.codes, minlength=table.n_classes),
-        )
-        if power is not None:
-            blank = replace(blank, **summed_log_slopes(power, table))
-            table = table.with_rows(power.apply(table.x), table.names)
-        total = replace(blank, counts=seen.astype(np.intp), weights=weights)
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = with_patterns(
-                total, kind_of(storage).of_table(table, blank, limit), storage
-            )
-        if not all(np.isfinite(each).all() for each in (total.means, total.scatter.values)):
-            refuse_unusable(
-                np.where(np.isnan(given.x), 0.0, given.x), given.names, given.weight
-            )
-        return total
+            refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
+        total = replace(total, counts=table.class_counts, schema=table.schema)
+        return total if with_fourth else mean_filled(total)
 
     @classmethod
     def empty(
@@ -277,9 +227,9 @@ class Moments:
         storage: str = "per-class",
     ) -> Moments:
         """Return the sums of no rows: the identity of ``+``."""
-        nothing = np.zeros((0, n_features))
+        no_rows = np.zeros((0, n_features))
         labels = np.unique(as_labels(classes)) if len(classes) else np.zeros(0, np.int64)
-        return cls.of(nothing, labels[:0], storage=storage, fourth=False, classes=labels)
+        return cls.of(no_rows, labels[:0], storage=storage, fourth=False, classes=labels)
 
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
@@ -299,19 +249,24 @@ class Moments:
         return int(self.means.shape[1])
 
     @property
-    def storage(self) -> str:
+    def scatters(self) -> Floats:
+        """S_k of each class, shape (K, d, d)."""
+        return self.scatter.per_class()
+
+    @property
+    def covariances(self) -> Floats:
+        """S_k / w_k of each class, shape (K, d, d); zero for classes without rows."""
+        return ratio(self.scatters, self.weights[:, None, None])
+
+    @property
+    def storage(self) -> Storage:
         """Which scatter is kept: ``"per-class"``, ``"pooled"`` or ``"diagonal"``."""
         return self.scatter.storage
 
     @property
     def cells_lost(self) -> int:
-        """Numbers given up where more patterns of empty cells were found than are kept."""
+        """How many numbers were given up to keep at most ``max_patterns`` patterns a class."""
         return 0 if self.patterns is None else int(self.patterns.lost.sum())
-
-    @property
-    def scatters(self) -> Floats:
-        """S_k of each class, shape (K, d, d)."""
-        return self.scatter.per_class()
 
     @property
     def pooled_scatter(self) -> Floats:
@@ -362,60 +317,177 @@ class Moments:
         """How a model reads the columns; None where all are numbers."""
         if self.schema is None:
             return None
-        return Encoding.of(self.schema, self.weights @ self.means[:, self.schema.n_numbers :])
+        level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
+        return Encoding.of(self.schema, level_weights)
+
+    def _is_finite(self) -> bool:
+        squares = self.scatter.pooled_diagonal()
+        return bool(np.isfinite(self.means).all() and np.isfinite(squares).all())
 
     def required_fourth(self) -> FourthMoments:
-        """Return the fourth moments, or say that they were not collected."""
+        """Return the fourth moments; raise where they were not collected."""
         if self.fourth is None:
-            found = "these have none (or lost their digits with outliers that were forgotten)"
-            cure = "collect them with fourth=True, or use shrinkage='oas'"
-            msg = f"shrinkage='ledoit-wolf' needs fourth moments, and {found}: {cure}"
-            raise MissingStatisticsError(msg)
+            raise MissingStatisticsError(
+                "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost "
+                "their digits with outliers that were forgotten): collect them with fourth=True, "
+                "or use shrinkage='oas'"
+            )
         return self.fourth
 
     def select(self, columns: Sequence[int | str] | Codes | Flags) -> Moments:
         """Return the sums of some features, by place, name or mask; they are plain numbers then."""
-        wanted, names, d = np.asarray(columns), self.feature_names, self.n_features
-        if wanted.dtype == bool and wanted.shape == (d,):
+        wanted = np.asarray(columns)
+        if wanted.dtype == bool and wanted.shape == (self.n_features,):
             wanted = np.flatnonzero(wanted)
-        if wanted.dtype != np.intp or wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= d:
-            places = [
-                column_position(column, names, d, "feature") for column in wanted.tolist()
-            ]
-            wanted = np.array(places, np.intp)
-        return merging.some_features(self, wanted)
+        positions = [
+            column_position(column, self.feature_names, self.n_features, "feature")
+            for column in wanted.tolist()
+        ]
+        return some_features(self, np.array(positions, np.intp))
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        return combined(*merging.mean_filled(*merging.aligned(self, other)))
+        a, b = aligned(self, other)
+        a, b = mean_filled_pair(a, b, 1.0)
+        return combined(a, b)
 
-    def __radd__(self, other: Any) -> Moments:
+    def __radd__(self, other: object) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        total, part = merging.mean_filled(*merging.aligned(self, other), sign=-1.0)
-        merging.check_held(total, part)
+        total, part = aligned(self, other)
+        total, part = mean_filled_pair(total, part, -1.0)
+        check_held(total, part)
         return forgotten(total, part)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
+        from suffice.persistence import archive
         from suffice.persistence.moments_file import KIND, arrays_of, header_of
 
         archive.write(path, KIND, header_of(self), arrays_of(self))
 
     def _repr_html_(self) -> str:
-        names = notebook.shown(self.feature_names or [str(j) for j in range(self.n_features)])
+        names = self.feature_names or tuple(str(j) for j in range(self.n_features))
+        names = tuple(first_rows(names))
         head = ["class", "rows", "weight", *(f"mean of {name}" for name in names)]
-        means = self.means[:, : len(names)].tolist()
-        columns = (notebook.shown(self.classes.tolist()), self.counts, self.weights, means)
-        rows = [[k, int(n), float(w), *mean] for k, n, w, mean in zip(*columns, strict=False)]
-        return notebook.titled(repr(self), notebook.html_table(head, rows))
+        rows = []
+        for k, label in enumerate(first_rows(self.classes.tolist())):
+            means = self.means[k, : len(names)].tolist()
+            rows.append([label, int(self.counts[k]), float(self.weights[k]), *means])
+        return titled_html(repr(self), html_table(head, rows))
 
     def __repr__(self) -> str:
-        shape = f"{self.n_classes} classes × {self.n_features} features"
-        rows = f"{int(self.counts.sum())} rows, weight {self.total_weight:g}"
-        return f"Moments({shape}, {rows}, {self.storage} scatter)"
+        return (
+            f"Moments({self.n_classes} classes × {self.n_features} features, "
+            f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
+            f"{self.storage} scatter)"
+        )
+
+
+def _total(
+    classes: Labels,
+    names: tuple[str, ...] | None,
+    chunks: Iterable[ChunkSums],
+) -> Moments:
+    """Return the sum of the chunks; the rows are not counted yet."""
+    no_counts = np.zeros(len(classes), np.intp)
+    parts = (
+        Moments(
+            classes=classes,
+            feature_names=names,
+            counts=no_counts,
+            weights=sums.weights,
+            means=sums.means,
+            means_low=sums.means_low,
+            scatter=sums.scatter,
+            fourth=sums.fourth,
+            power=sums.power,
+            log_slopes=sums.log_slopes,
+        )
+        for sums in chunks
+    )
+    # an overflow is reported later, by its row and column
+    with np.errstate(invalid="ignore", over="ignore"):
+        return functools.reduce(merged, parts)
+
+
+def _of_device_rows(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    classes: Any,
+    storage: str,
+) -> Moments | None:
+    """Return the sums of rows on a device; None where the host has to read them."""
+    if not is_on_device(X) or not X.shape[0]:
+        return None
+    labels, codes = device.device_labels(X, y, classes)
+    return _of_device(X, labels, codes, sample_weight, storage, None)
+
+
+def _of_device_table(table: Table, storage: str) -> Moments | None:
+    if not is_on_device(table.x) or not table.n_rows:
+        return None
+    codes = device.device_codes(table.x, table.codes, table.n_classes)
+    return _of_device(table.x, table.classes, codes, table.weight, storage, table.names)
+
+
+def _of_device(
+    x: Any,
+    labels: Labels,
+    codes: Any,
+    sample_weight: Any,
+    storage: str,
+    names: tuple[str, ...] | None,
+) -> Moments | None:
+    weights = device.device_weights(x, sample_weight)
+    chosen, _ = plan(storage, len(labels), x.shape[1], fourth=False)
+    total = _total(labels, names, device.device_sums(x, codes, weights, len(labels), chosen))
+    vanishing = np.flatnonzero(total.scatter.pooled_diagonal() < SMALLEST)
+    if not total._is_finite() or not device.is_constant(x, vanishing):
+        return None
+    if weights is None:
+        counts = total.weights.astype(np.intp)
+    else:
+        counts = device.device_counts(codes, weights, len(labels))
+    return replace(total, counts=counts)
+
+
+def _usable_rows(table: Table) -> Table:
+    """Return the rows of positive weight; raise if one of them makes the sums infinite or NaN."""
+    if not table.has_absent_rows:
+        refuse_unusable(table.x, table.names)
+    refuse_nonfinite(table.x, table.names, table.weight)
+    return table.take(table.weights > 0)
+
+
+def _of_incomplete(
+    table: Table,
+    storage: Storage,
+    power: PowerTransform | None,
+    max_patterns: int | None,
+) -> Moments:
+    """Return the sums of a table with missing numbers."""
+    empty = Moments.of_table(table.take(slice(0)), storage=storage, fourth=False)
+    rows = table.take(table.weights > 0) if table.has_absent_rows else table
+    if power is not None:
+        empty = replace(
+            empty,
+            power=power.among(np.arange(power.n_features), table.n_features),
+            log_slopes=log_slope_sums(power, rows),
+        )
+        rows = rows.with_rows(power.apply(rows.x), rows.names)
+    total = replace(empty, counts=rows.class_counts, weights=rows.class_weights)
+    # an overflow is reported below, by its row and column
+    with np.errstate(invalid="ignore", over="ignore"):
+        patterns = incomplete_sums(rows, empty, storage, max_patterns)
+        total = with_patterns(total, patterns, storage)
+    if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
+        observed = np.where(np.isnan(table.x), 0.0, table.x)
+        refuse_unusable(observed, table.names, table.weight)
+    return total

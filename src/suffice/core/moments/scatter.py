@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, get_args
+from typing import ClassVar, Literal, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 
+from suffice.core.linalg import EPS
 from suffice.errors import MissingStatisticsError
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
+
+Storage = Literal["per-class", "pooled", "diagonal"]
+ROUNDING = 1e3 * EPS  # of the largest sum held so far; a smaller one cannot be told from zero
 
 
-def by_column(weights: Any) -> Any:
+def as_columns(weights: Array) -> Array:
     """Return weights of classes (K, 1), or of the columns of each (K, d), to multiply (K, d)."""
     return weights[:, None] if weights.ndim == 1 else weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stored:
-    """What the storages share; each answers what it can of the rest."""
+class _StoredScatter:
+    """What the three storages share; each overrides what it can answer."""
 
     values: Floats
-    storage, reading = "", ""
-    rank = 0  # of two storages the one of larger rank holds their sum
-
-    def _kept(self) -> Floats:
-        return self.values
+    storage: ClassVar[Storage]
 
     def per_class(self) -> Floats:
         """Return S_k, shape (K, d, d)."""
-        _refuse(self.storage, "a covariance per class", "per-class")
+        self._refuse("a covariance per class", "storage='per-class'")
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
-        _refuse(self.storage, "a full covariance", "pooled' or 'per-class")
+        self._refuse("a full covariance", "storage='pooled' or 'per-class'")
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
-        _refuse(self.storage, "variances per class", "per-class' or 'diagonal")
+        self._refuse("variances per class", "storage='per-class' or 'diagonal'")
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
@@ -52,23 +52,25 @@ class _Stored:
         """Return the sums of some features only."""
         return type(self)(self.values[..., columns[:, None], columns])
 
-    def mapped(self, change: Floats) -> Self:
+    def mapped(self, T: Floats) -> Self:
         """Return the scatter of T x: T S Tᵀ."""
-        return type(self)(change @ self.values @ change.T)
+        return type(self)(T @ self.values @ T.T)
 
-    def plus(self, other: Scatter, sign: float) -> Scatter:
-        """Return the sum, in the coarser storage of the two."""
-        coarser: Any = max(self, other, key=lambda scatter: scatter.rank)
-        a, b = (getattr(scatter, coarser.reading)() for scatter in (self, other))
-        return type(coarser)(a + b if sign > 0 else a - b)  # type: ignore[no-any-return]
+    def _refuse(self, wanted: str, cure: str) -> NoReturn:
+        raise MissingStatisticsError(
+            f"this model needs {wanted}, but these moments keep {self.storage!r} scatter only: "
+            f"collect them with {cure}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PerClassScatter(_Stored):
+class PerClassScatter(_StoredScatter):
     """One matrix per class, S (K, d, d): every model can be read from it."""
 
-    storage, reading = "per-class", "per_class"
-    per_class = _Stored._kept
+    storage: ClassVar[Storage] = "per-class"
+
+    def per_class(self) -> Floats:
+        return self.values
 
     def pooled(self) -> Floats:
         return np.asarray(self.values.sum(0))
@@ -84,11 +86,13 @@ class PerClassScatter(_Stored):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PooledScatter(_Stored):
+class PooledScatter(_StoredScatter):
     """One matrix for all classes, Σ_k S_k (d, d), however many classes there are."""
 
-    storage, reading, rank = "pooled", "pooled", 1
-    pooled = _Stored._kept
+    storage: ClassVar[Storage] = "pooled"
+
+    def pooled(self) -> Floats:
+        return self.values
 
     def pooled_diagonal(self) -> Floats:
         return np.diagonal(self.values)
@@ -102,26 +106,33 @@ class PooledScatter(_Stored):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DiagonalScatter(_Stored):
+class DiagonalScatter(_StoredScatter):
     """Sums of squares only, diag S_k (K, d): enough for naive Bayes."""
 
-    storage, reading, rank = "diagonal", "diagonals", 2
-    diagonals = _Stored._kept
+    storage: ClassVar[Storage] = "diagonal"
+
+    def diagonals(self) -> Floats:
+        return self.values
 
     def select(self, columns: Codes) -> Self:
         return type(self)(self.values[:, columns])
 
-    def mapped(self, change: Floats) -> Self:
-        return type(self)(self.values @ change.T)  # T only moves features
+    def mapped(self, T: Floats) -> Self:
+        """Return the sums of squares of T x, where T only moves features."""
+        return type(self)(self.values @ T.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
         """Return diag S_k + weight_k δ_k²; weights are (K,), or (K, d)."""
-        return DiagonalScatter(self.values + by_column(weights) * deltas**2)
+        return DiagonalScatter(self.values + as_columns(weights) * deltas**2)
 
 
 # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
 Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter
-SCATTERS: Mapping[str, Any] = {kind.storage: kind for kind in get_args(Scatter)}
+SCATTERS: Mapping[str, type[PerClassScatter] | type[PooledScatter] | type[DiagonalScatter]] = {
+    "per-class": PerClassScatter,
+    "pooled": PooledScatter,
+    "diagonal": DiagonalScatter,
+}
 
 
 def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
@@ -129,11 +140,37 @@ def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
     return {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[storage]
 
 
+def coarser_storage(a: Scatter, b: Scatter) -> Storage:
+    """Return the storage of the sum of two scatters: the one that keeps less."""
+    storages = (a.storage, b.storage)
+    if "diagonal" in storages:
+        return "diagonal"
+    return "pooled" if "pooled" in storages else "per-class"
+
+
+def added(a: Scatter, b: Scatter, sign: float) -> Scatter:
+    """Return a + b, or a − b for ``sign`` −1, in the coarser storage of the two."""
+    storage = coarser_storage(a, b)
+    if storage == "diagonal":
+        return DiagonalScatter(_signed_sum(a.diagonals(), b.diagonals(), sign))
+    if storage == "pooled":
+        return PooledScatter(_signed_sum(a.pooled(), b.pooled(), sign))
+    return PerClassScatter(_signed_sum(a.per_class(), b.per_class(), sign))
+
+
+def _signed_sum(a: Floats, b: Floats, sign: float) -> Floats:
+    return a + b if sign > 0 else a - b
+
+
 class FourthMoments(NamedTuple):
     """Sums over z = x − μ_k for Ledoit & Wolf's (2004) Σ ‖z‖⁴; the thirds let it be merged."""
 
     thirds: Floats  # Σ w z_i² z_j   (K, d, d)
     fourths: Floats  # Σ w z_i² z_j²  (K, d, d)
+
+    def changed(self, change: Callable[[Floats], Floats]) -> FourthMoments:
+        """Return both sums after the same change."""
+        return FourthMoments(thirds=change(self.thirds), fourths=change(self.fourths))
 
     def recentred(
         self,
@@ -144,7 +181,8 @@ class FourthMoments(NamedTuple):
     ) -> FourthMoments:
         """Return the sums over z + e, given Σw, Σ w z (K, d), Σ w z zᵀ and the shift e (K, d)."""
         variances = np.diagonal(scatters, axis1=1, axis2=2)
-        w, ei, ej = weights[:, None, None], shift[:, :, None], shift[:, None, :]
+        w = weights[:, None, None]
+        ei, ej = shift[:, :, None], shift[:, None, :]
         si, sj = sums[:, :, None], sums[:, None, :]
         vi, vj = variances[:, :, None], variances[:, None, :]
         # Σ w (z_i+e_i)²(z_j+e_j)
@@ -159,8 +197,3 @@ class FourthMoments(NamedTuple):
             + w * ei**2 * ej**2
         )
         return FourthMoments(thirds, fourths)
-
-
-def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:
-    found = f"this model needs {wanted}, but these moments keep {storage!r} scatter only"
-    raise MissingStatisticsError(f"{found}: collect them with storage='{cure}'")

@@ -8,69 +8,95 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suffice.core.table.foreign import to_numpy
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
-from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Flags, Labels, LabelsLike
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
-_EXACT = 1 << 53  # whole numbers from here on are not all floats
+_EXACT = 1 << 53  # floats cannot tell all whole numbers from here on apart
 SHOWN = 12  # labels named in a message
 
 
 def encode(y: Labels) -> tuple[Labels, Codes]:
     """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
     y = as_labels(y)
-    return {"f": _encode_floats, "U": _encode_text}.get(y.dtype.kind, _encode_integers)(y)
+    if y.dtype.kind == "f":
+        return _encode_floats(y)
+    if y.dtype.kind == "U":
+        return _encode_text(y)
+    return _encode_integers(y)
 
 
-def as_labels(y: Any) -> Labels:
+def as_labels(y: LabelsLike) -> Labels:
     """Return ``y`` as a one-dimensional array of integers, booleans, floats or text."""
-    labels = np.asarray(to_numpy(y))
+    labels = _as_array(y)
     if labels.ndim != 1:
-        msg = f"y must have one dimension, found shape {labels.shape}: pass y.ravel()"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"y must have one dimension, found shape {labels.shape}: pass y.ravel()"
+        )
     if labels.dtype.kind == "O":
         labels = _unboxed(labels)
     if labels.dtype.kind not in "iubfU":
-        msg = f"Unknown label type: {labels.dtype}; use integers, floats, booleans or text"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"Unknown label type: {labels.dtype}; use integers, floats, booleans or text"
+        )
     return labels
 
 
-def has_label(y: Any) -> Any:
-    """Return which rows have a label, (n,) bool: not None, NaN or another library's "missing"."""
-    labels = np.asarray(y)
+def _as_array(y: LabelsLike) -> Labels:
+    """Return labels as a NumPy array, None for those that a masked array hides."""
+    labels = np.asarray(to_numpy(y))
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        labels = labels.astype(object)
+        labels[np.ma.getmaskarray(y)] = None
+    return labels
+
+
+def has_label(y: LabelsLike) -> Flags:
+    """Return which rows have a label, (n,): not None, NaN, masked or another library's NA."""
+    labels = _as_array(y)
     if labels.dtype.kind == "O":
         return ~np.fromiter(map(is_empty, labels.ravel()), bool, labels.size)
-    return ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), bool)
+    if labels.dtype.kind == "f":
+        return ~np.isnan(labels)
+    return np.ones(len(labels), bool)
 
 
-def is_empty(value: Any) -> bool:
+def is_empty(value: object) -> bool:
     """Return whether a cell holds nothing: None, NaN, or pandas' NA and NaT."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Return the sorted labels of either side, if none could be taken for another."""
-    if not len(a) or not len(b):
-        return a if len(a) else b
-    return np.union1d(*(_alike(a, b) if a.dtype.kind != b.dtype.kind else (a, b)))
+    """Return the sorted labels of either side; raise where two labels would become equal."""
+    if not len(a):
+        return b
+    if not len(b):
+        return a
+    if a.dtype.kind != b.dtype.kind:
+        a, b = _of_one_kind(a, b)
+    return np.union1d(a, b)
 
 
-def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
+def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
     """Return labels of two kinds of number as one kind that tells all of them apart."""
-    kinds = {a.dtype.kind: a, b.dtype.kind: b}
-    for kind, what in {"U": "text", "b": "true or false"}.items():
-        if kind in kinds:
-            _refuse(a, b, f"{what} on one side and numbers on the other")
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if "U" in kinds:
+        _refuse(a, b, "text on one side and numbers on the other")
+    if "b" in kinds:
+        _refuse(a, b, "true or false on one side and numbers on the other")
     if "f" in kinds:
-        wide_a, wide_b = (x[np.abs(x.astype(np.float64)) >= _EXACT] for x in (a, b))
-        if len(wide_a) or len(wide_b):
-            how = "whole numbers on one side and floats, which cannot tell large ones apart"
-            _refuse(wide_a, wide_b, how)
+        large_a = a[np.abs(a.astype(np.float64)) >= _EXACT]
+        large_b = b[np.abs(b.astype(np.float64)) >= _EXACT]
+        if len(large_a) or len(large_b):
+            _refuse(
+                large_a,
+                large_b,
+                "whole numbers on one side and floats, which cannot tell large ones apart",
+            )
         return a, b
-    signed, unsigned = kinds["i"], kinds["u"]
+    signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
     if unsigned.max() <= np.iinfo(np.int64).max:
         return signed.astype(np.int64), unsigned.astype(np.int64)
     if signed.min() < 0:
@@ -78,47 +104,58 @@ def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
     return signed.astype(np.uint64), unsigned.astype(np.uint64)
 
 
-def _refuse(a: Labels, b: Labels, how: str) -> NoReturn:
-    known = [x.tolist() for x in (a, b) if len(x)]
-    shown = (x[0] if isinstance(x[0], str) else max(x, key=abs) for x in known)
-    msg = f"labels are {how} ({' and '.join(map(repr, shown))}): convert one of them"
-    raise InvalidInputError(msg)
+def _refuse(a: Labels, b: Labels, difference: str) -> NoReturn:
+    examples = [_example(labels.tolist()) for labels in (a, b) if len(labels)]
+    raise InvalidInputError(
+        f"labels are {difference} ({' and '.join(map(repr, examples))}): convert one of them"
+    )
+
+
+def _example(labels: list[Any]) -> Any:
+    return labels[0] if isinstance(labels[0], str) else max(labels, key=abs)
 
 
 def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
     if y.dtype.kind == "b":
         classes, codes = _encode_integers(y.view(np.uint8))
         return classes.astype(bool), codes
-    low, high = (int(y.min()), int(y.max())) if len(y) else (0, 0)
+    if not len(y):
+        return y[:0], np.zeros(0, np.intp)
+    low = int(y.min())
+    high = int(y.max())
     if high - low >= min(_WIDEST_TABLE, max(1024, 4 * len(y))):
         return _encode_by_sorting(y)
-    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # −128 to 127 is 255 apart
-    offset = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
-    present = np.bincount(offset, minlength=1) > 0
-    classes = (np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)).astype(
-        y.dtype
-    )
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # −128 and 127 are 255 apart
+    first = wide.dtype.type(low)
+    offsets = (wide - first).astype(np.intp, copy=False)
+    is_present = np.bincount(offsets) > 0
+    classes = (np.flatnonzero(is_present).astype(wide.dtype) + first).astype(y.dtype)
     if len(classes) == high - low + 1:
-        return classes, offset
-    return classes[: len(y)], (np.cumsum(present) - 1).take(offset)
+        return classes, offsets
+    code_of_offset = np.cumsum(is_present) - 1
+    return classes, code_of_offset.take(offsets)
 
 
 def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
-    finite = np.isfinite(y)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        msg = f"Input y contains NaN or infinity (row {row}): drop those rows or label them"
-        raise InvalidInputError(msg)
-    if np.any(y != np.rint(y)):
-        row = int(np.argmax(y != np.rint(y)))
-        cure = "a classifier needs discrete labels: bin the target first"
-        msg = f"Unknown label type: continuous (row {row} of y is {y[row]:g}); {cure}"
-        raise InvalidInputError(msg)
+    is_finite = np.isfinite(y)
+    if not is_finite.all():
+        row = int(np.argmin(is_finite))
+        raise InvalidInputError(
+            f"Input y contains NaN or infinity (row {row}): drop those rows or label them"
+        )
+    is_fractional = y != np.rint(y)
+    if is_fractional.any():
+        row = int(np.argmax(is_fractional))
+        raise InvalidInputError(
+            f"Unknown label type: continuous (row {row} of y is {y[row]:g}); a classifier needs "
+            "discrete labels: bin the target first"
+        )
     if len(y) and np.abs(y).max() >= _EXACT:
         row = int(np.argmax(np.abs(y)))
-        cure = "convert them to integers of one sign, or to text"
-        msg = f"row {row} of y is {y[row]:.0f}: as floats not all labels beyond 2⁵³ differ; {cure}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"row {row} of y is {y[row]:.0f}: as floats not all labels beyond 2⁵³ differ; "
+            "convert them to integers of one sign, or to text"
+        )
     classes, codes = _encode_integers(y.astype(np.int64))
     return classes.astype(y.dtype), codes
 
@@ -126,11 +163,12 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
 def _encode_text(y: Labels) -> tuple[Labels, Codes]:
     if len(y) < _FEW:
         return _encode_by_sorting(y)
-    place: defaultdict[str, int] = defaultdict()
-    place.default_factory = place.__len__  # each label's place is when it came first
-    arrival = np.fromiter(map(place.__getitem__, y.tolist()), np.intp, len(y))
-    classes, rank = np.unique(np.array(list(place)), return_inverse=True)
-    return classes, rank.astype(np.intp)[arrival]
+    # number the labels as they first appear, then put the few distinct ones in order
+    arrival_of: defaultdict[str, int] = defaultdict()
+    arrival_of.default_factory = arrival_of.__len__
+    arrivals = np.fromiter(map(arrival_of.__getitem__, y.tolist()), np.intp, len(y))
+    classes, code_of_arrival = np.unique(np.array(list(arrival_of)), return_inverse=True)
+    return classes, code_of_arrival.astype(np.intp)[arrivals]
 
 
 def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
@@ -139,78 +177,96 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 
 def _unboxed(y: Labels) -> Labels:
+    """Return an array of Python objects as one of a NumPy type, if all are of one kind."""
     values = y.tolist()
-    kinds = {str if isinstance(v, str) else type(v) for v in values}
-    missing = [] if kinds == {str} else [row for row, v in enumerate(values) if is_empty(v)]
-    if missing:
-        msg = f"Input y contains NaN: row {missing[0]} has no label; drop it or label it"
-        raise InvalidInputError(msg)
-    unboxed = np.array(values) if kinds else np.zeros(0, np.int64)
-    if unboxed.ndim != 1 or (len(kinds & {str}) != len(kinds) and str in kinds):
-        names = sorted(kind.__name__ for kind in kinds)
-        msg = f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
-        raise InvalidInputError(msg)
-    return unboxed
+    types = {str if isinstance(value, str) else type(value) for value in values}
+    if not types:
+        return np.zeros(0, np.int64)
+    if types != {str}:
+        for row, value in enumerate(values):
+            if is_empty(value):
+                raise InvalidInputError(
+                    f"Input y contains NaN: row {row} has no label; drop it or label it"
+                )
+    labels = np.array(values)
+    mixes_text = str in types and len(types) > 1
+    if labels.ndim != 1 or mixes_text:
+        names = sorted(each.__name__ for each in types)
+        raise InvalidInputError(
+            f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
+        )
+    return labels
 
 
-def positions(classes: Any) -> dict[Any, int]:
+def positions(classes: LabelsLike) -> dict[Any, int]:
     """Return the code of each label."""
     return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
 
 
-def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
-    """Return the code of one label, or say which labels there are."""
+def code_of(label: object, classes: LabelsLike, *, where: str = "the call") -> int:
+    """Return the code of one label; the error of an unknown label lists the classes."""
     return position(label, positions(classes), where=where)
 
 
-def two_codes(label_a: Any, label_b: Any, classes: Any) -> tuple[int, int]:
-    """Return the codes of two labels, which must be two."""
-    a, b = (code_of(label, classes) for label in (label_a, label_b))
+def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[int, int]:
+    """Return the codes of two labels, which must differ."""
+    a = code_of(label_a, classes)
+    b = code_of(label_b, classes)
     if a == b:
         raise InvalidInputError(f"name two different classes, not {label_a!r} twice")
     return a, b
 
 
-def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
-    """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class."""
-    found, known = np.asarray(labels), np.asarray(classes)
-    kinds = {"text" if a.dtype.kind == "U" else a.dtype.kind in "iubf" for a in (found, known)}
-    signs = {found.dtype.kind, known.dtype.kind} == {
-        "i",
-        "u",
-    }  # of 64 bits they meet as floats
-    meet = signs and np.result_type(found, known).kind == "f"
-    if len(kinds) > 1 or False in kinds or not len(known) or meet:
-        place = positions(known)
-        codes = np.array([place.get(label, -1) for label in found.tolist()], np.intp)
-    else:
+def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
+    """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
+    wanted = _as_array(labels)
+    known = np.asarray(classes)
+    if _can_be_sorted_together(wanted, known):
         order = np.argsort(known, kind="stable")
-        at = order[np.searchsorted(known, found, sorter=order).clip(max=len(known) - 1)]
-        codes = np.where(known[at] == found, at, -1)
+        at = np.searchsorted(known, wanted, sorter=order).clip(max=len(known) - 1)
+        nearest = order[at]
+        codes = np.where(known[nearest] == wanted, nearest, -1)
+    else:
+        code_of_label = positions(known)
+        codes = np.array([code_of_label.get(label, -1) for label in wanted.tolist()], np.intp)
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
-        label = plain(found[row])
-        msg = f"row {row} has label {label!r}, which is not one of {quoted(known, SHOWN)}"
-        raise UnknownLabelError(msg)
+        raise UnknownLabelError(
+            f"row {row} has label {python_scalar(wanted[row])!r}, which is not one of "
+            f"{quoted(known, SHOWN)}"
+        )
     return codes
 
 
-def label_written(text: str, classes: Any) -> Any:
+def _can_be_sorted_together(a: Labels, b: Labels) -> bool:
+    if not len(b):
+        return False
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if kinds == {"U"}:
+        return True
+    if not kinds <= set("iubf"):
+        return False
+    # signed and unsigned integers of 64 bits would be compared as floats
+    return kinds != {"i", "u"} or np.result_type(a, b).kind != "f"
+
+
+def label_written(text: str, classes: LabelsLike) -> Any:
     """Return the class that a person wrote as text, on a command line."""
-    known = {str(label): label for label in np.asarray(classes).tolist()}
-    if text in known:
-        return known[text]
-    raise UnknownLabelError(f"no class is called {text!r}{_hint(text, known)}")
+    label_of = {str(label): label for label in np.asarray(classes).tolist()}
+    if text in label_of:
+        return label_of[text]
+    raise UnknownLabelError(f"no class is called {text!r}{_hint(text, label_of)}")
 
 
-def position(label: Any, known: dict[Any, int], *, where: str) -> int:
-    """Return the code of one label, or say which labels there are."""
-    name = plain(label)
+def position(label: object, code_of_label: Mapping[Any, int], *, where: str) -> int:
+    """Return the code of one label; the error of an unknown label lists the classes."""
+    name = python_scalar(label)
     try:
-        return known[name]
+        return code_of_label[name]
     except (KeyError, TypeError):
-        msg = f"{where} names the label {name!r}, which is no class{_hint(name, known)}"
-        raise UnknownLabelError(msg) from None
+        raise UnknownLabelError(
+            f"{where} names the label {name!r}, which is no class{_hint(name, code_of_label)}"
+        ) from None
 
 
 def values_by_class(
@@ -219,18 +275,24 @@ def values_by_class(
     *,
     where: str,
 ) -> list[float]:
-    """Return the values of a mapping in the order of the classes, every one of them named."""
-    known = positions(classes)
-    found = {position(label, known, where=where): value for label, value in values.items()}
-    if missing := [label for label, code in known.items() if code not in found]:
-        named = quoted(missing, SHOWN)
-        msg = f"{where} has no entry for {named}: name every class, with 0 if need be"
-        raise InvalidParameterError(msg)
-    return [found[code] for code in range(len(classes))]
+    """Return the values of a mapping in the order of the classes, which must all be named."""
+    code_of_label = positions(classes)
+    value_of_code = {}
+    for label, value in values.items():
+        value_of_code[position(label, code_of_label, where=where)] = value
+    missing = [label for label, code in code_of_label.items() if code not in value_of_code]
+    if missing:
+        raise InvalidParameterError(
+            f"{where} has no entry for {quoted(missing, SHOWN)}: name every class, with 0 if "
+            "need be"
+        )
+    return [value_of_code[code] for code in range(len(classes))]
 
 
-def _hint(label: Any, known: Iterable[Any]) -> str:
-    texts = [name for name in known if isinstance(name, str)]
+def _hint(label: object, labels: Iterable[object]) -> str:
+    """Return the end of a message: the nearest class, if one is near, and the list of all."""
+    texts = [name for name in labels if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
-    guess = f": did you mean {near[0]!r}?" if near else "."
-    return f"{guess} The classes are {quoted(known, SHOWN)}"
+    if near:
+        return f": did you mean {near[0]!r}? The classes are {quoted(labels, SHOWN)}"
+    return f". The classes are {quoted(labels, SHOWN)}"

@@ -8,21 +8,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.core.table.labels import is_empty
-from suffice.core.table.matrix import coded_columns, pandas_kind
-from suffice.core.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
+from suffice.core.table.matrix import coded_columns, pandas_kind, unmasked
+from suffice.core.table.schema import (
+    MOST_LEVELS,
+    Category,
+    Column,
+    LeftOut,
+    LevelCodes,
+    Number,
+    Schema,
+)
 from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Floats
 
-_FEW = 50  # rows; fewer distinct texts may be chance
-DAY = 86_400e6  # microseconds; nanoseconds end in 2262
+_FEW = 50  # rows; among fewer, all texts may differ by chance
+DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
     """A column of text or truth values: the distinct ones, and each row's code, −1 for empty."""
 
     levels: list[str]
-    codes: Codes  # (n,)
+    codes: LevelCodes  # (n,)
 
 
 class MixedRows(NamedTuple):
@@ -31,7 +39,7 @@ class MixedRows(NamedTuple):
     schema: Schema
     x: Floats  # numbers, NaN where empty and not filled  (n, p)
     indicators: (
-        Codes  # number of the level in each group of indicators, −1 for none  (n, h + q)
+        LevelCodes  # level of each row in each group of indicators, −1 for none  (n, h + q)
     )
 
 
@@ -39,204 +47,282 @@ def read(
     X: Any,
     schema: Schema | None = None,
     *,
-    categorical: Any = None,
+    categorical: Sequence[int | str] | str | None = None,
     missing: str = "marginal",
     names: Sequence[str] | None = None,
 ) -> MixedRows:
-    """Return the rows of a frame, under its own schema or a given one."""
-    # ``missing='indicator'`` fills the empty cells of a number by its mean, and adds an indicator
-    names, columns = _columns(X, names if schema is None else schema.names)
-    if schema is None:
-        chosen = {*_as_names(categorical, names), *coded_columns(X)}
-        said = [name in chosen for name in names]
-        values = list(map(_values, columns, said))
-        found = (_described(*each, missing) for each in zip(names, values, said, strict=True))
-        schema = Schema(tuple(found))
-    else:
-        columns = _in_order(names, columns, schema)
-        values = list(map(_values, columns, (isinstance(c, Category) for c in schema.columns)))
-    return _under(schema, values, len(X))
+    """Return the rows of a frame, under its own schema or a given one.
+
+    ``missing="indicator"`` fills the empty cells of a number by its mean, and adds an indicator.
+    """
+    if schema is not None:
+        column_names, columns = _columns(X, schema.names)
+        values = _values_under(schema, column_names, columns)
+        return _mixed_rows(schema, values, len(X))
+    column_names, columns = _columns(X, names)
+    chosen = {*_categorical_names(categorical, column_names), *coded_columns(X)}
+    values = []
+    described = []
+    for name, column in zip(column_names, columns, strict=True):
+        is_chosen = name in chosen
+        value = _values(column, as_levels=is_chosen)
+        values.append(value)
+        described.append(_described(name, value, is_chosen=is_chosen, missing=missing))
+    return _mixed_rows(Schema(tuple(described)), values, len(X))
 
 
-def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
-    numbers, holes, levels = [], [], []
+def _values_under(
+    schema: Schema,
+    names: list[str],
+    columns: list[Any],
+) -> list[Floats | Levels | None]:
+    """Return the values of each column of the schema, None of those left out."""
+    column_of = dict(zip(names, columns, strict=True))
+    used = [c for c in schema.columns if not isinstance(c, LeftOut)]
+    lacking = [c.name for c in used if c.name not in column_of]
+    if lacking:
+        raise FeatureMismatchError(
+            f"X lacks the column {quoted(lacking, 5)} that the model was fitted to"
+        )
+    values: list[Floats | Levels | None] = []
+    for column in schema.columns:
+        if isinstance(column, LeftOut):
+            values.append(None)
+        else:
+            is_category = isinstance(column, Category)
+            values.append(_values(column_of[column.name], as_levels=is_category))
+    return values
+
+
+def _mixed_rows(
+    schema: Schema,
+    values: Sequence[Floats | Levels | None],
+    n_rows: int,
+) -> MixedRows:
+    numbers = []
+    missing_indicators = []
+    level_indicators = []
     for column, value in zip(schema.columns, values, strict=True):
         if isinstance(column, Number):
             if isinstance(value, Levels):
                 _refuse_text(column.name, value)
+            assert isinstance(value, np.ndarray)
             if column.fill is not None:
-                empty = np.isnan(value)
-                value = np.where(empty, column.fill, value)
-                holes.append(np.where(empty, 0, -1))
+                is_missing = np.isnan(value)
+                value = np.where(is_missing, column.fill, value)
+                missing_indicators.append(np.where(is_missing, 0, -1))
             numbers.append(value)
         elif isinstance(column, Category):
-            levels.append(column.codes_of(*value))
+            assert isinstance(value, Levels)
+            level_indicators.append(column.codes_of(value.levels, value.codes))
     x = np.array(numbers).T if numbers else np.zeros((n_rows, 0))  # column by column
-    groups = [*holes, *levels]
+    groups = [*missing_indicators, *level_indicators]
     codes = np.stack(groups, axis=1) if groups else np.zeros((n_rows, 0))
     return MixedRows(schema, x, np.ascontiguousarray(codes, np.int32))
 
 
-def _described(name: str, value: Any, said: bool, missing: str) -> Column:  # noqa: FBT001
+def _described(
+    name: str,
+    value: Floats | Levels,
+    *,
+    is_chosen: bool,
+    missing: str,
+) -> Column:
     if not isinstance(value, Levels):
-        known, marked = (
-            value[np.isfinite(value)],
-            missing == "indicator" and np.isnan(value).any(),
-        )
-        return Number(name, float(known.mean() if len(known) else 0.0) if marked else None)
-    if not said and is_free_text(len(value.levels), int((value.codes >= 0).sum())):
+        if missing != "indicator" or not np.isnan(value).any():
+            return Number(name)
+        finite = value[np.isfinite(value)]
+        return Number(name, fill=float(finite.mean()) if len(finite) else 0.0)
+    n_values = int((value.codes >= 0).sum())
+    if not is_chosen and is_free_text(len(value.levels), n_values):
         warn(f"column {name!r} is left out: nearly all of its texts differ")
         return LeftOut(name, "nearly all of its texts differ")
     return category_of(name, value)
 
 
-def is_free_text(n_levels: int, n_known: int) -> bool:
-    """Return whether so many of so many texts differ that nothing can be learnt from them."""
-    return n_known >= _FEW and n_levels > max(MOST_LEVELS, 0.9 * n_known)
+def is_free_text(n_levels: int, n_values: int) -> bool:
+    """Return whether nearly all of the texts differ, so that nothing can be learnt from them."""
+    return n_values >= _FEW and n_levels > max(MOST_LEVELS, 0.9 * n_values)
 
 
 def category_of(name: str, value: Levels) -> Category:
     """Return the category of these values; of very many levels the rare ones count as one."""
-    known = value.codes[value.codes >= 0]
-    counts = np.bincount(known, minlength=len(value.levels)).astype(np.float64)
+    codes = value.codes[value.codes >= 0]
+    counts = np.bincount(codes, minlength=len(value.levels)).astype(np.float64)
     order = sorted(range(len(value.levels)), key=value.levels.__getitem__)
     levels = tuple(value.levels[j] for j in order)
-    column = Category(name, levels, len(known) < len(value.codes)).capped(counts[order])
+    has_empty = len(codes) < len(value.codes)
+    column = Category(name, levels, missing=has_empty).capped(counts[order])
     if column.other:
-        kept = f"the {len(column.levels)} most frequent are kept, the rest count as one"
-        warn(f"column {name!r} has {len(levels):,} levels: {kept}")
+        warn(
+            f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
+            "are kept, the rest count as one"
+        )
         return column
-    for twin, level in twins(levels):
-        warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
+    for first, second in twins(levels):
+        warn(f"column {name!r}: levels {first!r} and {second!r} differ only by blanks or case")
     return column
 
 
 def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield pairs of texts that differ only by blanks or case."""
-    seen: dict[str, str] = {}
+    first_of: dict[str, str] = {}
     for text in texts:
-        if (twin := seen.setdefault(" ".join(text.split()).casefold(), text)) != text:
-            yield twin, text
+        normalized = " ".join(text.split()).casefold()
+        first = first_of.setdefault(normalized, text)
+        if first != text:
+            yield first, text
 
 
-def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
-    if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
-        array = np.asarray(X)
-        fits = names is not None and len(names) == array.shape[1]
-        return list(names if fits else (f"x{j}" for j in range(array.shape[1]))), list(array.T)
+def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns and the columns; ``names`` are for arrays of as many."""
     if hasattr(X, "iloc"):
-        names = [str(name) for name in X.columns]
-        columns = [X.iloc[:, j] for j in range(len(names))]
-    else:
+        frame_names = [str(name) for name in X.columns]
+        columns = [X.iloc[:, j] for j in range(len(frame_names))]
+    elif hasattr(X, "__arrow_c_stream__"):
         import polars as pl
 
         frame = X if isinstance(X, pl.DataFrame) else pl.DataFrame(X)
-        names, columns = frame.columns, frame.get_columns()
-    if len(set(names)) < len(names):
-        twin = min(name for name in names if names.count(name) > 1)
+        frame_names = frame.columns
+        columns = frame.get_columns()
+    else:
+        array = np.asarray(unmasked(X))
+        if names is None or len(names) != array.shape[1]:
+            names = [f"x{j}" for j in range(array.shape[1])]
+        return list(names), list(array.T)
+    if len(set(frame_names)) < len(frame_names):
+        twin = min(name for name in frame_names if frame_names.count(name) > 1)
         raise InvalidInputError(
             f"the frame has two columns called {twin!r}: rename one of them"
         )
-    return names, columns
+    return frame_names, columns
 
 
 def levels_of(column: Any) -> Levels:
     """Return any column as levels."""
-    return _values(column, levels=True)  # type: ignore[no-any-return]
+    levels = _values(column, as_levels=True)
+    assert isinstance(levels, Levels)
+    return levels
 
 
-def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001
-    """Return a column as floats with NaN (n,), or as levels; None as it is."""
-    if column is None:
-        return None
+def _values(column: Any, *, as_levels: bool) -> Floats | Levels:
+    """Return a column as floats with NaN (n,), or as levels."""
     if isinstance(column, np.ndarray):
-        return _of_objects(column, levels=levels)
-    return (_of_pandas if hasattr(column, "iloc") else _of_polars)(column, levels=levels)
+        return _array_values(column, as_levels=as_levels)
+    if hasattr(column, "iloc"):
+        return _pandas_values(column, as_levels=as_levels)
+    return _polars_values(column, as_levels=as_levels)
 
 
-def _of_objects(column: Any, *, levels: bool) -> Any:
-    if column.dtype.kind in "fiub" and not levels:
+def _array_values(column: Array, *, as_levels: bool) -> Floats | Levels:
+    if column.dtype.kind in "fiub" and not as_levels:
         return column.astype(np.float64)
     values = column.tolist()
-    empty = [is_empty(v) for v in values]
-    texts = levels or any(isinstance(v, (str, bytes, bool)) for v in values)
-    pairs, place = zip(values, empty, strict=True), dict[str, int]()
-    if not texts:
-        try:
-            return np.array([np.nan if gap else v for v, gap in pairs], np.float64)
-        except (TypeError, ValueError) as error:
-            msg = f"a column of the array holds neither numbers nor text ({error}): drop it"
-            raise InvalidInputError(msg) from error
-    codes = [-1 if gap else place.setdefault(_level(v), len(place)) for v, gap in pairs]
-    return Levels(list(place), np.array(codes, np.int32))
+    if as_levels or any(isinstance(value, (str, bytes, bool)) for value in values):
+        code_of: dict[str, int] = {}
+        codes = []
+        for value in values:
+            if is_empty(value):
+                codes.append(-1)
+            else:
+                codes.append(code_of.setdefault(_level(value), len(code_of)))
+        return Levels(list(code_of), np.array(codes, np.int32))
+    try:
+        return np.array([np.nan if is_empty(v) else v for v in values], np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"a column of the array holds neither numbers nor text ({error}): drop it"
+        ) from error
 
 
-def _of_pandas(column: Any, *, levels: bool) -> Any:
-    if (kind := pandas_kind(column.dtype)) in ("date", "duration"):
+def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
+    kind = pandas_kind(column.dtype)
+    if kind in ("date", "duration"):
         times = column.to_numpy("datetime64[us]" if kind == "date" else "timedelta64[us]")
-        return _of_objects(times, levels=True) if levels else _days(column.name, times)
-    if kind == "number" and not levels:
-        plain = isinstance(column.dtype, np.dtype)  # pandas' own types have NA
-        return column.to_numpy(np.float64, **({} if plain else {"na_value": np.nan}))
+        return _time_values(column.name, times, as_levels=as_levels)
+    if kind == "number" and not as_levels:
+        if isinstance(column.dtype, np.dtype):
+            numbers: Floats = column.to_numpy(np.float64)
+        else:  # pandas' own types have NA
+            numbers = column.to_numpy(np.float64, na_value=np.nan)
+        return numbers
     if hasattr(column, "cat"):
-        distinct, codes = column.cat.categories.tolist(), column.cat.codes.to_numpy()
-    else:
-        try:
-            codes, uniques = column.factorize()
-        except (TypeError, NotImplementedError) as error:
-            msg = f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
-            raise InvalidInputError(msg) from error
-        distinct = uniques.tolist()
-    boxed = not hasattr(column, "cat") and len(distinct) > 0
-    if boxed and not levels and are_numbers(distinct):
-        return np.array([*map(float, distinct), np.nan])[codes]
-    of_one_type = len({*map(type, distinct)}) == 1
-    if boxed and of_one_type and isinstance(distinct[0], (date, time, timedelta)):
+        return _used_levels(column.cat.categories.tolist(), column.cat.codes.to_numpy())
+    try:
+        codes, uniques = column.factorize()
+    except (TypeError, NotImplementedError) as error:
+        raise InvalidInputError(
+            f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
+        ) from error
+    distinct = uniques.tolist()
+    if distinct and not as_levels and are_numbers(distinct):
+        # the last entry is that of code −1, an empty cell
+        return np.asarray(np.array([*map(float, distinct), np.nan])[codes])
+    types = {type(value) for value in distinct}
+    if len(types) == 1 and isinstance(distinct[0], (date, time, timedelta)):
         import polars as pl
 
-        return _of_polars(pl.Series(str(column.name), [*distinct, None])[codes], levels=levels)
-    return _seen(distinct, codes)
+        times = pl.Series(str(column.name), [*distinct, None])[codes]
+        return _polars_values(times, as_levels=as_levels)
+    return _used_levels(distinct, codes)
 
 
 def are_numbers(values: Iterable[Any]) -> bool:
-    """Return whether all of these are numbers, whatever type each has; none is a truth value."""
+    """Return whether all values are numbers, of whatever type, and none is a truth value."""
     numbers = (int, float, np.integer, np.floating, Decimal)
     return all(isinstance(v, numbers) and not isinstance(v, bool) for v in values)
 
 
-def _of_polars(column: Any, *, levels: bool) -> Any:
+def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     import polars as pl
 
     dtype = column.dtype
     if dtype.is_temporal():
-        moment = pl.Duration("us") if dtype in (pl.Duration, pl.Time) else pl.Datetime("us")
-        times = column.cast(moment).to_numpy()
-        return _of_objects(times, levels=True) if levels else _days(column.name, times)
-    if (dtype.is_numeric() or dtype == pl.Null) and not levels:
-        return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        is_span = dtype in (pl.Duration, pl.Time)
+        times = column.cast(pl.Duration("us") if is_span else pl.Datetime("us")).to_numpy()
+        return _time_values(column.name, times, as_levels=as_levels)
+    if (dtype.is_numeric() or dtype == pl.Null) and not as_levels:
+        numbers: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return numbers
     if dtype.is_nested():
-        msg = f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
+        )
     distinct = column.unique().drop_nulls()
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())
-    if not (known := distinct.to_list()):
+    values = distinct.to_list()
+    if not values:
         return Levels([], np.full(len(column), -1, np.int32))
-    table = dict(zip(known, range(len(known)), strict=True))
-    codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32)
-    return _seen(known, codes.fill_null(-1).to_numpy())
+    code_of = {value: code for code, value in enumerate(values)}
+    codes = column.replace_strict(code_of, default=-1, return_dtype=pl.Int32)
+    return _used_levels(values, codes.fill_null(-1).to_numpy())
 
 
-def _seen(distinct: Sequence[Any], codes: Any) -> Levels:
-    """Return levels as text, those that no row has left out."""
-    texts, place = [_level(v) for v in distinct], dict[str, int]()
-    # the last entry of both tables is that of −1
-    present = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
-    pairs = zip(texts, present, strict=True)
-    table = [place.setdefault(t, len(place)) if p else -1 for t, p in pairs]
-    if table == list(range(len(table))):
-        return Levels(list(place), codes)
-    return Levels(list(place), np.array([*table, -1], np.int32)[codes])
+def _time_values(name: Any, times: Array, *, as_levels: bool) -> Floats | Levels:
+    """Return dates as days since 1970 and durations as days, or both as levels."""
+    if as_levels:
+        return _array_values(times, as_levels=True)
+    if times.dtype.kind == "M":
+        warn(f"column {str(name)!r} holds dates: they count as days since 1970")
+    else:
+        warn(f"column {str(name)!r} holds durations: they count as days")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
+
+
+def _used_levels(distinct: Sequence[Any], codes: LevelCodes) -> Levels:
+    """Return levels as text, without those that no row has."""
+    n_rows = np.bincount(codes + 1, minlength=len(distinct) + 1)[1:]
+    code_of: dict[str, int] = {}
+    new_codes = []
+    for value, n in zip(distinct, n_rows, strict=True):
+        # two values, such as 1 and 1.0, may be the same text
+        new_codes.append(code_of.setdefault(_level(value), len(code_of)) if n else -1)
+    if new_codes == list(range(len(new_codes))):
+        return Levels(list(code_of), codes)
+    # the last entry of the table is that of code −1, an empty cell
+    table = np.array([*new_codes, -1], np.int32)
+    return Levels(list(code_of), table[codes])
 
 
 def _level(value: Any) -> str:
@@ -246,7 +332,9 @@ def _level(value: Any) -> str:
     if isinstance(value, (float, np.floating, Decimal)):
         number = float(value)
         return str(int(number) if number.is_integer() else number)
-    return str(value).removesuffix(" 00:00:00") if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
+    return str(value)
 
 
 def _spells_number(text: str) -> bool:
@@ -257,41 +345,39 @@ def _spells_number(text: str) -> bool:
     return True
 
 
-def _days(name: Any, times: Any) -> Floats:
-    since = times.dtype.kind == "M"
-    what = "dates: they count as days since 1970" if since else "durations: they count as days"
-    warn(f"column {str(name)!r} holds {what}")
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
-
-
-def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
+def _categorical_names(
+    categorical: Sequence[int | str] | str | None,
+    names: Sequence[str],
+) -> Collection[str]:
+    """Return the names of columns that were given by name or by position, −1 being the last."""
     if categorical is None:
         return ()
-    chosen = [categorical] if isinstance(categorical, str) else categorical
-    place = {at: name for j, name in enumerate(names) for at in (j, j - len(names))}
-    found = {c if isinstance(c, str) else place.get(c, c) for c in chosen}
-    if unknown := sorted(str(c) for c in found if c not in names):
-        msg = (
-            f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"
+    columns = [categorical] if isinstance(categorical, str) else categorical
+    name_at = {}
+    for j, name in enumerate(names):
+        name_at[j] = name
+        name_at[j - len(names)] = name
+    chosen = set()
+    unknown = set()
+    for column in columns:
+        chosen_name = column if isinstance(column, str) else name_at.get(column)
+        if chosen_name is None or chosen_name not in names:
+            unknown.add(str(column))
+        else:
+            chosen.add(chosen_name)
+    if unknown:
+        raise FeatureMismatchError(
+            f"categorical names {quoted(sorted(unknown), 5)}, but the columns are "
+            f"{quoted(names, 12)}"
         )
-        raise FeatureMismatchError(msg)
-    return found
-
-
-def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]:
-    place = {name: at for at, name in enumerate(names)}
-    lacking = [
-        c.name for c in schema.columns if c.name not in place and not isinstance(c, LeftOut)
-    ]
-    if lacking:
-        msg = f"X lacks the column {quoted(lacking, 5)} that the model was fitted to"
-        raise FeatureMismatchError(msg)
-    return [None if isinstance(c, LeftOut) else columns[place[c.name]] for c in schema.columns]
+    return chosen
 
 
 def _refuse_text(name: str, value: Levels) -> None:
-    odd = next((at for at, level in enumerate(value.levels) if not _spells_number(level)), 0)
-    row = int(np.argmax(value.codes == odd))
-    found = f"holds numbers in the model and text here (row {row}: {value.levels[odd]!r})"
-    msg = f"column {name!r} {found}: convert it, or name it in categorical=[...] at fit"
-    raise InvalidInputError(msg)
+    texts = [code for code, level in enumerate(value.levels) if not _spells_number(level)]
+    code = texts[0] if texts else 0
+    row = int(np.argmax(value.codes == code))
+    raise InvalidInputError(
+        f"column {name!r} holds numbers in the model and text here (row {row}: "
+        f"{value.levels[code]!r}): convert it, or name it in categorical=[...] at fit"
+    )

@@ -1,17 +1,19 @@
 """The columns of a mixed table: numbers, categories with their levels, and what is left out."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, FileFormatError
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
+LevelCodes: TypeAlias = npt.NDArray[np.integer[Any]]  # numbers of levels, −1 for none
 MOST_LEVELS = 40  # of one category; beyond, the most frequent and "other"
 
 
@@ -34,7 +36,7 @@ class Category:
     name: str
     levels: tuple[str, ...]  # sorted
     missing: bool = False  # whether empty cells count as a level
-    other: bool = False  # whether levels that are not listed count together
+    other: bool = False  # whether levels that are not listed count together as one
     kind = "category"
 
     @property
@@ -48,33 +50,46 @@ class Category:
     @property
     def values(self) -> tuple[str | None, ...]:
         """What a cell of each level holds."""
-        return (*self.levels, *[None] * self.missing, *["(other)"] * self.other)
+        values: list[str | None] = list(self.levels)
+        if self.missing:
+            values.append(None)
+        if self.other:
+            values.append("(other)")
+        return tuple(values)
 
     def merged(self, other: Self) -> Self:
         """Return the column with the levels of both sides."""
-        # a level that one side may have counted among its others is counted so on both
-        sides = (self, other)
-        rare = {
-            x for a, b in (sides, sides[::-1]) if a.other for x in {*b.levels} - {*a.levels}
-        }
-        levels = tuple(sorted({*self.levels, *other.levels} - rare))
-        empty, rest = self.missing or other.missing, self.other or other.other
-        return type(self)(self.name, levels, empty, rest)
+        # a side with an "other" level may have counted the levels it does not list in there:
+        # these count as "other" on both sides
+        rare: set[str] = set()
+        if self.other:
+            rare |= set(other.levels) - set(self.levels)
+        if other.other:
+            rare |= set(self.levels) - set(other.levels)
+        levels = (set(self.levels) | set(other.levels)) - rare
+        return replace(
+            self,
+            levels=tuple(sorted(levels)),
+            missing=self.missing or other.missing,
+            other=self.other or other.other,
+        )
 
     def capped(self, weights: Floats) -> Self:
         """Return the column with its rare levels counted together, by the weight of each."""
         if len(self.levels) <= MOST_LEVELS:
             return self
-        most = np.argsort(-weights[: len(self.levels)], kind="stable")[: MOST_LEVELS - 1]
-        return replace(self, levels=tuple(self.levels[j] for j in np.sort(most)), other=True)
+        heaviest = np.argsort(-weights[: len(self.levels)], kind="stable")[: MOST_LEVELS - 1]
+        levels = tuple(self.levels[j] for j in np.sort(heaviest))
+        return replace(self, levels=levels, other=True)
 
-    def codes_of(self, levels: Sequence[str], codes: Codes) -> Codes:
+    def codes_of(self, levels: Sequence[str], codes: LevelCodes) -> LevelCodes:
         """Return each row's indicator, −1 for none, from its code among ``levels``, or −1."""
-        place = {level: at for at, level in enumerate(self.levels)}
+        place_of = {level: place for place, level in enumerate(self.levels)}
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
-        table = np.array([*(place.get(level, unknown) for level in levels), empty], np.int32)
-        return table[codes]  # type: ignore[return-value]  # the last entry is that of −1
+        # the last entry of the table is that of code −1, an empty cell
+        places = [place_of.get(level, unknown) for level in levels]
+        return np.array([*places, empty], np.int32)[codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +106,12 @@ Column: TypeAlias = Number | Category | LeftOut
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table in their order, and the features that sums are taken of."""
+    """The columns of a table in their order, and the features that sums are taken of.
 
-    # the numbers, an indicator for each number that was filled, one for each level of each category
+    The features are the numbers, then an indicator of missing values for each number that was
+    filled, then an indicator for each level of each category.
+    """
+
     columns: tuple[Column, ...]
 
     @cached_property
@@ -112,10 +130,14 @@ class Schema:
 
     def with_fills(self, fills: Floats) -> Self:
         """Return the schema with other values in empty cells, (h,)."""
-        own, filled = iter(fills.tolist()), {self.numbers[j].name for j in self.filled}
-        columns: Any = (
-            replace(c, fill=next(own)) if c.name in filled else c for c in self.columns
-        )
+        names = [self.numbers[j].name for j in self.filled]
+        fill_of = dict(zip(names, fills.tolist(), strict=True))
+        columns: list[Column] = []
+        for column in self.columns:
+            if isinstance(column, Number) and column.name in fill_of:
+                columns.append(replace(column, fill=fill_of[column.name]))
+            else:
+                columns.append(column)
         return type(self)(tuple(columns))
 
     @cached_property
@@ -129,8 +151,10 @@ class Schema:
 
     @cached_property
     def starts(self) -> Codes:
-        """First indicator of each group, counted from the first of all; and the end."""
-        # groups are the indicators of empty cells, of one feature each, then the categories
+        """First indicator of each group, counted from the first of all, and the end.
+
+        The groups are the filled numbers, with one indicator each, then the categories.
+        """
         sizes = [1] * len(self.filled) + [c.n_levels for c in self.categories]
         return np.cumsum([0, *sizes]).astype(np.intp)
 
@@ -158,28 +182,37 @@ class Schema:
         """Return the schema of both sides: levels of either, and the same columns in one order."""
         if self == other:
             return self
-        theirs = {c.name: c for c in other.columns}
-        if set(self.names) != set(theirs):
-            differ = sorted(set(self.names) ^ set(theirs))
-            msg = f"only one side has the column {quoted(differ, 5)}: collect the same columns"
-            raise FeatureMismatchError(msg)
-        return type(self)(tuple(_both(c, theirs[c.name]) for c in self.columns))
+        other_columns = {c.name: c for c in other.columns}
+        if set(self.names) != set(other_columns):
+            differing = sorted(set(self.names) ^ set(other_columns))
+            raise FeatureMismatchError(
+                f"only one side has the column {quoted(differing, 5)}: collect the same columns"
+            )
+        columns = [_merged_column(c, other_columns[c.name]) for c in self.columns]
+        return type(self)(tuple(columns))
 
     def places_in(self, wider: Self) -> Codes:
         """Return where each feature lies in another schema, −1 where it has no place."""
-        place = {feature: at for at, feature in enumerate(wider._features())}
-        found = (
-            place.get(each, place.get((each[0], "other"), -1)) for each in self._features()
-        )
-        return np.array(list(found), np.intp)
+        place_of = {feature: place for place, feature in enumerate(wider._features())}
+        places = []
+        for feature in self._features():
+            other_level = (feature[0], "other")
+            places.append(place_of.get(feature, place_of.get(other_level, -1)))
+        return np.array(places, np.intp)
 
     def _features(self) -> Iterator[tuple[str, ...]]:
-        """Yield what each feature stands for: names alone may be the same for several."""
-        yield from ((c.name,) for c in self.numbers)
-        yield from ((self.numbers[j].name, "missing") for j in self.filled)
-        for c in self.categories:
-            yield from ((c.name, "level", level) for level in c.levels)
-            yield from [(c.name, "missing")] * c.missing + [(c.name, "other")] * c.other
+        """Yield what each feature stands for; names alone may be the same for several."""
+        for number in self.numbers:
+            yield (number.name,)
+        for j in self.filled:
+            yield (self.numbers[j].name, "missing")
+        for category in self.categories:
+            for level in category.levels:
+                yield (category.name, "level", level)
+            if category.missing:
+                yield (category.name, "missing")
+            if category.other:
+                yield (category.name, "other")
 
     @property
     def first_level(self) -> int:
@@ -193,55 +226,70 @@ class Schema:
 
     def capped(self, level_weights: Floats) -> Self:
         """Return the schema with only the levels of most weight kept apart; weights (C,)."""
-        starts = zip(self.categories, self.starts[len(self.filled) :], strict=False)
-        capped = {c.name: c.capped(level_weights[start:]) for c, start in starts}
+        starts = self.starts[len(self.filled) : -1]
+        capped = {}
+        for category, start in zip(self.categories, starts, strict=True):
+            capped[category.name] = category.capped(level_weights[start:])
         return type(self)(tuple(capped.get(c.name, c) for c in self.columns))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [{"kind": c.kind, **asdict(c)} for c in self.columns]
 
     @classmethod
-    def from_json(cls, columns: Any) -> Self:
+    def from_json(cls, columns: Iterable[Mapping[str, Any]]) -> Self:
         try:
-            return cls(tuple(_column(dict(column)) for column in columns))
+            return cls(tuple(_column_from_json(dict(column)) for column in columns))
         except (TypeError, KeyError, ValueError) as error:
-            msg = f"the schema of the columns is unusable ({error}): write the file again"
-            raise FileFormatError(msg) from error
+            raise FileFormatError(
+                f"the schema of the columns is unusable ({error}): write the file again"
+            ) from error
 
 
-def _both(a: Any, b: Any) -> Any:
-    kinds = {a.kind, b.kind}
-    if "left out" in kinds and "number" not in kinds:
+def _merged_column(a: Column, b: Column) -> Column:
+    if isinstance(a, Number) and isinstance(b, Number):
+        return a.merged(b)
+    if isinstance(a, Category) and isinstance(b, Category):
+        return a.merged(b)
+    if not isinstance(a, Number) and not isinstance(b, Number):  # one of them is left out
         return b if isinstance(b, LeftOut) else a
-    if len(kinds) > 1:
-        cure = f"convert it, or name it in categorical=[{a.name!r}] on both sides"
-        found = [c.kind if c.kind != "left out" else "text" for c in (a, b)]
-        msg = (
-            f"column {a.name!r} is a {found[0]} on one side, a {found[1]} on the other: {cure}"
-        )
-        raise FeatureMismatchError(msg)
-    return a.merged(b)
+    kind_a = "text" if isinstance(a, LeftOut) else a.kind
+    kind_b = "text" if isinstance(b, LeftOut) else b.kind
+    raise FeatureMismatchError(
+        f"column {a.name!r} is a {kind_a} on one side, a {kind_b} on the other: convert it, or "
+        f"name it in categorical=[{a.name!r}] on both sides"
+    )
 
 
-def _column(fields: dict[str, Any]) -> Any:
-    kinds: dict[str, Any] = {c.kind: c for c in (Number, Category, LeftOut)}
-    column = kinds[fields.pop("kind")](**fields)
-    for text in (column.name, *getattr(column, "levels", ())):
+def _column_from_json(fields: dict[str, Any]) -> Column:
+    kind = fields.pop("kind")
+    column: Column
+    if kind == Number.kind:
+        column = Number(**fields)
+    elif kind == Category.kind:
+        fields["levels"] = tuple(fields["levels"])
+        column = Category(**fields)
+    elif kind == LeftOut.kind:
+        column = LeftOut(**fields)
+    else:
+        raise KeyError(kind)
+    texts = [column.name]
+    if isinstance(column, Category):
+        texts += column.levels
+    for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"a column or level is called {text!r}, which is no text")
-    return (
-        replace(column, levels=tuple(column.levels))
-        if isinstance(column, Category)
-        else column
-    )
+    return column
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """From the columns of a table to the features a model reads, and back."""
+    """From the columns of a table to the features a model reads, and back.
 
-    # one level of each category, the reference, has no feature: where it holds all indicators are
-    # 0; where a level is unknown, or a cell empty and that is no level, they are open: NaN
+    One level of each category, the reference, has no feature: a row of that level has 0 in all
+    indicators of the category. Where the level is unknown, or the cell is empty and that is no
+    level, the indicators are missing: NaN.
+    """
+
     schema: Schema
     reference: tuple[int, ...]  # level of each category that has no feature
 
@@ -252,16 +300,20 @@ class Encoding:
         return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
     @classmethod
-    def from_json(cls, kept: Any) -> Self | None:
+    def from_json(cls, kept: Mapping[str, Any] | None) -> Self | None:
         if kept is None:
             return None
         schema = Schema.from_json(kept["columns"])
-        reference = tuple(int(at) for at in kept["reference"])
+        reference = tuple(int(level) for level in kept["reference"])
         sizes = [max(c.n_levels, 1) for c in schema.categories]
-        known = all(0 <= at < size for at, size in zip(reference, sizes, strict=False))
-        if len(reference) != len(sizes) or not known:
-            msg = "the encoding names reference levels that its columns do not have"
-            raise FileFormatError(msg)
+        in_range = all(
+            0 <= level < size for level, size in zip(reference, sizes, strict=False)
+        )
+        if len(reference) != len(sizes) or not in_range:
+            raise FileFormatError(
+                "the encoding names reference levels that its columns do not have: write the "
+                "file again"
+            )
         return cls(schema, reference)
 
     def to_json(self) -> dict[str, Any]:
@@ -272,8 +324,8 @@ class Encoding:
         """Features of the schema that have a place in the rows of the model, in order."""
         schema = self.schema
         starts = schema.n_numbers + schema.starts[len(schema.filled) : -1]
-        dropped = {int(start + at) for start, at in zip(starts, self.reference, strict=True)}
-        return np.array([j for j in range(schema.n_features) if j not in dropped], np.intp)
+        dropped = starts + np.array(self.reference, np.intp)
+        return np.setdiff1d(np.arange(schema.n_features), dropped)
 
     @property
     def n_features(self) -> int:
@@ -285,46 +337,52 @@ class Encoding:
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
+        """Features of each category, in the rows of the model."""
         sizes = [c.n_levels - 1 for c in self.schema.categories]
         edges = self.schema.first_level + np.cumsum([0, *sizes])
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
 
-    def rows(self, x: Any, indicators: Codes) -> Floats:
-        """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q)."""
-        # indicators: for each group, the level's number in the group, −1 for none
-        n, schema, n_filled = len(x), self.schema, len(self.schema.filled)
-        out = np.zeros((n, self.n_features))
-        out[:, : schema.n_numbers] = x
+    def rows(self, x: Array, indicators: LevelCodes) -> Floats:
+        """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q).
+
+        The indicators hold, for each group, the number of the level in the group, −1 for none.
+        """
+        schema = self.schema
+        n_filled = len(schema.filled)
+        rows = np.zeros((len(x), self.n_features))
+        rows[:, : schema.n_numbers] = x
         empty = indicators[:, :n_filled] >= 0
-        out[:, schema.filled] = np.where(empty, schema.fills, out[:, schema.filled])
-        out[:, schema.n_numbers : schema.first_level] = empty
+        rows[:, schema.filled] = np.where(empty, schema.fills, rows[:, schema.filled])
+        rows[:, schema.n_numbers : schema.first_level] = empty
         for j, (block, reference) in enumerate(zip(self.blocks, self.reference, strict=True)):
             codes = indicators[:, n_filled + j]
-            out[codes < 0, block] = np.nan
+            rows[codes < 0, block] = np.nan
             on = np.flatnonzero((codes >= 0) & (codes != reference))
-            out[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
-        return out
+            # levels after the reference move up by one place
+            rows[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
+        return rows
 
-    def columns(self, rows: Floats) -> dict[str, Any]:
+    def columns(self, rows: Floats) -> dict[str, Array]:
         """Return the columns of a table from rows of the model: the level of largest indicator."""
-        schema, found = self.schema, dict[str, Any]()
-        empty = dict(zip(schema.filled, rows[:, schema.n_numbers :].T, strict=False))
+        schema = self.schema
+        columns: dict[str, Array] = {}
         for j, number in enumerate(schema.numbers):
-            values = rows[:, j].copy()
-            if j in empty:
-                values[empty[j] > 0.5] = np.nan
-            found[number.name] = values
-        of_levels = zip(schema.categories, self.blocks, self.reference, strict=True)
-        for category, block, reference in of_levels:
-            found[category.name] = _levels(category, rows[:, block], reference)
-        return {name: found[name] for name in schema.names if name in found}
+            columns[number.name] = rows[:, j].copy()
+        for h, j in enumerate(schema.filled):
+            is_empty = rows[:, schema.n_numbers + h] > 0.5
+            columns[schema.numbers[j].name][is_empty] = np.nan
+        for category, block, reference in zip(
+            schema.categories, self.blocks, self.reference, strict=True
+        ):
+            columns[category.name] = _most_likely_levels(category, rows[:, block], reference)
+        return {name: columns[name] for name in schema.names if name in columns}
 
 
-def _levels(category: Category, indicators: Floats, reference: int) -> Any:
+def _most_likely_levels(category: Category, indicators: Floats, reference: int) -> Array:
     """Return the level of largest indicator; the reference has what the others leave of 1."""
-    left = 1 - indicators.sum(1, keepdims=True)
+    rest = 1 - indicators.sum(1, keepdims=True)
     shares = np.concatenate(
-        [indicators[:, :reference], left, indicators[:, reference:]], axis=1
+        [indicators[:, :reference], rest, indicators[:, reference:]], axis=1
     )
     codes = np.where(np.isnan(shares).any(1), -1, np.argmax(np.nan_to_num(shares), axis=1))
     return np.array([*category.values, None], dtype=object)[codes]

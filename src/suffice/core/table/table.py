@@ -1,72 +1,91 @@
 """The labelled table: rows of numbers and the class of each, checked once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from suffice.core.table import matrix
-from suffice.core.table.foreign import is_foreign, to_numpy
+from suffice.core.table.foreign import DeviceArray, is_foreign, to_numpy
 from suffice.core.table.labels import as_labels, encode, union
 from suffice.core.table.matrix import Matrix, as_weights, taken
 from suffice.core.table.mixed import read
-from suffice.core.table.schema import Encoding, Schema
+from suffice.core.table.schema import Encoding, LevelCodes, Schema
 from suffice.errors import InvalidInputError
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Rows of numbers, each with its class and its weight: what everything is learnt from."""
+    """Rows of numbers, each with its class and its weight."""
 
     x: Matrix  # numbers (n, p), any memory order, perhaps on a device
     classes: Labels  # sorted, some perhaps without rows  (K,)
     codes: Codes  # class of each row  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
     names: tuple[str, ...] | None = None  # of the features, where they have any  (D,)
-    indicators: Codes | None = None  # level of each row in each group, −1 for none  (n, h + q)
+    indicators: LevelCodes | None = (
+        None  # level of each row in each group, −1 for none  (n, h + q)
+    )
     schema: Schema | None = None  # of the columns, where not all are numbers
 
     @classmethod
     def of(
         cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
         *,
-        classes: Any = None,
-        categorical: Any = None,
+        classes: LabelsLike | None = None,
+        categorical: Sequence[int | str] | str | None = None,
         missing: str = "marginal",
         schema: Schema | None = None,
-        names: Any = None,
+        names: Sequence[str] | None = None,
     ) -> Self:
-        """Return users' rows, labels and weights, after checking that they fit together."""
-        # ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
-        # and those that ``categorical`` names become categories; ``missing="indicator"`` fills
-        # empty numbers and marks them. A ``schema`` says what each column is; ``names`` are those
-        # of the columns of a mixed array.
-        codes: Any
+        """Return users' rows, labels and weights, after checking that they fit together.
+
+        Columns of text and those that ``categorical`` names become categories.
+
+        Parameters
+        ----------
+        classes : array, optional
+            Labels known beforehand, which are kept even where no row has them.
+        missing : {"marginal", "indicator"}
+            Keep missing numbers as NaN, or fill them and mark them by an indicator.
+        schema : Schema, optional
+            What each column is; by default the columns themselves tell.
+        names : sequence of str, optional
+            Names of the columns of a mixed array.
+        """
         indicators = None
-        plain = schema is None and categorical is None and not matrix.is_mixed(X)
-        if plain:
-            x, found = matrix.as_matrix(X)
-        if not plain or (missing == "indicator" and matrix.has_missing(x)):
-            how: Any = {"categorical": categorical, "missing": missing, "names": names}
-            schema, x, indicators = read(X, schema, **how)
-            found = schema.feature_names
+        is_numeric = schema is None and categorical is None and not matrix.is_mixed(X)
+        if is_numeric:
+            x, feature_names = matrix.as_matrix(X)
+        if not is_numeric or (missing == "indicator" and matrix.has_missing(x)):
+            schema, x, indicators = read(
+                X, schema, categorical=categorical, missing=missing, names=names
+            )
+            feature_names = schema.feature_names
         labels, codes = encode(as_labels(y))
         require_as_many(len(x), len(codes))
         if classes is not None:
-            known = union(np.unique(as_labels(classes)), labels)
-            labels, codes = known, np.searchsorted(known, labels)[codes]
+            all_labels = union(np.unique(as_labels(classes)), labels)
+            codes = np.searchsorted(all_labels, labels)[codes]
+            labels = all_labels
         return cls(
-            x, labels, codes, as_weights(sample_weight, len(x)), found, indicators, schema
+            x=x,
+            classes=labels,
+            codes=codes,
+            weight=as_weights(sample_weight, len(x)),
+            names=feature_names,
+            indicators=indicators,
+            schema=schema,
         )
 
     @classmethod
-    def of_device(cls, x: Any, y: Any, sample_weight: Any) -> Self:
+    def of_device(cls, x: DeviceArray, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         """Return rows that stay where they lie; labels and weights come to the host."""
         labels, codes = encode(as_labels(to_numpy(y)))
         require_as_many(x.shape[0], len(codes))
@@ -99,39 +118,66 @@ class Table:
         """Sum of the weights of each class, (K,)."""
         return np.bincount(self.codes, self.weight, self.n_classes).astype(np.float64)
 
-    def take(self, rows: Any) -> Self:
+    @property
+    def class_counts(self) -> Codes:
+        """Number of rows of positive weight of each class, (K,)."""
+        codes = self.codes if self.weight is None else self.codes[self.weight > 0]
+        return np.bincount(codes, minlength=self.n_classes).astype(np.intp)
+
+    @property
+    def has_absent_rows(self) -> bool:
+        """Whether some row has weight zero, and so counts as absent."""
+        return self.weight is not None and not self.weight.all()
+
+    def take(self, rows: Codes | Flags | slice | Sequence[int]) -> Self:
         """Return some rows, by number, by slice or by mask; the classes stay."""
-        x = taken(self.x, np.arange(self.n_rows)[rows]) if is_foreign(self.x) else self.x[rows]
-        others: Any = {name: getattr(self, name) for name in ("codes", "weight", "indicators")}
-        own: Any = {name: None if v is None else v[rows] for name, v in others.items()}
-        return replace(self, x=x, **own)
+        numbers = np.arange(self.n_rows)[rows]
+        return replace(
+            self,
+            x=taken(self.x, numbers) if is_foreign(self.x) else self.x[rows],
+            codes=self.codes[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            indicators=None if self.indicators is None else self.indicators[rows],
+        )
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Self:
         """Return the same labels and weights with other numbers, such as transformed ones."""
         return replace(self, x=x, names=names)
 
+    def indicator_features(self) -> LevelCodes:
+        """Return which of all indicators each row has, by group, −1 for none, (n, h + q)."""
+        assert self.schema is not None
+        assert self.indicators is not None
+        return np.where(self.indicators < 0, -1, self.indicators + self.schema.starts[:-1])
+
     def level_weights(self) -> Floats:
         """Return the weight of each indicator, (C,)."""
         if self.schema is None or self.indicators is None:
             return np.zeros(0)
-        placed = np.where(self.indicators < 0, -1, self.indicators + self.schema.starts[:-1])
-        w = np.broadcast_to(self.weights[:, None], placed.shape)
-        on = placed >= 0
-        return np.bincount(placed[on], w[on], self.schema.n_indicators).astype(np.float64)
+        indicators = self.indicator_features()
+        weights = np.broadcast_to(self.weights[:, None], indicators.shape)
+        is_on = indicators >= 0
+        sums = np.bincount(indicators[is_on], weights[is_on], self.schema.n_indicators)
+        return sums.astype(np.float64)
 
     def encoded(self, encoding: Encoding | None = None) -> tuple[Self, Encoding | None]:
         """Return the table as numbers alone, and how: None where it held numbers alone already."""
         if self.schema is None or self.indicators is None:
             return self, None
-        known = encoding or Encoding.of(self.schema, self.level_weights())
-        alone: Any = {"x": known.rows(self.x, self.indicators), "names": known.feature_names}
-        return replace(self, **alone, indicators=None, schema=None), known
+        if encoding is None:
+            encoding = Encoding.of(self.schema, self.level_weights())
+        table = replace(
+            self,
+            x=encoding.rows(self.x, self.indicators),
+            names=encoding.feature_names,
+            indicators=None,
+            schema=None,
+        )
+        return table, encoding
 
     def counted(self) -> Self:
         """Return the rows of positive weight, and the classes that these have."""
-        table = (
-            self if self.weight is None or self.weight.all() else self.take(self.weight > 0)
-        )
+        table = self.take(self.weights > 0) if self.has_absent_rows else self
         present = np.flatnonzero(np.bincount(table.codes, minlength=self.n_classes))
         if len(present) == self.n_classes:
             return table
@@ -141,7 +187,7 @@ class Table:
 
 @contextmanager
 def numbering_rows(table: Table) -> Iterator[None]:
-    """Let errors about samples and folds of rows name the row of the table, and its column."""
+    """Let errors about a sample or a fold name the row and the column of the whole table."""
     try:
         yield
     except InvalidInputError:

@@ -1,1 +1,4 @@
-"""Numbers, lists and tables in words."""
+"""Numbers, lists and tables as text, for messages, reports and terminals.
+
+The modules import the standard library, NumPy, and Rich and pandas when these are asked for.
+"""

@@ -2,68 +2,75 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 WIDEST = 22  # letters of a label in a legend or beside a tick
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-# control characters but tab and line feed, and marks that turn the direction of writing
+# control characters except tab and line feed, and marks that change the direction of writing
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_IN_ADDRESS = re.compile(r"(:/+[^/\s:@]*:)\S*@")
-_SECRET = "passw(?:or)?d|pwd"
-_WORDS = f"{_SECRET}|sig|signature|x-(?:amz|goog)-[a-z-]+|(?:access_?|secret_?)?(?:token|key)"
+_PASSWORD_IN_ADDRESS = re.compile(r"(:/+[^/\s:@]*:)\S*@")
+_PASSWORD = "passw(?:or)?d|pwd"
+_SECRET = (
+    f"{_PASSWORD}|sig|signature|x-(?:amz|goog)-[a-z-]+|(?:access_?|secret_?)?(?:token|key)"
+)
 _VALUE = r"(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)"
-_NAMED = re.compile(rf"(?i)((?:(?<=[?&])(?:{_WORDS})|{_SECRET})){_VALUE}")
+_NAMED_SECRET = re.compile(rf"(?i)((?:(?<=[?&])(?:{_SECRET})|{_PASSWORD})){_VALUE}")
 
 
-def plain(label: Any) -> Any:
-    """Return a NumPy scalar as a Python one."""
+def python_scalar(label: object) -> object:
+    """Return a NumPy scalar as a Python one; return anything else as it is."""
     return label.item() if hasattr(label, "item") else label
 
 
-def of_one_kind(labels: Sequence[Any]) -> list[Any]:
-    """Return labels for one column: as text if they are of several kinds; NaN is None."""
-    known = [None if label != label else label for label in labels]
-    kinds = {type(label) for label in known if label is not None}
-    if len(kinds) < 2:
-        return known
-    kind = float if kinds == {int, float} else str
-    return [None if label is None else kind(label) for label in known]
+def labels_of_one_type(labels: Sequence[object]) -> list[object]:
+    """Return labels for one column: as text if they have several types; NaN is None."""
+    cells = [None if label != label else label for label in labels]
+    types = {type(label) for label in cells if label is not None}
+    if len(types) < 2:
+        return cells
+    if types == {int, float}:
+        return [None if label is None else float(label) for label in cells]  # type: ignore[arg-type]
+    return [None if label is None else str(label) for label in cells]
 
 
-def plural(n: int, word: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {noun(n, word)}"
+def counted(n: int, word: str) -> str:
+    """Return a number with its noun, such as "1 row" and "1,200 rows"."""
+    return f"{n:,} {noun_for(n, word)}"
 
 
-def noun(n: int, word: str) -> str:
+def noun_for(n: int, word: str) -> str:
     """Return a word, in the plural unless ``n`` is one."""
-    return word if n == 1 else f"{word}es" if word.endswith("s") else f"{word}s"
+    if n == 1:
+        return word
+    return f"{word}es" if word.endswith("s") else f"{word}s"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
     """Return names as a sentence lists them, the first few of many."""
     if len(names) > most + 1:  # the name of one more is as short as the words "1 more"
         return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def quoted(labels: Iterable[Any], most: int = 4) -> str:
+def quoted(labels: Iterable[object], most: int = 4) -> str:
     """Return labels as a message quotes them, the first few of many."""
-    names = [repr(plain(label)) for label in labels]
-    most += len(names) == most + 1
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    names = [repr(python_scalar(label)) for label in labels]
+    if len(names) <= most + 1:  # the name of one more is as short as the words "1 more"
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
+def shortened(labels: Sequence[object], width: int = WIDEST) -> tuple[str, ...]:
     """Return labels as text of at most ``width`` letters, different ones kept different."""
     # the end is cut, or the middle where the ends are what differs, or a number is put behind
     texts = [" ".join(str(label).split()) for label in labels]
-    for cut in (_end, _middle):
+    n_different = len({str(label) for label in labels})
+    for cut in (_without_end, _without_middle):
         short = tuple(cut(text, width) for text in texts)
-        if len(set(short)) == len(set(map(str, labels))):
+        if len(set(short)) == n_different:
             return short
-    return tuple(f"{_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
+    return tuple(f"{_without_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
 
 
 def default_names(d: int) -> tuple[str, ...]:
@@ -73,20 +80,21 @@ def default_names(d: int) -> tuple[str, ...]:
 
 def printable(text: str) -> str:
     """Return text with control characters spelt out, and without passwords."""
-    return CONTROL.sub(lambda found: repr(found[0])[1:-1], without_passwords(text))
+    return CONTROL.sub(lambda match: repr(match[0])[1:-1], without_passwords(text))
 
 
 def without_passwords(text: str) -> str:
     """Return text with stars for every password of a database's address in it."""
-    return _NAMED.sub(r"\1\2***", _IN_ADDRESS.sub(r"\1***@", text))
+    without_addresses = _PASSWORD_IN_ADDRESS.sub(r"\1***@", text)
+    return _NAMED_SECRET.sub(r"\1\2***", without_addresses)
 
 
-def _end(text: str, width: int) -> str:
+def _without_end(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
-def _middle(text: str, width: int) -> str:
+def _without_middle(text: str, width: int) -> str:
     if len(text) <= width:
         return text
-    tail = (width - 1) * 5 // 11
-    return text[: width - 1 - tail] + "…" + text[-tail:]
+    n_last = (width - 1) * 5 // 11
+    return text[: width - 1 - n_last] + "…" + text[-n_last:]

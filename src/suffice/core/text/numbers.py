@@ -1,51 +1,70 @@
 """Numbers as people read them; one rule for every renderer."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 NOTHING = "–"
+_NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a unit on the line of its number
 
 
-def number(value: Any, digits: int = 4) -> str:
+def number(value: float, digits: int = 4) -> str:
     """Return a number to a few significant digits."""
-    if not np.isfinite(value):
-        return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
+    if np.isnan(value):
+        return NOTHING
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
     size = abs(float(value))
-    whole = 10**digits - 0.5 <= size < 1e9
-    mark = "," if round(size) >= 1e4 else ""  # of thousands
-    text = f"{size:{mark}.0f}" if whole else f"{size:.{digits}g}"
+    if not 10**digits - 0.5 <= size < 1e9:
+        text = f"{size:.{digits}g}"
+    elif round(size) >= 1e4:
+        text = f"{size:,.0f}"
+    else:
+        text = f"{size:.0f}"
     return f"−{text}" if value < 0 else text
 
 
-def percent(share: Any) -> str:
-    """Return a share in percent; its sign stays on the line of its number."""
+def short_number(value: float) -> str:
+    """Return a number to three significant digits."""
+    return number(value, 3)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with more digits near 0 and 100 %."""
     if not np.isfinite(share):
         return NOTHING
-    p = 100 * float(share)
-    form = (
-        ".0f" if p in (0, 100) else ".1f" if 0.05 <= p < 99.95 else ".2g" if p < 50 else ".4g"
-    )
-    beyond = "< 0.001" if 0 < p < 1e-3 else "> 99.99" if p >= 99.995 and p != 100 else ""
-    return f"{beyond or format(p, form)}\N{NO-BREAK SPACE}%"
+    return f"{_percent_number(100 * float(share))}{_NO_BREAK}%"
+
+
+def _percent_number(p: float) -> str:
+    if p in (0, 100):
+        return f"{p:.0f}"
+    if 0 < p < 1e-3:
+        return "< 0.001"
+    if p >= 99.995:
+        return "> 99.99"
+    if 0.05 <= p < 99.95:
+        return f"{p:.1f}"
+    return f"{p:.2g}" if p < 50 else f"{p:.4g}"
 
 
 def percent_label(share: float) -> str:
     """Return a share in percent for a figure, with a decimal only where it matters."""
     value = 100 * share
-    return f"{value:.0f} %" if value >= 10 or value == round(value) else f"{value:.1f} %"
+    if value >= 10 or value == round(value):
+        return f"{value:.0f} %"
+    return f"{value:.1f} %"
 
 
-def p_value(p: Any) -> str:
+def p_value(p: float | None) -> str:
     """Return a p-value alone, for a table."""
-    return (
-        NOTHING if p is None or not np.isfinite(p) else "< 0.0001" if p < 1e-4 else f"{p:.2g}"
-    )
+    if p is None or not np.isfinite(p):
+        return NOTHING
+    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_statement(p: float, relation: str = "=") -> str:
-    """Return a p-value as a sentence has it."""
+    """Return a p-value as a sentence has it, such as "p = 0.02"."""
     if not np.isfinite(p):
         return "p unknown"
     if p >= 0.995:
@@ -53,69 +72,81 @@ def p_statement(p: float, relation: str = "=") -> str:
     return "p < 0.0001" if p < 1e-4 else f"p {relation} {p:.2g}"
 
 
-def duration(value: Any) -> str:
-    """Return a duration."""
-    if not np.isfinite(value):
+def duration(seconds: float) -> str:
+    """Return a duration in µs, ms or s."""
+    if not np.isfinite(seconds):
         return NOTHING
-    if value < 0.9995e-3:
-        return f"{1e6 * value:.0f} µs"
-    return f"{1e3 * value:.3g} ms" if value < 0.9995 else f"{short(value)} s"
+    if seconds < 0.9995e-3:
+        return f"{1e6 * seconds:.0f} µs"
+    if seconds < 0.9995:
+        return f"{1e3 * seconds:.3g} ms"
+    return f"{short_number(seconds)} s"
 
 
-def count(value: Any) -> str:
+def count(value: float) -> str:
     """Return a whole number, or a weight."""
     if not np.isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
 
 
-def amount(weight: float) -> str:
+def weight_label(weight: float) -> str:
     """Return a count or a weight in at most a few letters, for a figure."""
-    return f"{weight:.0f}" if weight == round(weight) and weight < 1e5 else f"{weight:.3g}"
+    if weight == round(weight) and weight < 1e5:
+        return f"{weight:.0f}"
+    return f"{weight:.3g}"
 
 
-def short(value: Any) -> str:
-    """Return a number to three significant digits."""
-    return number(value, 3)
+def loss(value: float) -> str:
+    """Return a loss or an area, three digits after the point; "> 10" for larger ones."""
+    if np.isnan(value):
+        return NOTHING
+    if value > 10:
+        return "> 10"
+    size = abs(value)
+    if size < 5e-5:
+        return "0.000"
+    # four digits for a small number, so that an interval that excludes zero does not end in 0.000
+    text = f"{value:.4f}" if size < 5e-4 else f"{value:.3f}"
+    return text.replace("-", "−")
 
 
-def loss(value: Any) -> str:
-    """Return a loss or an area, three digits after the point; beyond ten no digit says anything."""
-    if np.isnan(value) or value > 10:
-        return NOTHING if np.isnan(value) else "> 10"
-    small = abs(value) < 5e-4  # an interval that excludes zero does not end in 0.000
-    return (
-        f"{value:.{4 if small else 3}f}".replace("-", "−") if abs(value) >= 5e-5 else "0.000"
-    )
-
-
-def difference(value: Any) -> str:
+def signed_difference(value: float) -> str:
     """Return a difference, one digit after the point, with its sign."""
     if not np.isfinite(value):
         return NOTHING
-    return f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
+    if abs(value) < 0.05:
+        return "0.0"
+    return f"{value:+.1f}".replace("-", "−")
 
 
-def difference_in_points(shares: Any) -> str:
+def percentage_points(difference_of_shares: float) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    value = 100 * shares  # an interval that excludes zero does not end in 0.0
-    return (
-        f"{value:+.2f}".replace("-", "−") if 0.005 <= abs(value) < 0.05 else difference(value)
-    )
+    points = 100 * difference_of_shares
+    # two digits for a small number, so that an interval that excludes zero does not end in 0.0
+    if 0.005 <= abs(points) < 0.05:
+        return f"{points:+.2f}".replace("-", "−")
+    return signed_difference(points)
 
 
-STYLES: Mapping[str, Callable[[Any], str]] = {
-    **{each.__name__: each for each in (count, number, short, loss, percent)},
+STYLES: Mapping[str, Callable[[float], str]] = {
+    "count": count,
+    "number": number,
+    "short": short_number,
+    "loss": loss,
+    "percent": percent,
     "text": str,
     "p": p_value,
-    "points": difference_in_points,
+    "points": percentage_points,
     "seconds": duration,
-    "signed": difference,
+    "signed": signed_difference,
 }
 
 
-def cell(value: Any, style: str) -> str:
+def cell(value: float | str | None, style: str) -> str:
     """Return a cell of a table as text; text stays text in every style."""
-    return (
-        NOTHING if value is None else value if isinstance(value, str) else STYLES[style](value)
-    )
+    if value is None:
+        return NOTHING
+    if isinstance(value, str):
+        return value
+    return STYLES[style](value)

@@ -7,36 +7,39 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table as RichTable
 
-Row = dict[str, Any]
+Row: TypeAlias = dict[str, Any]
+Item = TypeVar("Item")
 MOST = 12  # rows or columns shown in a notebook
 
 
 def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table: names on the left, all other cells on the right."""
     lines = [list(head), *map(list, rows)]
-    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *cells in lines:
-        right = (cell.rjust(w) for cell, w in zip(cells, wide[1:], strict=True))
-        yield "  ".join([name.ljust(wide[0]), *right]).rstrip()
+        parts = [name.ljust(widths[0])]
+        parts += [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        yield "  ".join(parts).rstrip()
 
 
 def rich_table(
     head: Sequence[str],
-    rows: Iterable[Sequence[Any]],
+    rows: Iterable[Sequence[object]],
     right: Container[int] | None = None,
     styles: Sequence[str] = (),
-) -> Any:
+) -> RichTable:
     """Return a table for a terminal; by default columns of numbers stand on the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    lines = [[_cell(value) for value in row] for row in rows]
+    lines = [[_terminal_text(value) for value in row] for row in rows]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for j, name in enumerate(head):
         numeric = _all_numbers(line[j] for line in lines) if right is None else j in right
@@ -47,27 +50,29 @@ def rich_table(
 
 
 def html_table(
-    head: Sequence[Any],
-    rows: Iterable[Sequence[Any]],
+    head: Sequence[object],
+    rows: Iterable[Sequence[object]],
     caption: str = "",
     best: int | None = None,
 ) -> str:
-    """Return a table in HTML, its best row marked; whatever is written in it is escaped."""
+    """Return a table in HTML, its best row marked; all text in it is escaped."""
+    top = "".join(f"<th>{_html_text(cell)}</th>" for cell in head)
+    body = ""
+    for i, row in enumerate(rows):
+        mark = ' class="best" style="font-weight:bold"' if i == best else ""
+        cells = "".join(f"<td>{_html_text(cell)}</td>" for cell in row)
+        body += f"<tr{mark}>{cells}</tr>"
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
-    top = "".join(f"<th>{_html(cell)}</th>" for cell in head)
-    lines = ["".join(f"<td>{_html(cell)}</td>" for cell in row) for row in rows]
-    bold = ' class="best" style="font-weight:bold"'
-    body = "".join(f"<tr{bold if i == best else ''}>{t}</tr>" for i, t in enumerate(lines))
     return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def titled(title: str, *parts: str) -> str:
+def titled_html(title: str, *parts: str) -> str:
     """Return parts of HTML under a line that says what they are."""
     return f"<div><p><strong>{escape(title)}</strong></p>{''.join(parts)}</div>"
 
 
-def shown(rows: Sequence[Any]) -> Sequence[Any]:
-    """Return the first of many rows."""
+def first_rows(rows: Sequence[Item]) -> Sequence[Item]:
+    """Return the rows that a notebook shows: the first of many."""
     return rows[:MOST]
 
 
@@ -76,36 +81,41 @@ class Tabled:
 
     __slots__ = ()
 
+    def rows(self) -> list[Row]:
+        """Return a mapping from column to value for each row."""
+        raise NotImplementedError
+
     def to_frame(self) -> pd.DataFrame:
         """Return ``rows()`` as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows())  # type: ignore[attr-defined]
+        return pd.DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
-        rows: list[Row] = self.rows()  # type: ignore[attr-defined]
-        head = list(
-            dict.fromkeys(name for row in rows for name in row)
-        )  # rows may differ in it
-        more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
+        rows = self.rows()
+        shown = list(first_rows(rows))
         best = getattr(self, "best_index", None) if len(rows) > 1 else None
-        few = list(shown(rows))
-        if best is not None and best >= len(few):  # the best row is always among those shown
-            few[-1], best = rows[best], len(few) - 1
-        lines = [[row.get(name, "") for name in head] for row in few]
-        return titled(repr(self), html_table(head, lines, best=best), more)
+        if best is not None and best >= len(shown):  # the best row is always among those shown
+            shown[-1] = rows[best]
+            best = len(shown) - 1
+        head: dict[str, None] = {}  # names in the order in which they first appear
+        for row in rows:
+            head.update(dict.fromkeys(row))
+        lines = [[row.get(name, "") for name in head] for row in shown]
+        more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
+        return titled_html(repr(self), html_table(list(head), lines, best=best), more)
 
 
-def _html(value: Any) -> str:
+def _html_text(value: object) -> str:
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-def _cell(value: Any) -> str:
+def _terminal_text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return (
-        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-    )
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
 
 
 def _all_numbers(texts: Iterable[str]) -> bool:
@@ -115,8 +125,12 @@ def _all_numbers(texts: Iterable[str]) -> bool:
         return False
 
 
-def jsonable(value: Any) -> Any:
-    """Return arrays as lists, what is not finite as None, and keys that are no text as pairs."""
+def json_value(value: object) -> Any:
+    """Return a value as JSON holds it.
+
+    Arrays become lists, numbers that are not finite None, dataclasses and mappings objects, and
+    mappings with keys that are not text lists of pairs. Anything else becomes text.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
@@ -124,12 +138,12 @@ def jsonable(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Mapping):
-        pairs = [(key, jsonable(item)) for key, item in value.items()]
+        pairs = [(key, json_value(item)) for key, item in value.items()]
         if all(isinstance(key, str) for key, _ in pairs):
             return dict(pairs)
-        return [[jsonable(key), item] for key, item in pairs]
+        return [[json_value(key), item] for key, item in pairs]
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(item) for item in value]
+        return [json_value(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: json_value(getattr(value, field.name)) for field in fields(value)}
     return str(value)

@@ -7,11 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from suffice.typing import Floats, Labels
 
 _DATA = Path(__file__).parent / "data"
@@ -42,7 +44,7 @@ class Dataset:
         """The CSV file."""
         return _DATA / f"{self.name}.csv"
 
-    def frame(self) -> Any:
+    def frame(self) -> pl.DataFrame:
         """Return every column as a polars frame, target last, missing cells null."""
         import polars as pl
 
@@ -50,9 +52,11 @@ class Dataset:
 
     def arrays(self) -> tuple[Floats, Labels]:
         """Return the numeric columns (n, d), missing cells NaN, and the labels (n,)."""
+        import polars as pl
+
         table = self.frame()
         x = table.select(self.feature_names)
-        return x.cast(float).to_numpy(order="fortran"), table[self.target].to_numpy()
+        return x.cast(pl.Float64).to_numpy(order="fortran"), table[self.target].to_numpy()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -63,7 +67,7 @@ class Dataset:
 
 
 _INDEX = json.loads((_DATA / "index.json").read_text(encoding="utf-8"))
-DATASETS: Mapping[str, Dataset] = {told["name"]: Dataset(**told) for told in _INDEX}
+DATASETS: Mapping[str, Dataset] = {entry["name"]: Dataset(**entry) for entry in _INDEX}
 
 
 def names() -> tuple[str, ...]:

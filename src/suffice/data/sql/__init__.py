@@ -1,1 +1,4 @@
-"""Tables of a database, summed where they live or streamed out, through Ibis."""
+"""Tables of a database, summed where they are stored or streamed out, through Ibis.
+
+May import ``rows`` and ``sums``.
+"""

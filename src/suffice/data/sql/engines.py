@@ -1,24 +1,43 @@
 """What is particular to each database engine, and nothing else about it."""
 
 import io
+import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from suffice.errors import InvalidInputError, InvalidParameterError, require_word
+from suffice.data.source import ColumnType
+from suffice.errors import InvalidInputError, InvalidParameterError
 
-METHODS = ("auto", "database", "stream")
 _BYTES = 1 << 23  # of text parsed at a time
 _FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
-# keeps to ourselves that Ibis calls what DuckDB and pandas mean to give up
-_quietly = partial(warnings.catch_warnings, action="ignore", category=DeprecationWarning)
+
+# Objects of Ibis, which is an optional dependency.
+Backend: TypeAlias = Any
+Expression: TypeAlias = Any  # a table, a column or an aggregate
+IbisType: TypeAlias = Any
+Place: TypeAlias = Literal["database", "local"]  # where rows are summed
+
+
+@contextmanager
+def _without_deprecations() -> Iterator[None]:
+    """Hide that Ibis calls functions that DuckDB and pandas mean to remove."""
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        yield
+
+
+def _no_session(_backend: Backend) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _same_in_every_thread(backend: Backend) -> Callable[[], Backend]:
+    return lambda: backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,68 +46,71 @@ class Engine:
 
     max_outputs: int = 1000  # columns of one answer
     widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
-    session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
-    batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
-    anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
-    is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
+    # Lets several queries see the same rows.
+    session: Callable[[Backend], AbstractContextManager[None]] = _no_session
+    # Yields the rows of a query; None leaves that to Ibis.
+    batches: Callable[[Backend, Expression, int], Iterator[pl.DataFrame]] | None = None
+    # Returns what gives a connection in the thread that calls it.
+    backend_of_thread: Callable[[Backend], Callable[[], Backend]] = _same_in_every_thread
+    # Whether a cell is not of its column's type; None where that cannot be.
+    is_misplaced: Callable[[Expression], Expression] | None = None
 
 
-def method_for(
-    method: str,
+def place_for(
+    place: Literal["auto"] | Place,
     engine: Engine,
     n_features: int,
-    of_rows: str = "",
-) -> tuple[str, str]:
-    """Return "database" or "stream", and why; ``of_rows`` says what only rows can give."""
-    # an engine interprets d² / 2 products, our kernels are compiled: beyond some width rows win
-    require_word(method, METHODS, "method")
-    if of_rows and method == "database":
-        msg = f"{of_rows} are not summed inside a database: use method='stream'"
+    only_from_rows: str = "",
+) -> tuple[Place, str]:
+    """Return where to sum, and why; ``only_from_rows`` names what only rows can give."""
+    if only_from_rows and place == "database":
+        msg = f"{only_from_rows} are not summed inside a database: use on='local'"
         raise InvalidParameterError(msg)
-    if method != "auto":
-        return method, "asked for"
-    if of_rows:
-        return "stream", f"{of_rows} are summed from rows"
+    if place != "auto":
+        return place, "asked for"
+    if only_from_rows:
+        return "local", f"{only_from_rows} are summed from rows"
+    # An engine interprets d² / 2 products, our loops are compiled: beyond some width rows win.
     if not engine.widest_sums:
-        return "stream", "rows leave this engine without a copy, so that is quicker"
-    wide = n_features > engine.widest_sums
-    name, sign, edge = ("stream", ">", "from") if wide else ("database", "≤", "up to")
-    return (
-        name,
-        f"{n_features} features {sign} {engine.widest_sums}, {edge} which that is quicker",
-    )
+        return "local", "rows leave this engine without a copy, so that is quicker"
+    if n_features > engine.widest_sums:
+        reason = f"{n_features} features > {engine.widest_sums}, from which that is quicker"
+        return "local", reason
+    reason = f"{n_features} features ≤ {engine.widest_sums}, up to which that is quicker"
+    return "database", reason
 
 
-def rows_of(backend: Any, query: Any) -> pl.DataFrame:
+def rows_of(backend: Backend, query: Expression) -> pl.DataFrame:
     """Return the few rows that answer a query."""
-    found = list(frames_of_query(backend, query, 1 << 20))
-    none = pl.DataFrame(query.schema().to_pyarrow().empty_table())
-    return pl.concat(found, how="vertical_relaxed") if found else none
+    frames = list(frames_of_query(backend, query, 1 << 20))
+    if not frames:
+        return pl.DataFrame(query.schema().to_pyarrow().empty_table())
+    return pl.concat(frames, how="vertical_relaxed")
 
 
-def frames_of_query(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
-        # Ibis would open a cursor, for which PostgreSQL takes one processor only
+        # Ibis would open a cursor, for which PostgreSQL takes one processor only.
         yield from engine.batches(backend, rows, n_rows)
         return
     for name, dtype in rows.schema().items():
-        if dtype.is_interval():  # of which polars makes no error, but a panic
+        if dtype.is_interval():  # polars would panic
             raise InvalidInputError(f"column {name!r} holds intervals: leave it out")
-    with _quietly():
+    with _without_deprecations():
         reader = backend.to_pyarrow_batches(rows, chunk_size=n_rows)
         batch = next(reader, None)
     while batch is not None:
         yield pl.DataFrame(batch)
-        with _quietly():
+        with _without_deprecations():
             batch = next(reader, None)
 
 
 @contextmanager
-def _one_snapshot(backend: Any) -> Iterator[None]:
+def _one_snapshot(backend: Backend) -> Iterator[None]:
     """Let several queries see the same rows of PostgreSQL, and compile none of them."""
-    # its just-in-time compiler takes longer over a thousand sums than it saves
+    # Its just-in-time compiler takes longer over a thousand sums than it saves.
     import psycopg
 
     connection = backend.con
@@ -106,82 +128,97 @@ def _one_snapshot(backend: Any) -> Iterator[None]:
             connection.isolation_level = before
 
 
-def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows by COPY, which is three times as quick as a cursor and as exact."""
+def _copied(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield rows of PostgreSQL by COPY, which is three times as quick as a cursor and as exact."""
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
-    connection, copy = backend.con, f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
+    connection = backend.con
+    copy = f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
     with connection.cursor() as cursor, connection.transaction():
         cursor.execute("SET LOCAL datestyle TO ISO")
         with cursor.copy(copy) as lines:
-            for block in _blocks(map(bytes, lines), n_rows):  # a message is one row
+            for block in _line_blocks(map(bytes, lines), n_rows):  # a message is one row
                 yield _parsed(block, schema)
 
 
-def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
-    held, size = list[bytes](), 0
+def _line_blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
+    block: list[bytes] = []
+    size = 0
     for line in lines:
-        held.append(line)
+        block.append(line)
         size += len(line)
-        if size >= _BYTES or len(held) >= n_rows:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+        if size >= _BYTES or len(block) >= n_rows:
+            yield b"".join(block)
+            block = []
+            size = 0
+    if block:
+        yield b"".join(block)
 
 
-def _parsed(text: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    kinds = (pl.Float64 if t.is_decimal() else t for t in schema.values())
-    written = {f"c{j}": t if t.is_numeric() else pl.String for j, t in enumerate(kinds)}
-    frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=written, glob=False)
-    columns = zip(frame, schema.items(), strict=True)
-    return pl.DataFrame(
-        [_meant(column, dtype).alias(name) for column, (name, dtype) in columns]
-    )
+def _parsed(text: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """Return rows of CSV as columns of a schema."""
+    types: dict[str, ColumnType] = {}
+    for j, dtype in enumerate(schema.values()):
+        if dtype.is_decimal():
+            types[f"c{j}"] = pl.Float64
+        else:
+            types[f"c{j}"] = dtype if dtype.is_numeric() else pl.String
+    frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=types, glob=False)
+    columns = []
+    for column, (name, dtype) in zip(frame, schema.items(), strict=True):
+        columns.append(_values_of_text(column, dtype).alias(name))
+    return pl.DataFrame(columns)
 
 
-def _meant(column: pl.Series, dtype: Any) -> pl.Series:
+def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return text as truth values or times, where it stands for them; the rest stays text."""
     if dtype == pl.Boolean:
         return column == "t"
     if dtype not in (pl.Date, pl.Datetime):
         return column
-    known = column.set(column.str.ends_with("infinity"), None)
-    days = dtype == pl.Date
-    return (
-        known.str.to_date("%F", strict=False) if days else known.str.to_datetime(strict=False)
-    )
+    finite = column.set(column.str.ends_with("infinity"), None)
+    if dtype == pl.Date:
+        return finite.str.to_date("%F", strict=False)
+    return finite.str.to_datetime(strict=False)
 
 
-def _fetched(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
-        while block := cursor.fetchmany(min(n_rows, _FETCHED)):
-            columns = zip(types.items(), zip(*block, strict=True), strict=True)
-            yield pl.DataFrame([_stored(values, *column) for column, values in columns])
+        while True:
+            block = cursor.fetchmany(min(n_rows, _FETCHED))
+            if not block:
+                return
+            columns = []
+            for (name, dtype), values in zip(
+                types.items(), zip(*block, strict=True), strict=True
+            ):
+                columns.append(_stored(values, name, dtype))
+            yield pl.DataFrame(columns)
 
 
-def _stored(values: Sequence[Any], name: str, dtype: Any) -> pl.Series:
+def _stored(values: Sequence[object], name: str, dtype: IbisType) -> pl.Series:
     """Return cells of SQLite, where each has a type of its own, if they suit their column."""
-    found = {*map(type, values)} - {type(None)}
+    kinds = {type(value) for value in values if value is not None}
     if dtype.is_string():
-        if bytes in found:
+        if bytes in kinds:
             values = [
                 v.decode(errors="replace") if isinstance(v, bytes) else v for v in values
             ]
         return pl.Series(name, values, pl.String, strict=False)
-    if dtype.is_numeric() and found <= {int, float}:
-        whole = dtype.is_integer() and float not in found
-        return pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False)
-    if dtype.is_boolean() and found <= {int, float}:
+    if dtype.is_numeric() and kinds <= {int, float}:
+        is_whole = dtype.is_integer() and float not in kinds
+        return pl.Series(name, values, pl.Int64 if is_whole else pl.Float64, strict=False)
+    if dtype.is_boolean() and kinds <= {int, float}:
         return pl.Series(name, values, pl.Float64, strict=False).cast(pl.Boolean)
-    if (dtype.is_date() or dtype.is_timestamp()) and found <= {str}:
-        return pl.Series(name, [None if v is None else _moment(v, name) for v in values])
-    if found <= {bytes}:
+    if (dtype.is_date() or dtype.is_timestamp()) and kinds <= {str}:
+        return pl.Series(name, [None if v is None else _moment(str(v), name) for v in values])
+    if kinds <= {bytes}:
         return pl.Series(name, values, pl.Binary)
-    kinds = " and ".join(sorted(kind.__name__ for kind in found))
-    msg = f"column {name!r} is declared as {dtype}, and holds {kinds}: correct it, or leave it out"
-    raise InvalidInputError(msg)
+    names = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InvalidInputError(
+        f"column {name!r} is declared as {dtype}, and holds {names}: correct it, or leave it out"
+    )
 
 
 def _moment(text: str, name: str) -> datetime:
@@ -193,41 +230,48 @@ def _moment(text: str, name: str) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _from_any_thread(backend: Any) -> Callable[[], Any]:
+def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
     """Return what gives a connection to the same file in whatever thread it is called."""
-    # a connection of SQLite answers only in the thread that opened it
-    (path,) = [
-        row[2] for row in backend.con.execute("PRAGMA database_list") if row[1] == "main"
-    ]
+    # A connection of SQLite answers only in the thread that opened it.
+    databases = backend.con.execute("PRAGMA database_list").fetchall()
+    (path,) = [path for _, name, path in databases if name == "main"]
     owner = threading.get_ident()
 
-    def connection() -> Any:
+    def connection() -> Backend:
         if threading.get_ident() == owner:
             return backend
         if not path:
             msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
             raise InvalidInputError(msg)
-        return type(backend)().connect(path)
+        # The writer of answers may ask for each batch in another thread, one at a time.
+        shared = sqlite3.connect(path, check_same_thread=False)
+        return type(backend).from_connection(shared)
 
     return connection
 
 
-_KNOWN = {
+def _is_text_or_blob(column: Expression) -> Expression:
+    return column.typeof().isin(["text", "blob"])
+
+
+_ENGINES = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
-    # 1664 columns of an answer
     "postgres": Engine(
-        max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied
+        max_outputs=1600,  # its limit is 1664
+        widest_sums=30,
+        session=_one_snapshot,
+        batches=_copied,
     ),
-    "sqlite": Engine(  # 2000 columns of an answer
-        max_outputs=1900,
+    "sqlite": Engine(
+        max_outputs=1900,  # its limit is 2000
         widest_sums=10,
         batches=_fetched,
-        anywhere=_from_any_thread,
-        is_odd=lambda column: column.typeof().isin(["text", "blob"]),
+        backend_of_thread=_from_any_thread,
+        is_misplaced=_is_text_or_blob,
     ),
 }
 
 
-def engine_of(backend: Any) -> Engine:
+def engine_of(backend: Backend) -> Engine:
     """Return what is known of the engine of an Ibis backend."""
-    return _KNOWN.get(backend.name, Engine())
+    return _ENGINES.get(backend.name, Engine())

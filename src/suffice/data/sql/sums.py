@@ -5,103 +5,134 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from suffice.core.moments import Moments
-from suffice.core.moments.collect import SMALLEST, Storage, plan, ratio, two_sum
+from suffice.core.moments.collect import SMALLEST, plan, ratio, two_sum
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
     PooledScatter,
     Scatter,
+    Storage,
 )
-from suffice.data.chunks import RowsRead, encoded
-from suffice.data.columns import NUMBER, Roles, kind_of_type
-from suffice.data.sql.engines import Engine
-from suffice.data.summed import Summed
+from suffice.data.columns.kinds import NUMBER, kind_of_type
+from suffice.data.columns.roles import Roles
+from suffice.data.rows.left_out import RowsRead
+from suffice.data.rows.loading import encoded
+from suffice.data.sql.engines import Engine, Expression
+from suffice.data.sums.running import Summed
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.typing import Floats
 
 MAX = float(np.finfo(np.float64).max)
-LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
-_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
+LABEL = "label"
+ROWS = "n_rows"
+SEEN = "n_seen"  # rows of positive weight
+WEIGHT = "weight"
+NEGATIVE = "n_negative"  # weights that are negative
+_MOST_LOST = 1e4  # w δ² / S, up to which cancellation costs few digits
 
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
     """Return a middle value of each feature, shape (d,): no farther than σ from its mean."""
-    columns = (np.asarray(sample.get_column(name).to_numpy(), np.float64) for name in features)
-    known = [np.sort(x[np.isfinite(x)]) for x in columns]
-    return np.array([x[len(x) // 2] if len(x) else 0.0 for x in known])
+    pilots = []
+    for name in features:
+        x = np.asarray(sample.get_column(name).to_numpy(), np.float64)
+        finite = np.sort(x[np.isfinite(x)])
+        pilots.append(finite[len(finite) // 2] if len(finite) else 0.0)
+    return np.array(pilots)
 
 
-def as_float(column: Any) -> Any:
+def as_float(column: Expression) -> Expression:
     """Return a numeric or Boolean column as float64."""
-    return (column.cast("int32") if column.type().is_boolean() else column).cast("float64")
+    if column.type().is_boolean():
+        column = column.cast("int32")
+    return column.cast("float64")
 
 
-def finite(column: Any) -> Any:
+def is_finite(column: Expression) -> Expression:
     """Return whether there is a finite number; no engine finds NULL or NaN in an interval."""
     return as_float(column).between(-MAX, MAX)
 
 
-def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
+def is_infinite(column: Expression) -> Expression:
+    """Return whether there is an infinite number."""
+    x = as_float(column)
+    # NaN is less than nothing, whichever way the engine sorts it.
+    return (x < -MAX) | (-x < -MAX)
+
+
+def label_of(column: Expression, sample: pl.DataFrame, name: str) -> Expression:
     """Return the label column as whole numbers, truth values or text."""
     if kind_of_type(sample.schema[name]) != NUMBER:
-        return column.cast("string") + ""  # a collation, by which two might be one, ends here
+        # Adding text ends the collation, under which two labels might be the same.
+        return column.cast("string") + ""
     return column.cast("float64") if column.type().is_decimal() else column
 
 
-def _not(condition: Any) -> Any:
+def _not(condition: Expression) -> Expression:
     """Return whether a condition fails, or is unknown."""
     return ~condition.fill_null(False)  # noqa: FBT003
 
 
-class _Answer(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _ClassSums:
     """Sums of each class about the pilots, or about its own centre near them."""
 
-    head: pl.DataFrame  # what was asked, a row for each class
+    answer: pl.DataFrame  # what the database returned, a row for each class
     weights: Floats  # Σ w  (K,)
     offsets: Floats  # δ = Σ w z / w  (K, d)
     squares: Floats  # Σ w z²  (K, d)
     scatter: Scatter  # Σ w z zᵀ
 
+    @classmethod
+    def of(
+        cls,
+        answer: pl.DataFrame,
+        d: int,
+        storage: Storage,
+        pooled: pl.DataFrame | None,
+    ) -> "_ClassSums":
+        """Return the sums in an answer; ``pooled`` holds the products of all classes together."""
+        weights = _numbers(answer, [WEIGHT])[:, 0]
+        squares = _numbers(answer, [f"q{j}_{j}" for j in range(d)])
+        firsts = _numbers(answer, [f"s{j}" for j in range(d)])
+        scatter: Scatter = DiagonalScatter(squares)
+        if storage == "per-class":
+            scatter = PerClassScatter(_matrices(answer, squares))
+        elif pooled is not None:
+            scatter = PooledScatter(_matrices(pooled, squares.sum(axis=0)[None])[0])
+        return cls(answer, weights, ratio(firsts, weights[:, None]), squares, scatter)
 
-def _answer_of(head: pl.DataFrame, d: int, storage: Storage, pooled: Any = None) -> _Answer:
-    weights = _numbers(head, [WEIGHT])[:, 0]
-    squares = _numbers(head, [f"q{j}_{j}" for j in range(d)])
-    offsets = ratio(_numbers(head, [f"s{j}" for j in range(d)]), weights[:, None])
-    scatter: Scatter = DiagonalScatter(squares)
-    if storage == "pooled" and pooled is not None:
-        scatter = PooledScatter(_matrices(pooled, squares.sum(0)[None])[0])
-    elif storage == "per-class":
-        scatter = PerClassScatter(_matrices(head, squares))
-    return _Answer(head, weights, offsets, squares, scatter)
-
-
-def _keeps_digits(answer: _Answer) -> bool:
-    """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
-    with np.errstate(over="ignore", invalid="ignore"):  # told later, by column
-        lost = answer.weights[:, None] * answer.offsets**2
-        left = answer.squares - lost
-    if answer.scatter.storage == "pooled":
-        lost, left = lost.sum(0), left.sum(0)
-    return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
+    def keeps_digits(self) -> bool:
+        """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
+        with np.errstate(over="ignore", invalid="ignore"):  # refused later, by column
+            lost = self.weights[:, None] * self.offsets**2
+            left = self.squares - lost
+        if self.scatter.storage == "pooled":
+            lost = lost.sum(axis=0)
+            left = left.sum(axis=0)
+        return bool(np.all(lost <= _MOST_LOST * left) or not np.isfinite(left).all())
 
 
 def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
+    """Return symmetric matrices (K, d, d) from their products and squares (K, d)."""
     d = squares.shape[1]
     i, j = np.triu_indices(d, 1)
+    names = [f"q{a}_{b}" for a, b in combinations(range(d), 2)]
+    products = _numbers(frame, names)
     matrices = np.zeros((len(squares), d, d))
-    pairs = _numbers(frame, [f"q{a}_{b}" for a, b in zip(i, j, strict=True)])
-    matrices[:, i, j] = matrices[:, j, i] = pairs
+    matrices[:, i, j] = products
+    matrices[:, j, i] = products
     matrices[:, np.arange(d), np.arange(d)] = squares
     return matrices
 
 
 def _numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """Return some columns as numbers, one column each; sums of no rows are 0."""
     columns = [frame.get_column(name).cast(float).fill_null(0.0).to_numpy() for name in names]
     return np.array(columns).reshape(len(names), frame.height).T
 
@@ -110,20 +141,21 @@ def _numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
 class TableSums:
     """The usable rows of a table, to be summed about pilots inside their database."""
 
-    table: Any
+    table: Expression
     roles: Roles
     sample: pl.DataFrame
     pilots: Floats  # (d,)
     engine: Engine
-    ask: Callable[[Any], pl.DataFrame]  # an expression to its rows
+    ask: Callable[[Expression], pl.DataFrame]  # returns the rows of an expression
     label: str
 
     @functools.cached_property
-    def rows(self) -> Any:
+    def rows(self) -> Expression:
         """Label, weight w and z = x − pilot of every usable row."""
-        table, roles = self.table, self.roles
-        usable = table.filter([self._known(name) for name in self._needed])
-        columns = {LABEL: label_of(usable[roles.target], self.sample, roles.target or "")}
+        roles = self.roles
+        usable = self.table.filter([self._has_value(name) for name in self._needed])
+        target = roles.target or ""
+        columns = {LABEL: label_of(usable[target], self.sample, target)}
         if roles.weight is not None:
             columns[WEIGHT] = as_float(usable[roles.weight])
         for j, name in enumerate(roles.features):
@@ -131,153 +163,225 @@ class TableSums:
         return usable.select(**columns)
 
     @functools.cached_property
-    def recentred_rows(self) -> Any:
+    def recentred_rows(self) -> Expression:
         """The same rows with z about a centre c of their own class, which goes with them."""
-        rows, d = self.rows, len(self.pilots)
+        rows = self.rows
+        d = len(self.pilots)
         # c = (min z + max z) / 2, the same in every query, and z itself where z is constant
         centres = {f"c{j}": (rows[f"z{j}"].min() + rows[f"z{j}"].max()) / 2 for j in range(d)}
-        both = rows.inner_join(rows.group_by(LABEL).aggregate(**centres), LABEL)
-        moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
+        joined = rows.inner_join(rows.group_by(LABEL).aggregate(**centres), LABEL)
+        moved = {f"z{j}": joined[f"z{j}"] - joined[f"c{j}"] for j in range(d)}
         kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
-        return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
+        return joined.select(*kept, *centres, **moved)
 
     @property
     def _needed(self) -> list[str]:
         others = (self.roles.target, self.roles.weight)
         return [*self.roles.features, *(name for name in others if name)]
 
-    def _known(self, name: str) -> Any:
-        """Return whether a row has a value: a number must be finite, a label need not be one."""
-        dtype, column = self.sample.schema[name], self.table[name]
-        may_fail = name != self.roles.target or dtype.is_float() or dtype.is_decimal()
-        return finite(column) if may_fail else column.notnull()
+    def _may_be_infinite(self, name: str) -> bool:
+        dtype = self.sample.schema[name]
+        return name != self.roles.target or dtype.is_float() or dtype.is_decimal()
 
-    def _counts(self, rows: Any) -> dict[str, Any]:
+    def _has_value(self, name: str) -> Expression:
+        """Return whether a row has a value: a number must be finite, a label need not be one."""
+        column = self.table[name]
+        return is_finite(column) if self._may_be_infinite(name) else column.notnull()
+
+    def _counts(self, rows: Expression) -> dict[str, Expression]:
         n = rows.count()
         if self.roles.weight is None:
-            return {ROWS: n, SEEN: n, WEIGHT: n.cast("float64"), ODD: n - n}
+            return {ROWS: n, SEEN: n, WEIGHT: n.cast("float64"), NEGATIVE: n - n}
         w = rows[WEIGHT]
-        odd = _not(w.between(0.0, MAX)).cast("int32").sum()
-        return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
+        return {
+            ROWS: n,
+            SEEN: (w > 0).cast("int32").sum(),
+            WEIGHT: w.sum(),
+            NEGATIVE: _not(w.between(0.0, MAX)).cast("int32").sum(),
+        }
 
     def summed(self, storage: str) -> Summed:
+        """Return the moments of the usable rows, and how many there are not."""
         moments, n_usable = self._moments(storage)
         n_rows = self._count(self.table)
-        gaps = {} if n_rows == n_usable else self._gaps()
+        gaps: dict[str, int] = {}
+        if n_rows != n_usable:
+            gaps = self._gaps()
+            self._refuse_infinite(gaps)
         return Summed(moments, RowsRead(n_rows, n_rows - n_usable, gaps))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
-        # pilots come from the first rows; where they turn out to be far from the mean of some
-        # class, as seen from its spread, the sums are computed once more about its own middle
-        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
-        n_classes = self._count(labels) if storage == "auto" else 1
-        kept, sums = plan(storage, n_classes, len(self.pilots), fourth=False)[0], self
-        answer = self._answer(kept, self.rows)
-        if not _keeps_digits(answer):
-            sums = replace(self, pilots=np.zeros_like(self.pilots))
-            answer = sums._answer(kept, sums.recentred_rows)
-        moments = sums._assembled(answer)
+        # Pilots come from the first rows. Where they turn out to be far from the mean of some
+        # class, as seen from its spread, the sums are computed once more about its own middle.
+        n_classes = 1
+        if storage == "auto":
+            labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
+            n_classes = self._count(labels)
+        kept, _ = plan(storage, n_classes, len(self.pilots), fourth=False)
+        pilots = self.pilots
+        sums = self._class_sums(kept, self.rows)
+        if not sums.keeps_digits():
+            pilots = np.zeros_like(pilots)
+            centred = replace(self, pilots=pilots)
+            sums = centred._class_sums(kept, centred.recentred_rows)
+        moments = self._assembled(sums, pilots)
         self._refuse_vanishing(moments)
-        return moments, int(answer.head.get_column(ROWS).sum())
+        return moments, int(sums.answer.get_column(ROWS).sum())
 
     def _refuse_vanishing(self, moments: Moments) -> None:
         """Raise where a column varies, but so little that its squares vanish."""
-        low = np.flatnonzero(moments.scatter.pooled_diagonal() < SMALLEST)
-        rows = (
-            self.rows if self.roles.weight is None else self.rows.filter(self.rows[WEIGHT] > 0)
-        )
-        for j in low.tolist():
+        rows = self.rows
+        if self.roles.weight is not None:
+            rows = rows.filter(rows[WEIGHT] > 0)
+        for j in np.flatnonzero(moments.scatter.pooled_diagonal() < SMALLEST).tolist():
             width = rows[f"z{j}"].max() - rows[f"z{j}"].min()
-            (found,) = _numbers(
-                self.ask(rows.group_by(LABEL).aggregate(width=width)), ["width"]
-            ).T
-            if found.max() > 0:
-                column = f"{self.roles.features[j]!r}, which varies by {found.max():.1g} only"
-                msg = f"{self.label}: the squares of column {column}, vanish: rescale it"
-                raise InvalidInputError(msg)
+            answer = self.ask(rows.group_by(LABEL).aggregate(width=width))
+            widest = _numbers(answer, ["width"]).max(initial=0.0)
+            if widest > 0:
+                raise InvalidInputError(
+                    f"{self.label}: the squares of column {self.roles.features[j]!r}, which "
+                    f"varies by {widest:.1g} only, vanish: rescale it"
+                )
 
-    def _count(self, rows: Any) -> int:
+    def _count(self, rows: Expression) -> int:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
-    def _answer(self, kept: Storage, rows: Any) -> _Answer:
+    def _class_sums(self, storage: Storage, rows: Expression) -> _ClassSums:
+        """Return Σ w z of each class, Σ w z², and the products Σ w z z' that ``storage`` needs."""
         d = len(self.pilots)
-        weighted = [] if self.roles.weight is None else [rows[WEIGHT]]
+        outputs: dict[str, Expression] = {}
+        for j in range(d):
+            outputs[f"s{j}"] = self._weighted_sum(rows, j)
+        for j in range(d):
+            outputs[f"q{j}_{j}"] = self._weighted_sum(rows, j, j)
+        for j in range(d):
+            if f"c{j}" in rows.columns:
+                outputs[f"c{j}"] = rows[f"c{j}"].min()
+        products = {
+            f"q{i}_{j}": self._weighted_sum(rows, i, j) for i, j in combinations(range(d), 2)
+        }
+        if storage == "per-class":
+            outputs.update(products)
+        answer = self._asked(rows, outputs, by_class=True)
+        pooled = None
+        if storage == "pooled":
+            pooled = self._asked(rows, products, by_class=False)
+            self._check_same(answer.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
+        return _ClassSums.of(answer, d, storage, pooled)
 
-        def total(*features: int) -> Any:  # Σ w z, or Σ w z z'
-            factors = weighted + [rows[f"z{j}"] for j in features]
-            return functools.reduce(operator.mul, factors).sum()
+    def _weighted_sum(self, rows: Expression, *features: int) -> Expression:
+        """Return Σ w z, or Σ w z z'."""
+        factors = [rows[f"z{j}"] for j in features]
+        if self.roles.weight is not None:
+            factors.insert(0, rows[WEIGHT])
+        return functools.reduce(operator.mul, factors).sum()
 
-        firsts = {f"s{j}": total(j) for j in range(d)}
-        firsts |= {f"q{j}_{j}": total(j, j) for j in range(d)}
-        products = {f"q{i}_{j}": total(i, j) for i, j in combinations(range(d), 2)}
-        firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d) if f"c{j}" in rows.columns}
-        grouped = {**firsts, **products} if kept == "per-class" else firsts
-        head = self._asked(rows, grouped, by_class=True)
-        pooled = self._asked(rows, products, by_class=False) if kept == "pooled" else None
-        if pooled is not None:
-            self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
-        return _answer_of(head, d, kept, pooled)
-
-    def _asked(self, rows: Any, outputs: Mapping[str, Any], *, by_class: bool) -> pl.DataFrame:
+    def _asked(
+        self,
+        rows: Expression,
+        outputs: Mapping[str, Expression],
+        *,
+        by_class: bool,
+    ) -> pl.DataFrame:
         """Return the answer, from as few queries as the engine allows; all must count the same."""
         answers: list[pl.DataFrame] = []
-        grouped, counts = rows.group_by(LABEL) if by_class else rows, self._counts(rows)
+        grouped = rows.group_by(LABEL) if by_class else rows
+        counts = self._counts(rows)
         for part in _parts(outputs, self.engine.max_outputs - 5):
             answer = self.ask(grouped.aggregate(**counts, **part))
-            answer = answer.sort(LABEL) if by_class else answer
+            if by_class:
+                answer = answer.sort(LABEL)
             if answers:
-                self._check_same(_counted(answers[0]), _counted(answer))
+                self._check_same(_rows_by_class(answers[0]), _rows_by_class(answer))
                 answer = answer.select(pl.selectors.by_name(*part))
             answers.append(answer)
         return pl.concat(answers, how="horizontal")
 
-    def _check_same(self, first: Any, other: Any) -> None:
+    def _check_same(self, first: object, other: object) -> None:
         """Raise if rows came or went between two queries, so that nothing is counted twice."""
         if first != other:
             msg = f"{self.label} changed while it was summed: repeat it in a quiet moment"
             raise DatabaseError(msg)
 
     def _gaps(self) -> dict[str, int]:
-        lacking = {name: _not(self._known(name)) for name in self._needed}
-        outputs = {f"g{at}": c.cast("int32").sum() for at, c in enumerate(lacking.values())}
-        parts = _parts(outputs, self.engine.max_outputs)
-        counts = [n for part in parts for n in self.ask(self.table.aggregate(**part)).row(0)]
-        return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
+        """Return how many cells of each column are missing or infinite, where any are."""
+        lacking = {name: _not(self._has_value(name)) for name in self._needed}
+        return self._counted(lacking)
 
-    def _assembled(self, answer: _Answer) -> Moments:
-        head, w, delta = answer.head, answer.weights, answer.offsets
-        odd, counts = (
-            int(head.get_column(ODD).sum()),
-            _numbers(head, [SEEN])[:, 0].astype(np.intp),
-        )
-        if odd:
-            which = f"{self.label}: {odd:,} values of the weight column {self.roles.weight!r}"
+    def _refuse_infinite(self, gaps: Mapping[str, int]) -> None:
+        """Raise if a column with gaps holds an infinite number that rows would not refuse."""
+        # Rows with missing numbers are summed from rows afterwards, which names the row.
+        from_rows = self.roles.features if self.roles.allow_missing else ()
+        suspects = [n for n in gaps if n not in from_rows and self._may_be_infinite(n)]
+        infinite = self._counted({name: is_infinite(self.table[name]) for name in suspects})
+        for name, count in infinite.items():
             raise InvalidInputError(
-                f"{which} are negative: correct them, or leave those rows out"
+                f"{self.label} contains infinity: {count:,} cells of column {name!r}; correct "
+                "them, drop their rows, or set them to NULL"
             )
+
+    def _counted(self, conditions: Mapping[str, Expression]) -> dict[str, int]:
+        """Return in how many rows each condition holds, where it does."""
+        outputs = {}
+        for j, condition in enumerate(conditions.values()):
+            outputs[f"g{j}"] = condition.cast("int32").sum()
+        counts: list[int | None] = []
+        for part in _parts(outputs, self.engine.max_outputs):
+            if part:
+                counts += self.ask(self.table.aggregate(**part)).row(0)
+        return {name: int(n) for name, n in zip(conditions, counts, strict=True) if n}
+
+    def _assembled(self, sums: _ClassSums, pilots: Floats) -> Moments:
+        answer = sums.answer
+        n_negative = int(answer.get_column(NEGATIVE).sum())
+        if n_negative:
+            raise InvalidInputError(
+                f"{self.label}: {n_negative:,} values of the weight column "
+                f"{self.roles.weight!r} are negative: correct them, or leave those rows out"
+            )
+        counts = _numbers(answer, [SEEN])[:, 0].astype(np.intp)
         if not counts.sum():
             return Moments.empty()
-        bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
-        if len(bad):
-            name = self.roles.features[int(bad[0])]
+        overflowing = np.flatnonzero(~np.isfinite(sums.squares).all(axis=0))
+        if len(overflowing):
+            name = self.roles.features[int(overflowing[0])]
             msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
             raise InvalidInputError(msg)
-        classes, codes = encoded(head.get_column(LABEL))
-        centres = [name for name in head.columns if name.startswith("c")]
+        classes, codes = encoded(answer.get_column(LABEL))
+        order = np.argsort(codes)
+        w = sums.weights
+        delta = sums.offsets
+        centres = np.zeros_like(delta)
+        centre_names = [name for name in answer.columns if name.startswith("c")]
+        if centre_names:
+            centres = _numbers(answer, centre_names)
         # μ = (pilot + c) + δ, each sum in two parts
-        high, low = two_sum(self.pilots, _numbers(head, centres) if centres else 0.0 * delta)
-        names, order, seen = self.roles.features, np.argsort(codes), (w > 0)[:, None]
-        means, low = (np.where(seen, part, 0.0)[order] for part in two_sum(high, low + delta))
+        high, low = two_sum(pilots, centres)
+        means, means_low = two_sum(high, low + delta)
+        has_weight = (w > 0)[:, None]
         # S = Σ w z zᵀ − w δ δᵀ
-        scatter = answer.scatter.shifted(-w, delta).by_class(lambda sums: sums[order])
-        return Moments(classes, names, counts[order], w[order], means, low, scatter, None)
+        scatter = sums.scatter.shifted(-w, delta)
+        return Moments(
+            classes=classes,
+            feature_names=self.roles.features,
+            counts=counts[order],
+            weights=w[order],
+            means=np.where(has_weight, means, 0.0)[order],
+            means_low=np.where(has_weight, means_low, 0.0)[order],
+            scatter=scatter.by_class(lambda parts: parts[order]),
+            fourth=None,
+        )
 
 
-def _counted(answer: pl.DataFrame) -> list[Any]:
+def _rows_by_class(answer: pl.DataFrame) -> list[tuple[object, ...]]:
     return answer.select([name for name in (LABEL, ROWS) if name in answer.columns]).rows()
 
 
-def _parts(outputs: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+def _parts(
+    outputs: Mapping[str, Expression],
+    size: int,
+) -> Iterator[dict[str, Expression]]:
+    """Yield the outputs in parts of a size; one empty part where there are none."""
     names = list(outputs)
     for start in range(0, max(len(names), 1), size):
         yield {name: outputs[name] for name in names[start : start + size]}

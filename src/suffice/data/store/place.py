@@ -1,4 +1,7 @@
-"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole."""
+"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole.
+
+In a folder every put is whole; in a database all puts of a writer are. Readers never wait.
+"""
 
 import fcntl
 import os
@@ -7,12 +10,11 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from suffice.core.text.lists import without_passwords
-from suffice.data.sql.database import without_secret
+from suffice.data.sql.addresses import without_secret
 from suffice.errors import DatabaseError, InvalidParameterError, extra
 from suffice.persistence.archive import replacing
 
@@ -22,7 +24,7 @@ _PATIENCE = 60.0  # seconds that a writer waits for others
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """Files, each replaced by a rename; the kernel frees the lock of whoever dies."""
+    """Files, each replaced by a rename; the system frees the lock of a process that dies."""
 
     path: Path
 
@@ -58,7 +60,9 @@ class _Folder:
 
     def names(self, folder: str) -> list[str]:
         inside = self.path / folder
-        return [f"{folder}/{name}" for name in os.listdir(inside)] if inside.is_dir() else []
+        if not inside.is_dir():
+            return []
+        return [f"{folder}/{name}" for name in os.listdir(inside)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,10 @@ class _Rows:
 
     address: str
     table: str
-    connect: Callable[..., Any]  # of whether a writer does
-    error: type[Exception]  # of the driver
-    mark: str  # of a parameter
-    begin: str  # a transaction of one writer at a time
+    connect: Callable[[bool], Any]  # opens a connection, for a writer or a reader
+    error: type[Exception]  # what the driver raises
+    placeholder: str  # of a parameter
+    begin: str  # statement that begins a transaction of one writer at a time
     connection: Any = None
 
     @property
@@ -78,46 +82,54 @@ class _Rows:
         return without_passwords(self.address)
 
     @contextmanager
-    def reading(self, *, write: bool = False) -> Iterator[Self]:
+    def reading(self) -> Iterator[Self]:
+        with self._connected(write=False) as rows:
+            yield rows
+
+    @contextmanager
+    def _connected(self, *, write: bool) -> Iterator[Self]:
         try:
-            with closing(self.connect(write=write)) as connection:
+            with closing(self.connect(write)) as connection:
                 yield replace(self, connection=connection)
         except self.error as error:
             reason = without_secret(" ".join(str(error).split()), self.address)
-            # not from error, whose traceback would tell the password
-            raise DatabaseError(f"the store {self.label} cannot be used ({reason})") from None
+            # Without its cause, whose traceback would show the password.
+            raise DatabaseError(
+                f"the store {self.label} cannot be used ({reason}): check the address"
+            ) from None
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
         columns = "name TEXT PRIMARY KEY, content BYTEA NOT NULL"
-        with self.reading(write=True) as rows:
+        with self._connected(write=True) as rows:
             rows.run(self.begin)
             rows.run(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})")
             yield rows
             rows.run("COMMIT")
 
-    def run(self, statement: str, *values: Any) -> Any:
-        return self.connection.execute(statement.replace("?", self.mark), values)
+    def run(self, statement: str, *values: str | bytes) -> Any:
+        """Return the cursor of a statement, whose parameters are written as ``?``."""
+        return self.connection.execute(statement.replace("?", self.placeholder), values)
 
     def get(self, name: str) -> bytes | None:
         row = self.run(f"SELECT content FROM {self.table} WHERE name = ?", name).fetchone()
         return None if row is None else bytes(row[0])
 
     def put(self, name: str, content: bytes) -> None:
-        insert = f"INSERT INTO {self.table} (name, content) VALUES (?, ?)"
-        self.run(
-            f"{insert} ON CONFLICT (name) DO UPDATE SET content = ?", name, content, content
+        insert = (
+            f"INSERT INTO {self.table} (name, content) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET content = ?"
         )
+        self.run(insert, name, content, content)
 
     def drop(self, name: str) -> None:
         self.run(f"DELETE FROM {self.table} WHERE name = ?", name)
 
     def names(self, folder: str) -> list[str]:
-        found = self.run(f"SELECT name FROM {self.table} WHERE name LIKE ?", f"{folder}/%")
-        return [name for (name,) in found.fetchall()]
+        cursor = self.run(f"SELECT name FROM {self.table} WHERE name LIKE ?", f"{folder}/%")
+        return [name for (name,) in cursor.fetchall()]
 
 
-# in a folder every put is whole, in a database all puts of a writer are; readers never wait
 Place: TypeAlias = _Folder | _Rows
 
 
@@ -129,22 +141,36 @@ def place_of(where: str | Path) -> Place:
         return _Folder(Path(where))
     if not re.fullmatch(r"[\w.]+", table):
         raise InvalidParameterError(f"the table {table!r} must be called by a word: rename it")
-    return (_sqlite if address.startswith("sqlite:") else _postgres)(address, table)
+    if address.startswith("sqlite:"):
+        return _sqlite(address, table)
+    return _postgres(address, table)
 
 
 def _sqlite(address: str, table: str) -> _Rows:
     file = Path(address.removeprefix("sqlite:").removeprefix("//"))
 
-    def connect(*, write: bool) -> Any:
-        # never read-only: a reader, too, may have to undo what a killed writer began
+    def connect(write: bool) -> sqlite3.Connection:  # noqa: FBT001
+        # Never read-only: a reader, too, may have to undo what a killed writer began.
         uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
         return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
 
-    return _Rows(address, table, connect, sqlite3.Error, "?", "BEGIN IMMEDIATE")
+    return _Rows(
+        address=address,
+        table=table,
+        connect=connect,
+        error=sqlite3.Error,
+        placeholder="?",
+        begin="BEGIN IMMEDIATE",
+    )
 
 
 def _postgres(address: str, table: str) -> _Rows:
     psycopg = extra("psycopg", "sql", "a store in PostgreSQL")
-    connect = partial(psycopg.connect, address, autocommit=True)
-    begin = f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{table}'))"
-    return _Rows(address, table, lambda **_: connect(), psycopg.Error, "%s", begin)
+    return _Rows(
+        address=address,
+        table=table,
+        connect=lambda _write: psycopg.connect(address, autocommit=True),
+        error=psycopg.Error,
+        placeholder="%s",
+        begin=f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{table}'))",
+    )

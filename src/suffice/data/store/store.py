@@ -1,28 +1,30 @@
 """The store: partitions added, replaced and withdrawn, each change whole and on record."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from suffice import errors
 from suffice.core.moments import Moments
 from suffice.core.text.lists import quoted
-from suffice.data.store.manifest import (
-    Entry,
-    Manifest,
-    are_files,
-    by_partition,
-    bytes_of,
-    total_of,
-)
+from suffice.data.options import Columns, TextFormat
+from suffice.data.store.manifest import Entry, FileStamp, Manifest
+from suffice.data.store.partitions import are_files, by_partition
 from suffice.data.store.place import place_of
+from suffice.data.store.totals import bytes_of, drop_unused, total_of
 from suffice.data.summarize import summarize
 
+if TYPE_CHECKING:
+    from suffice.core.table.schema import Schema
+    from suffice.data.source import Progress
+
+# The entries that a partition shall have; None: another writer was quicker.
 _Decision: TypeAlias = Callable[[Manifest], Sequence[Entry] | None]
 
 
@@ -32,6 +34,60 @@ class _Part(NamedTuple):
     entry: Entry
     moments: Moments
     content: bytes
+
+
+class _Total(NamedTuple):
+    """The sum of some partitions."""
+
+    moments: Moments
+    made: dict[str, Moments]  # sums of groups that are worth keeping
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """How ``summarize`` shall read rows; None: as it read the partitions that are there."""
+
+    target: str | None
+    columns: Columns
+    weight: str | None
+    text: TextFormat | None
+    table: str | None
+    storage: str | None
+    fourth: bool | None
+    progress: Progress | None
+    n_jobs: int | None
+
+    def like(self, entry: Entry, sums: Moments) -> _Question:
+        """Return the question with every choice that is open made as for an entry."""
+        columns = self.columns
+        if columns.features is None:
+            columns = replace(columns, features=sums.schema or sums.feature_names)
+        if not columns.categorical and sums.schema is not None:
+            names = tuple(column.name for column in sums.schema.categories)
+            columns = replace(columns, categorical=names)
+        return replace(
+            self,
+            target=entry.target if self.target is None else self.target,
+            columns=columns,
+            weight=entry.weight if self.weight is None else self.weight,
+            storage=sums.storage if self.storage is None else self.storage,
+            fourth=sums.fourth is not None if self.fourth is None else self.fourth,
+        )
+
+    def summed(self, data: Any) -> Moments:
+        return summarize(
+            data,
+            self.target,
+            columns=self.columns,
+            weight=self.weight,
+            text=self.text,
+            table=self.table,
+            storage=self.storage or "auto",
+            fourth=bool(self.fourth),
+            progress=self.progress,
+            n_jobs=self.n_jobs,
+        )
 
 
 class MomentStore:
@@ -85,7 +141,15 @@ class MomentStore:
         partition: str | None = None,
         *,
         why: str = "",
-        **options: Any,
+        target: str | None = None,
+        columns: Columns | Sequence[str] | Schema | None = None,
+        weight: str | None = None,
+        text: TextFormat | None = None,
+        table: str | None = None,
+        storage: str | None = None,
+        fourth: bool | None = None,
+        progress: Progress | None = None,
+        n_jobs: int | None = None,
     ) -> dict[str, int]:
         """Count what is new or has changed; return the rows that were counted, by partition.
 
@@ -97,52 +161,103 @@ class MomentStore:
             Its name; by default, for each file, its hive folders, or its name without its ending.
         why : str
             The reason, for the record.
-        **options
-            Of ``summarize``, for rows; by default those of the partitions that are there.
+        target, columns, weight, text, table, storage, fourth, progress, n_jobs
+            As in ``summarize``, for rows. By default the target, features, categories, weight,
+            storage and fourth moments are those of the partitions that are there.
         """
+        question = _Question(
+            target=target,
+            columns=Columns.of(columns),
+            weight=weight,
+            text=text,
+            table=table,
+            storage=storage,
+            fourth=fourth,
+            progress=progress,
+            n_jobs=n_jobs,
+        )
         groups = by_partition(data, partition)
-        counted, files = dict.fromkeys(groups, 0), are_files(data)
-        if files:
+        counted = dict.fromkeys(groups, 0)
+        has_files = are_files(data)
+        if has_files:
             with self._place.writing() as place:
-                known = Manifest.read(place, begin=True)
-            found = known.changes(groups, tell=True)
-            groups = {n: groups[n] for n, c in found.items() if c.new or known.outdated(n, c)}
+                manifest = Manifest.read(place, begin=True)
+            changes = manifest.changes(groups, warns=True)
+            groups = {
+                name: groups[name]
+                for name, change in changes.items()
+                if change.new or manifest.outdated(name, change)
+            }
         refused = []
         for name, given in groups.items():
             try:
-                counted[name] = self._added(name, given, why, options)
+                counted[name] = self._added(name, given, why, question)
             except (errors.InvalidInputError, errors.FeatureMismatchError) as error:
                 refused.append(error)  # the other partitions can be counted nevertheless
-        if files and any(counted.values()):
+        if has_files and any(counted.values()):
             self.consolidate()
         if refused:
             raise refused[0]
         return counted
 
-    def _added(self, name: str, data: Any, why: str, options: Mapping[str, Any]) -> int:
+    def _added(self, name: str, data: Any, why: str, question: _Question) -> int:
+        """Add a partition and return its rows; start again where another writer was quicker."""
         while True:
-            parts = self._parts(name, data, options, new=True)
-            if self._change("add", name, why, parts, partial(_joined, name, data, parts)):
+            parts = self._parts(name, data, question, only_new=True)
+
+            def decide(manifest: Manifest) -> Sequence[Entry] | None:
+                return _joined(name, data, parts, manifest)  # noqa: B023
+
+            if self._change("add", name, why, parts, decide):
                 return sum(part.entry.rows for part in parts)
 
-    def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
-        """Put other sums in the place of a partition's, as after a person's rows were deleted."""
-        parts = self._parts(partition, data, options, new=False)
+    def replace(
+        self,
+        partition: str,
+        data: Any,
+        *,
+        why: str = "",
+        target: str | None = None,
+        columns: Columns | Sequence[str] | Schema | None = None,
+        weight: str | None = None,
+        text: TextFormat | None = None,
+        table: str | None = None,
+        storage: str | None = None,
+        fourth: bool | None = None,
+        progress: Progress | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        """Put other sums in the place of a partition's, as after a person's rows were deleted.
 
-        def replaced(now: Manifest) -> Sequence[Entry]:
-            _require(partition, {record["partition"] for record in now.log})
+        The parameters are those of ``add``.
+        """
+        question = _Question(
+            target=target,
+            columns=Columns.of(columns),
+            weight=weight,
+            text=text,
+            table=table,
+            storage=storage,
+            fourth=fourth,
+            progress=progress,
+            n_jobs=n_jobs,
+        )
+        parts = self._parts(partition, data, question, only_new=False)
+
+        def decide(manifest: Manifest) -> Sequence[Entry]:
+            _require_partition(partition, {record["partition"] for record in manifest.log})
             return [part.entry for part in parts]
 
-        self._change("replace", partition, why, parts, replaced)
+        self._change("replace", partition, why, parts, decide)
 
     def remove(self, partition: str, *, why: str = "") -> None:
         """Withdraw a partition: totals are as if it had never been added."""
 
-        def removed(now: Manifest) -> Sequence[Entry]:
-            _require(partition, {entry.partition for entry in now.entries})
+        def decide(manifest: Manifest) -> Sequence[Entry]:
+            _require_partition(partition, {entry.partition for entry in manifest.entries})
             return []
 
-        self._change("remove", partition, why, (), removed)
+        self._change("remove", partition, why, (), decide)
 
     def total(
         self,
@@ -158,60 +273,57 @@ class MomentStore:
         except_ : list of str
             Names or patterns of those to leave out.
         """
-        return self._summed(partitions, except_)[0]
+        return self._total(partitions, except_).moments
 
     def consolidate(self) -> None:
         """Keep the sums of many partitions whose names begin alike, for quicker totals."""
-        _, made, manifest = self._summed(None, ())
+        total = self._total(None, ())
         with self._place.writing() as place:
-            if Manifest.read(place) == manifest:
-                for name, moments in made.items():
+            if Manifest.read(place) == total.manifest:
+                for name, moments in total.made.items():
                     place.put(name, bytes_of(moments))
 
-    def _summed(
-        self,
-        partitions: Sequence[str] | None,
-        except_: Sequence[str],
-    ) -> tuple[Moments, dict[str, Moments], Manifest]:
+    def _total(self, partitions: Sequence[str] | None, except_: Sequence[str]) -> _Total:
         with self._place.reading() as place:
             while True:
-                manifest, made = Manifest.read(place), dict[str, Moments]()
+                manifest = Manifest.read(place)
+                made: dict[str, Moments] = {}
                 entries = _chosen(manifest, partitions, except_)
                 try:
-                    return (
-                        total_of(place, entries, set(place.names("sums")), made),
-                        made,
-                        manifest,
-                    )
+                    moments = total_of(place, entries, set(place.names("sums")), made)
                 except errors.FileFormatError:
                     if Manifest.read(place) == manifest:  # no writer came between
                         raise
+                else:
+                    return _Total(moments, made, manifest)
 
     def _parts(
         self,
         name: str,
         data: Any,
-        options: Mapping[str, Any],
+        question: _Question,
         *,
-        new: bool,
+        only_new: bool,
     ) -> list[_Part]:
-        """Return the sums of a partition, one for each file; of ``new`` ones only, or of all."""
+        """Return the sums of a partition, one for each file; of new ones only, or of all."""
         with self._place.writing() as place:
-            known = Manifest.read(place, begin=True)
-            others = tuple(entry for entry in known.entries if entry.partition != name)
-            for like in () if isinstance(data, Moments) else (others or known.entries)[:1]:
-                options = {**_options(like, like.load(place)), **options}
-        known = known if new else Manifest(others)
-        blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
-        if not isinstance(data, Moments) and blank.target is None:
+            manifest = Manifest.read(place, begin=True)
+            others = manifest.without(name)
+            if not isinstance(data, Moments):
+                for entry in [*others, *manifest.entries][:1]:
+                    question = question.like(entry, entry.load(place))
+        if isinstance(data, Moments):
+            part = _part_of(Entry(name, "", 0, question.target, question.weight), data)
+            return _without_known([part], manifest.of(name)) if only_new else [part]
+        if question.target is None:
             raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
+        entry = Entry(name, "", 0, question.target, question.weight)
         if are_files(data):
-            files = known.changes({name: data})[name].new
-            return [_counted(replace(blank, file=file), options) for file in files]
-        part = _part(blank, data if isinstance(data, Moments) else summarize(data, **options))
-        return (
-            [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
-        )
+            counted = manifest if only_new else Manifest(tuple(others))
+            files = counted.changes({name: data})[name].new
+            return [_counted_file(entry, file, question) for file in files]
+        part = _part_of(entry, question.summed(data))
+        return _without_known([part], manifest.of(name)) if only_new else [part]
 
     def _change(
         self,
@@ -221,55 +333,51 @@ class MomentStore:
         parts: Sequence[_Part],
         decide: _Decision,
     ) -> bool:
-        """Give a partition the entries that are decided on, in one commit; None: they are not."""
+        """Give a partition the entries that are decided on, in one commit.
+
+        Return False where the decision is that another writer was quicker.
+        """
         with self._place.writing() as place:
-            now = Manifest.read(place, begin=True)
-            if (entries := decide(now)) is None:
+            manifest = Manifest.read(place, begin=True)
+            entries = decide(manifest)
+            if entries is None:
                 return False
-            if not parts and entries == now.of(partition):
+            if not parts and entries == manifest.of(partition):
                 return True
+            others = manifest.without(partition)
             new = [part.entry for part in parts]
-            rest = [entry for entry in now.entries if entry.partition != partition]
-            kept = [entry for entry in (*rest, *entries) if entry not in new][:1]
-            like = [(entry, entry.load(place)) for entry in kept] or [
-                part[:2] for part in parts
-            ]
+            kept = [entry for entry in (*others, *entries) if entry not in new]
+            if parts:
+                first = kept[0] if kept else parts[0].entry
+                first_sums = kept[0].load(place) if kept else parts[0].moments
+                for part in parts:
+                    _refuse_unlike(part, first, first_sums)
+                    _warn_of_twin(part, others)
             for part in parts:
-                _refuse_unlike(part, *like[0])
-                for twin in [e.partition for e in rest if e.digest == part.entry.digest][:1]:
-                    errors.warn(
-                        f"{partition!r} has the sums of {twin!r}: its rows count twice"
-                    )
-            for part in parts:
-                place.put(part.entry.place, part.content)
-            now.change(place, action, partition, why, entries)
+                place.put(part.entry.object_name, part.content)
+            changed = manifest.change(place, action, partition, why, entries)
+            drop_unused(place, changed.entries)
         return True
 
 
-def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
-    schema = sums.schema
-    return {
-        "target": entry.target,
-        "weight": entry.weight,
-        "features": schema or sums.feature_names,
-        "categorical": [column.name for column in schema.categories] if schema else [],
-        "storage": sums.storage,
-        "fourth": sums.fourth is not None,
-    }
+def _part_of(entry: Entry, moments: Moments) -> _Part:
+    content = bytes_of(moments)
+    digest = sha256(content).hexdigest()
+    rows = int(moments.counts.sum())
+    return _Part(replace(entry, digest=digest, rows=rows), moments, content)
 
 
-def _part(entry: Entry, moments: Moments) -> _Part:
-    content, rows = bytes_of(moments), int(moments.counts.sum())
-    return _Part(
-        replace(entry, digest=sha256(content).hexdigest(), rows=rows), moments, content
-    )
+def _without_known(parts: list[_Part], entries: Sequence[Entry]) -> list[_Part]:
+    digests = [entry.digest for entry in entries]
+    return [part for part in parts if part.entry.digest not in digests]
 
 
-def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
-    address = entry.file.address if entry.file else ""
-    part = _part(entry, summarize(address, **options))
-    if entry.file and type(entry.file).of(address)[:3] != entry.file[:3]:
-        raise errors.InvalidInputError(f"{address} changed while it was counted: try again")
+def _counted_file(entry: Entry, file: FileStamp, question: _Question) -> _Part:
+    part = _part_of(replace(entry, file=file), question.summed(file.address))
+    if not FileStamp.of(file.address).is_same(file):
+        raise errors.InvalidInputError(
+            f"{file.address} changed while it was counted: try again"
+        )
     return part
 
 
@@ -277,61 +385,89 @@ def _joined(
     name: str,
     data: Any,
     parts: Sequence[_Part],
-    now: Manifest,
+    manifest: Manifest,
 ) -> Sequence[Entry] | None:
     """Return the entries of a partition and new ones, None if another writer was quicker."""
-    there, new = now.of(name), [part.entry for part in parts]
-    if not are_files(data):
-        if there and new and new[0].digest not in [entry.digest for entry in there]:
+    entries = manifest.of(name)
+    new = [part.entry for part in parts]
+    if are_files(data):
+        changes = manifest.changes({name: data})[name]
+        if changes.new != [entry.file for entry in new]:
+            return None
+        outdated = manifest.outdated(name, changes)
+        return [entry for entry in entries if entry not in outdated] + new
+    if entries and new:
+        if new[0].digest not in [entry.digest for entry in entries]:
             raise errors.InvalidInputError(f"{name!r} is there, with other sums: replace it")
-        return None if there and new else there + new
-    changes = now.changes({name: data})[name]
-    outdated = now.outdated(name, changes)
-    if changes.new != [entry.file for entry in new]:
         return None
-    return [entry for entry in there if entry not in outdated] + new
+    return entries + new
 
 
 def _chosen(
     manifest: Manifest,
     partitions: Sequence[str] | None,
-    except_: Sequence[str] = (),
+    except_: Sequence[str],
 ) -> Sequence[Entry]:
+    """Return the entries of partitions that are chosen by names or patterns."""
     names = {entry.partition for entry in manifest.entries}
-    kept = names if partitions is None else _matching(names, partitions)
-    if not (kept := kept - _matching(names, except_)):
+    chosen = names if partitions is None else _matching(names, partitions)
+    chosen = chosen - _matching(names, except_)
+    if not chosen:
         raise errors.InvalidInputError("no partition is left to sum: add one, or choose more")
-    return [entry for entry in manifest.entries if entry.partition in kept]
+    return [entry for entry in manifest.entries if entry.partition in chosen]
 
 
 def _matching(names: set[str], patterns: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    matching: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matched = {pattern} & names or {name for name in names if fnmatchcase(name, pattern)}
-        found |= matched or _require(pattern, names)
-    return found
+        if pattern in names:
+            matching.add(pattern)
+            continue
+        matched = {name for name in names if fnmatchcase(name, pattern)}
+        if not matched:
+            _require_partition(pattern, names)
+        matching |= matched
+    return matching
 
 
-def _require(name: str, names: set[str]) -> set[str]:
+def _require_partition(name: str, names: set[str]) -> None:
     if name not in names:
         near = get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"
         raise errors.InvalidInputError(f"there is no partition {name!r}: {hint}")
-    return {name}
 
 
-def _refuse_unlike(part: _Part, other: Entry, theirs: Moments) -> None:
+def _warn_of_twin(part: _Part, others: Sequence[Entry]) -> None:
+    for entry in others:
+        if entry.digest == part.entry.digest:
+            errors.warn(
+                f"{part.entry.partition!r} has the sums of {entry.partition!r}: its rows count "
+                "twice"
+            )
+            return
+
+
+def _refuse_unlike(part: _Part, first: Entry, first_sums: Moments) -> None:
     """Raise unless sums can be added to those of another entry, and nothing is lost."""
-    there, here = _options(other, theirs), _options(part.entry, part.moments)
-    named = ("target", "weight") if here["target"] and other.target else ()
-    unlike = [word for word in ("storage", "fourth", *named) if there[word] != here[word]]
-    found = [f"{word} is {there[word]!r} there, {here[word]!r} here" for word in unlike]
-    if (there["features"] is None) != (here["features"] is None):
-        found.append("the columns have names on one side only")
+    sums = part.moments
+    pairs: list[tuple[str, object, object]] = [
+        ("storage", first_sums.storage, sums.storage),
+        ("fourth", first_sums.fourth is not None, sums.fourth is not None),
+    ]
+    if part.entry.target and first.target:
+        pairs.append(("target", first.target, part.entry.target))
+        pairs.append(("weight", first.weight, part.entry.weight))
+    names = f"{part.entry.partition!r} does not fit {first.partition!r}"
+    for word, before, now in pairs:
+        if before != now:
+            raise errors.FeatureMismatchError(
+                f"{names}: {word} is {before!r} there, {now!r} here"
+            )
+    if (first_sums.feature_names is None) != (sums.feature_names is None):
+        raise errors.FeatureMismatchError(
+            f"{names}: the columns have names on one side only: name them"
+        )
     try:
-        _ = found or theirs + part.moments
+        _ = first_sums + sums
     except errors.SufficeError as error:
-        found = [str(error)]
-    if found:
-        what = f"{part.entry.partition!r} does not fit {other.partition!r}"
-        raise errors.FeatureMismatchError(f"{what}: {found[0]}")
+        raise errors.FeatureMismatchError(f"{names}: {error}") from error

@@ -19,7 +19,7 @@ from suffice.core.moments import Moments
 from suffice.core.moments.collect import ratio
 from suffice.core.table import Table
 from suffice.core.table.labels import codes_of
-from suffice.discriminative.design import coded_moments
+from suffice.discriminative.problem import coded_moments
 from suffice.estimators.dropin.drop_in import (
     FLOATS,
     DropIn,
@@ -30,7 +30,7 @@ from suffice.estimators.dropin.drop_in import (
     log_of,
     pooled_rows,
 )
-from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
 
 _MOST_NUMBERS = 1 << 27  # of all scatters; beyond this, class by class takes less memory
 
@@ -265,7 +265,8 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
 
 def _intercepts(means: Floats, weights: Floats, priors: Floats) -> Floats:
     """Return w_k0 = −½ μ_kᵀ w_k + log π_k, (K,)."""
-    return log_of(priors) - 0.5 * np.einsum("kj,kj->k", means, weights)
+    products = np.asarray(np.einsum("kj,kj->k", means, weights))
+    return log_of(priors) - 0.5 * products
 
 
 # --- quadratic -------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscrimina
     shrinkage: ShrinkageWord = None
     covariance_estimator: Any = None
     # the factored covariances of the last fit, and the attributes that they were computed from
-    _factored: tuple[list[Floats], list[Floats], list[FullCovariance]] | None = None
+    _factored: tuple[list[Array], list[Array], list[FullCovariance]] | None = None
 
     def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
@@ -455,7 +456,8 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
         return self._read(X, Joint())
 
     def _parameter_type(self) -> np.dtype[Any]:
-        return self.var_.dtype
+        dtype: np.dtype[Any] = self.var_.dtype
+        return dtype
 
     def _scorer(self) -> Scorer:
         sigmas = [DiagonalCovariance(np.sqrt(v, dtype=np.float64)) for v in self.var_]

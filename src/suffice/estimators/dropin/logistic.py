@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_sample_weight
 
 from suffice.core.model.posterior import Readout
 from suffice.core.table import Table
-from suffice.discriminative.design import moments_to_fit
-from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
+from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.logistic_loss import against_first, all_scores, sum_to_zero
+from suffice.discriminative.problem import moments_to_fit
+from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.errors import InvalidParameterError
 from suffice.estimators.dropin.drop_in import FLOATS, LinearDropIn, labelled_table
 from suffice.estimators.linear import UnfinishedDescentWarning
@@ -90,15 +91,16 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
 
     def _solved(self, table: Table, l2: float, start: Start | None) -> tuple[Floats, int]:
         """Return coefficients against the first class, intercepts first, and steps taken."""
-        if start is None and self.max_iter == 0:
-            start = zero_start
+        if start is None:
+            start = zero_start if self.max_iter == 0 else lda_start
         fit = fit_logistic(
             table,
             moments_to_fit(table),
             l2=l2,
             fit_intercept=self.fit_intercept,
             start=start,
-            limits={"max_iter": self.max_iter, "tol": min(self.tol, _FINEST)},
+            max_iter=self.max_iter,
+            tol=min(self.tol, _FINEST),
             per_deviation=False,
             refuse_separation=False,
         )
@@ -142,7 +144,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
                 f"Initialization coef is of shape {self.coef_.shape}, expected shape {shape}"
             )
         beta = against_first(np.column_stack([self.intercept_, self.coef_]).astype(np.float64))
-        return lambda problem: problem.scaling.from_original(beta)
+        return start_at(beta)
 
     def _l2(self) -> float:
         """Return λ = 1 / C of the penalty ½ λ Σ w², after refusing other penalties."""

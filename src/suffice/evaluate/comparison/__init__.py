@@ -1,4 +1,7 @@
-"""Classifiers of every kind side by side, and the choice of one of them."""
+"""Classifiers of every kind compared on the same folds, and the choice of one of them.
+
+May import ``core``, ``selection``, ``estimators`` and ``evaluate.curves``.
+"""
 
 from suffice.evaluate.comparison.comparison import Comparison, compare
 from suffice.evaluate.comparison.selection import Selection, select

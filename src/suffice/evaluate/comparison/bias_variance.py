@@ -1,7 +1,8 @@
 """Bias and variance of classifiers, by fitting them again and again to rows of a known model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,10 +11,12 @@ from suffice.core.decision.predictions import log_posteriors_of
 from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.evaluate.comparison.models import parse_models
-from suffice.typing import Floats
+from suffice.evaluate.comparison.models import ModelsLike, parse_models
+from suffice.typing import Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,9 +36,11 @@ class BiasVariance(Tabled):
         """Return a mapping per classifier: model, squared bias, variance, mean errors."""
         return list(self.table)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw squared bias and variance of each classifier, one upon the other."""
-        return draw("bias and variance", self, ax=ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw squared bias and variance of each classifier as stacked bars."""
+        from suffice.present.plots.results import bias_variance_figure
+
+        return bias_variance_figure(self, ax)
 
     def __repr__(self) -> str:
         names = ", ".join(row["model"] for row in self.table)
@@ -44,7 +49,7 @@ class BiasVariance(Tabled):
 
 def bias_variance(
     model: Any,
-    models: Any,
+    models: ModelsLike,
     n_rows: int = 100,
     *,
     repeats: int = 50,
@@ -64,7 +69,7 @@ def bias_variance(
     n_rows, repeats : int
         Rows of each training set, and how many are drawn.
     n_points : int
-        Rows drawn to judge by.
+        Number of rows drawn to compare posteriors on.
     random_state : int
         Seed of all draws.
 
@@ -72,7 +77,7 @@ def bias_variance(
     --------
     >>> import suffice as sf
     >>> truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
-    >>> found = sf.bias_variance(truth, ["LDA", "QDA"], n_rows=40, repeats=20)
+    >>> found = sf.lectures.bias_variance(truth, ["LDA", "QDA"], n_rows=40, repeats=20)
     >>> lda, qda = found.rows()
     >>> lda["variance"] < qda["variance"]
     True
@@ -81,27 +86,43 @@ def bias_variance(
         raise InvalidParameterError(f"a variance needs at least 2 repeats, got {repeats}")
     seeds = np.random.default_rng(random_state).integers(0, 2**31, repeats + 1).tolist()
     x, _ = model.sample(n_points, random_state=seeds.pop())
-    truth = model.model_.model.with_temperature(1.0).posterior(model.model_.rows(x))
-    sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
-    least = {"bayes_error": float(model.bayes_error())}
-    known, judged_by = parse_models(models, random_state), (sets, x, truth, model.classes_)
-    told = ({"model": m.name, **_repeated(m.estimator, *judged_by), **least} for m in known)
-    return BiasVariance(n_rows, repeats, tuple(told))
+    truth = model.model_.density.with_temperature(1.0).posterior(model.model_.rows(x))
+    training_sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
+    bayes_error = float(model.model_.bayes_error())
+    table = []
+    for each in parse_models(models, random_state):
+        row: Row = {"model": each.name}
+        row.update(_repeated(each.estimator, training_sets, x, truth, model.classes_))
+        row["bayes_error"] = bayes_error
+        table.append(row)
+    return BiasVariance(n_rows, repeats, tuple(table))
 
 
-def _repeated(estimator: Any, sets: list[Any], x: Any, truth: Floats, classes: Any) -> Row:
-    """Return squared bias, variance, and mean errors on training rows and on all there are."""
-    posteriors, errors = [], []
-    for rows, labels in sets:
+def _repeated(
+    estimator: Any,
+    training_sets: Sequence[tuple[Floats, Labels]],
+    x: Floats,
+    truth: Floats,
+    classes: Labels,
+) -> dict[str, float]:
+    """Return squared bias, variance, and mean errors on training rows and under the model."""
+    posteriors = []
+    training_errors = []
+    true_errors = []
+    for rows, labels in training_sets:
         fitted = clone(estimator).fit(rows, labels)
         decided = DecisionRule.of(fitted, classes, None).decide(x)
         logs = log_posteriors_of(fitted, x, classes)
         posteriors.append(np.eye(len(classes))[decided] if logs is None else np.exp(logs))
-        errors.append((1 - fitted.score(rows, labels), rule_error(truth, decided)))
+        training_errors.append(1 - fitted.score(rows, labels))
+        true_errors.append(rule_error(truth, decided))
     p = np.array(posteriors)
     variance = p.var(0, ddof=1).sum(1).mean()
     # the mean of R posteriors varies too: E ‖p̄ − p‖² = bias² + variance / R
     squared_bias = np.square(p.mean(0) - truth).sum(1).mean() - variance / len(p)
-    values = [squared_bias, variance, *np.mean(errors, axis=0)]
-    names = ("squared_bias", "variance", "training_error", "true_error")
-    return dict(zip(names, map(float, values), strict=True))
+    return {
+        "squared_bias": float(squared_bias),
+        "variance": float(variance),
+        "training_error": float(np.mean(training_errors)),
+        "true_error": float(np.mean(true_errors)),
+    }

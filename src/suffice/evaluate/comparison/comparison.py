@@ -4,36 +4,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from suffice.core.progress import Wish
+from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
-from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
+from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
 from suffice.evaluate.comparison.models import (
     CONSTANT,
     ComparedModel,
-    FitSize,
-    affordable,
+    ModelsLike,
     parse_models,
 )
-from suffice.evaluate.comparison.paired import LOSSES, Difference, RowLosses
+from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Labels
+from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
+SAMPLE_ROWS = 20_000  # of that sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice
-SAMPLE_ROWS = 20_000  # of so many rows
-_AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
-# in a narrow terminal these go, the least needed first
-_DROPPED = (
+# columns that a narrow terminal leaves out, the least needed first
+_DROPPED_COLUMNS = (
     "approach",
     "calib.",
     "predict",
@@ -73,10 +72,13 @@ class Comparison(Tabled):
         for outcome in self.outcomes:
             if outcome.name == name:
                 return outcome
-        reason = next(
-            (f.message for f in self.failures if f.name == name), "it is not compared"
+        for failure in self.failures:
+            if failure.name == name:
+                raise InvalidInputError(f"{name} was not judged: {failure.message}")
+        names = ", ".join(repr(outcome.name) for outcome in self.outcomes)
+        raise InvalidInputError(
+            f"{name} was not judged: it is not compared; the models are {names}"
         )
-        raise InvalidInputError(f"{name} was not judged: {reason}")
 
     @cached_property
     def row_losses(self) -> RowLosses:
@@ -87,12 +89,18 @@ class Comparison(Tabled):
         """Return the comparison with another model as the reference."""
         return replace(self, reference=self[name].name)
 
-    def differences(self, loss: str = "error") -> tuple[Difference, ...]:
+    def differences(self, loss: Loss = "error") -> tuple[Difference, ...]:
         """Return how every other model differs from the reference in "error" or "log_loss"."""
-        rows = self.row_losses
-        at = rows.names.index(self.reference)
-        others = (m for m in range(len(rows.names)) if m != at)
-        return tuple(rows.difference(LOSSES.index(loss), m, at) for m in others)
+        others = [outcome.name for outcome in self.outcomes if outcome.name != self.reference]
+        return tuple(self.difference(name, loss) for name in others)
+
+    def difference(self, model: str, loss: Loss = "error") -> Difference:
+        """Return how one model differs from the reference."""
+        losses = self.row_losses
+        names = losses.names
+        return losses.difference(
+            LOSSES.index(loss), names.index(model), names.index(self.reference)
+        )
 
     @property
     def verdict(self) -> str:
@@ -102,41 +110,50 @@ class Comparison(Tabled):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of single models: samples, warnings, failures."""
-        said = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
-        return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures))
+        notes = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
+        notes += [f"{failure.name} failed: {failure.message}" for failure in self.failures]
+        return tuple(notes)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Return a mapping per model, lowest error first, failed ones last."""
-        tested = {difference.model: difference for difference in self.differences()}
-        judged = [_row(o, tested.get(o.name)) for o in self.outcomes]
-        empty = dict.fromkeys(judged[0], np.nan)
-        named = ({"model": f.name, "n_rows": 0, "failure": f.message} for f in self.failures)
-        return judged + [empty | each for each in named]
+        differences = {difference.model: difference for difference in self.differences()}
+        rows = [_row(outcome, differences.get(outcome.name)) for outcome in self.outcomes]
+        for failure in self.failures:
+            row: Row = dict.fromkeys(rows[0], np.nan)
+            row["model"] = failure.name
+            row["n_rows"] = 0
+            row["failure"] = failure.message
+            rows.append(row)
+        return rows
 
     def to_frame(self) -> Any:
         """Return ``rows()`` as a pandas frame, indexed by model."""
         return super().to_frame().set_index("model")
 
-    def plot(self, *, theme: Any = "light") -> Any:
-        """Draw errors with intervals, and log-losses beside them; return the two Axes."""
-        return draw("comparison", self, theme)
+    def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
+        """Draw errors with intervals, and log-losses beside them; return the two axes."""
+        from suffice.present.plots.comparisons import comparison_figure
+
+        return comparison_figure(self, theme)
 
     def __repr__(self) -> str:
-        own, n_models = self[self.reference], len(self.outcomes) + len(self.failures)
-        told = f"{own.name}: error {own.error:.4f}, log-loss {own.log_loss:.4f}"
-        return f"Comparison({n_models} models × {self.n_folds} folds; recommended: {told})"
+        model = self[self.reference]
+        n_models = len(self.outcomes) + len(self.failures)
+        return (
+            f"Comparison({n_models} models × {self.n_folds} folds; recommended: {model.name}: "
+            f"error {model.error:.4f}, log-loss {model.log_loss:.4f})"
+        )
 
     def __str__(self) -> str:
         cells = [_cells(row) for row in self.rows()]
         lines = text_lines(list(cells[0]), [list(line.values()) for line in cells])
-        return "\n".join([self._heading(), "", *lines, "", *self._below()])
+        return "\n".join([self._heading(), "", *lines, "", *self._paragraphs()])
 
     def _repr_html_(self) -> str:
         cells = [_cells(row) for row in self.rows()]
-        table = html_table(
-            list(cells[0]), [list(line.values()) for line in cells], self._heading()
-        )
-        return table + "".join(f"<p>{escape(line)}</p>" for line in self._below())
+        lines = [list(line.values()) for line in cells]
+        table = html_table(list(cells[0]), lines, self._heading())
+        return table + "".join(f"<p>{escape(line)}</p>" for line in self._paragraphs())
 
     def __rich_console__(self, _: Any, options: Any) -> Iterator[Any]:
         """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
@@ -145,38 +162,54 @@ class Comparison(Tabled):
         rows = self.rows()
         cells = [_cells(row) for row in rows]
         shown = list(cells[0])
-        wide = {name: max(len(name), *(len(line[name]) for line in cells)) for name in shown}
-        for heading in _DROPPED:
-            if sum(wide[name] + 2 for name in shown) < options.max_width:
+        widths = {name: len(name) for name in shown}
+        for line in cells:
+            for name, text in line.items():
+                widths[name] = max(widths[name], len(text))
+        for heading in _DROPPED_COLUMNS:
+            if sum(widths[name] + 2 for name in shown) < options.max_width:
                 break
             shown.remove(heading)
         yield Text(self._heading(), style="italic")
         lines = [[line[name] for name in shown] for line in cells]
-        plain = ["" if np.isfinite(r["p_adjusted"]) else "bold" for r in rows]
-        styles = [
-            "red" if r["failure"] else style for r, style in zip(rows, plain, strict=True)
-        ]
-        yield rich_table(shown, lines, range(1, len(shown)), styles)
-        verdict, *notes = self._below()
-        yield from (Text(verdict), *(Text(note, style="dim") for note in notes))
+        yield rich_table(shown, lines, range(1, len(shown)), [_style(row) for row in rows])
+        verdict, *notes = self._paragraphs()
+        yield Text(verdict)
+        for note in notes:
+            yield Text(note, style="dim")
 
     def _heading(self) -> str:
         return f"{self.n_rows:,} rows of {len(self.classes)} classes; {self.protocol}"
 
-    def _below(self) -> list[str]:
-        left_out = (f"left out for time: {name}" for name in self.left_out)
+    def _paragraphs(self) -> list[str]:
+        """Return what stands below the table: the verdict, then notes."""
+        left_out = [f"left out for time: {sentence}" for sentence in self.left_out]
         return [self.verdict, *self.notes, *left_out]
 
 
-def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
+def _style(row: Row) -> str:
+    if row["failure"]:
+        return "red"
+    if np.isnan(row["p_adjusted"]):  # the reference
+        return "bold"
+    return ""
+
+
+def _row(outcome: Outcome, difference: Difference | None) -> Row:
+    """Return the row of a model; the reference differs from itself by NaN."""
+    if difference is None:
+        difference = Difference(
+            outcome.name, "error", mean=np.nan, low=np.nan, high=np.nan, p_value=np.nan
+        )
     error, log_loss, brier = outcome.means.tolist()
     error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
     low, high = outcome.interval
-    d = difference or Difference(outcome.name, "error", *[np.nan] * 4)
     approach = "generative" if outcome.is_generative else "discriminative"
+    if outcome.name == CONSTANT:
+        approach = "neither"
     return {
         "model": outcome.name,
-        "approach": "neither" if outcome.name == CONSTANT else approach,
+        "approach": approach,
         "error": error,
         "error_se": error_se,
         "error_low": low,
@@ -185,11 +218,15 @@ def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
         "log_loss_se": log_loss_se,
         "brier": brier,
         "brier_se": brier_se,
-        **{name: getattr(outcome, name) for name in _AS_THEY_ARE},
-        "error_difference": d.mean,
-        "error_difference_low": d.low,
-        "error_difference_high": d.high,
-        "p_adjusted": d.p_value,
+        "calibration_error": outcome.calibration_error,
+        "auc": outcome.auc,
+        "n_parameters": outcome.n_parameters,
+        "fit_seconds": outcome.fit_seconds,
+        "predict_seconds": outcome.predict_seconds,
+        "error_difference": difference.mean,
+        "error_difference_low": difference.low,
+        "error_difference_high": difference.high,
+        "p_adjusted": difference.p_value,
         "n_rows": outcome.n_rows,
         "failure": "",
     }
@@ -197,15 +234,20 @@ def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
 
 def _cells(row: Row) -> dict[str, str]:
     """Return what a table shows of a model, by heading."""
-    failed, p = bool(row["failure"]), row["p_adjusted"]
-    error, low, high = (
-        f"{100 * row[name]:.1f}" for name in ("error", "error_low", "error_high")
-    )
+    if row["failure"]:
+        approach = interval = p = NOTHING
+        error = "failed"
+    else:
+        approach = row["approach"]
+        error = f"{100 * row['error']:.1f} %"
+        interval = f"{100 * row['error_low']:.1f} – {100 * row['error_high']:.1f}"
+        # the reference is not tested against itself
+        p = "" if np.isnan(row["p_adjusted"]) else p_value(row["p_adjusted"])
     return {
         "model": row["model"],
-        "approach": NOTHING if failed else row["approach"],
-        "error": "failed" if failed else f"{error} %",
-        "95 %": NOTHING if failed else f"{low} – {high}",
+        "approach": approach,
+        "error": error,
+        "95 %": interval,
         "log-loss": cell(row["log_loss"], "loss"),
         "Brier": cell(row["brier"], "loss"),
         "calib.": cell(row["calibration_error"], "loss"),
@@ -213,26 +255,27 @@ def _cells(row: Row) -> dict[str, str]:
         "params": cell(row["n_parameters"], "count"),
         "fit": cell(row["fit_seconds"], "seconds"),
         "predict": cell(row["predict_seconds"], "seconds"),
-        "p": NOTHING if failed else "" if np.isnan(p) else p_value(p),
+        "p": p,
     }
 
 
 def compare(
-    X: Any,
-    y: Any,
-    models: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    models: ModelsLike = None,
     cv: Any = 10,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: WeightsLike = None,
+    groups: LabelsLike | None = None,
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
     """Return error, losses, size and speed of every classifier, on the same folds.
 
-    Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
-    every fold, and each is read from the sums of the others. All else is fitted for every fold, of
-    small tables by other processes too. Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
+    Gaussian classifiers and least squares are not fitted to each fold: one pass collects the sums
+    of every fold, and each model is computed from the sums of the other folds. All other models are
+    fitted to every fold, for small tables in parallel processes. Nadeau & Bengio (2003), *Machine
+    Learning* 52, 239–281.
 
     Parameters
     ----------
@@ -240,13 +283,14 @@ def compare(
         Models that take only numbers get categories as indicators, and empty cells filled and
         marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
-        Any classifiers of scikit-learn's kind, or names of the default ones: LDA, QDA,
+        Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
         GaussianNB, RDA, AutoGaussian, logistic regression, least squares, nearest neighbours,
-        RBF-SVM, decision tree, random forest and gradient boosting. A constant one is always added.
+        RBF-SVM, decision tree, random forest and gradient boosting. "AutoClassifier" ("auto") and
+        "perceptron" are compared if named. A constant classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
-        ``groups`` are given. A class of fewer rows is absent from some. None means ten folds,
-        five from 2,000 rows on.
+        ``groups`` are given. A class with fewer rows than folds is absent from some. None means
+        ten folds, or five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
     random_state : int, default=0
@@ -260,8 +304,9 @@ def compare(
     Comparison
         Its frame has a row per model, lowest error first: means over held-out rows, standard
         errors and intervals, the difference from the recommended model on the same rows, and
-        ``p_adjusted`` for the number of models. Of more than 50,000 rows, slow models are judged
-        on a sample; default models that would take too long are left out: its notes say so.
+        ``p_adjusted`` for the number of models. With more than 50,000 rows, slow models are judged
+        on a sample; default models that would take too long are left out. ``notes`` and
+        ``left_out`` say so.
 
     Examples
     --------
@@ -286,20 +331,30 @@ def compare(
 
 def size_of(folds: Folds) -> FitSize:
     """Return the size of one fit."""
-    n, k = min(len(folds.splits[0][0]), SAMPLE_ROWS), len(folds.classes)
+    n_rows = min(len(folds.splits[0][0]), SAMPLE_ROWS)
+    n_classes = len(folds.classes)
     if folds.is_plain:
-        return FitSize(n, np.shape(folds.X)[1], k)
-    few = taken(folds.X, np.arange(min(len(folds.codes), SAMPLE_ROWS)))
-    encoding = TableEncoder().fit(few).encoding_
-    holed = 0 if is_complete(few).all() else len(encoding.schema.numbers)
-    return FitSize(n, len(encoding.kept), k, holed)
+        return FitSize(n_rows, np.shape(folds.X)[1], n_classes)
+    head = taken(folds.X, np.arange(min(len(folds.codes), SAMPLE_ROWS)))
+    encoding = TableEncoder().fit(head).encoding_
+    n_holed = 0 if is_complete(head).all() else len(encoding.schema.numbers)
+    return FitSize(n_rows, len(encoding.kept), n_classes, n_holed)
 
 
-def folds_for(X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int) -> Folds:
+def folds_for(
+    X: RowsLike,
+    y: LabelsLike,
+    cv: Any,
+    sample_weight: WeightsLike,
+    groups: LabelsLike | None,
+    seed: int,
+) -> Folds:
     """Return the folds that every model is judged on."""
     if cv is None:
-        cv = 10 if len(y) < MANY_FOLDED else 5
-        cv = cv if groups is None else min(cv, max(len(set(groups)), 2))
+        cv = 10 if len(as_labels(y)) < MANY_FOLDED else 5
+        if groups is not None:
+            n_groups = len(set(np.asarray(groups).tolist()))
+            cv = min(cv, max(n_groups, 2))
     return Folds.of(X, y, cv, sample_weight, groups, seed=seed)
 
 
@@ -312,21 +367,37 @@ def compared(
     left_out: tuple[str, ...] = (),
     keep: bool = False,
 ) -> Comparison:
-    """Return all models judged on the same folds; kept are posteriors and classifiers, if asked."""
+    """Return all models judged on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
-    n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
-    small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
-    cases = [Case(model, folds) for model in models]
-    if small is not None:
-        few = f"judged on a stratified sample of {len(small.judged_rows):,} of {n_rows:,} rows"
-        cases = [Case(m, small, few) if m.is_slow else Case(m, folds) for m in models]
-    results = judged(cases, progress, "compare", keep=keep)
-    outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
-    failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
-    if failures and all(o.name == CONSTANT for o in outcomes):
-        reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
+    results = judged(_cases(models, folds, seed), progress, "compare", keep=keep)
+    outcomes = [result for result in results if isinstance(result, Outcome)]
+    outcomes.sort(key=lambda outcome: outcome.rank)
+    failures = [result for result in results if isinstance(result, Failure)]
+    failures.sort(key=lambda failure: failure.name)
+    if failures and all(outcome.name == CONSTANT for outcome in outcomes):
+        reasons = "; ".join(f"{failure.name}: {failure.message}" for failure in failures)
         raise InvalidInputError(f"none of the models could be judged. {reasons}")
-    rows = RowLosses.of(outcomes)
-    how = (folds.classes, n_rows, n_folds, folds.protocol, rows.names[rows.recommended()])
-    return Comparison(tuple(outcomes), tuple(failures), left_out, *how)
+    losses = RowLosses.of(outcomes)
+    return Comparison(
+        outcomes=tuple(outcomes),
+        failures=tuple(failures),
+        left_out=left_out,
+        classes=folds.classes,
+        n_rows=len(folds.judged_rows),
+        n_folds=len(folds.splits),
+        protocol=folds.protocol,
+        reference=losses.names[losses.recommended()],
+    )
+
+
+def _cases(models: tuple[ComparedModel, ...], folds: Folds, seed: int) -> list[Case]:
+    """Return each model with its folds: slow models get a sample of very many rows."""
+    n_rows = len(folds.judged_rows)
+    if n_rows <= MANY_ROWS:
+        return [Case(model, folds) for model in models]
+    sample = folds.sampled(SAMPLE_ROWS, seed)
+    note = f"judged on a stratified sample of {len(sample.judged_rows):,} of {n_rows:,} rows"
+    return [
+        Case(model, sample, note) if model.is_slow else Case(model, folds) for model in models
+    ]

@@ -12,13 +12,13 @@ from suffice.core.decision.predictions import LEVEL, log_posteriors_of, losses_o
 from suffice.core.table.matrix import taken
 from suffice.evaluate.comparison.judging import Outcome, learner_of
 from suffice.evaluate.comparison.models import ComparedModel
-from suffice.evaluate.comparison.paired import LARGEST, LOSSES
+from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, LOSSES, Loss
 from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats, Labels
 
 REPEATS = 5
-MOST = 20  # columns told of
-MOST_COLUMNS = 200  # of which any is told
+MOST_SHOWN = 20  # columns in the result
+MOST_COLUMNS = 200  # of a table for which importance is computed
 MOST_WORK = 2_000_000  # rows × columns × repeats that are predicted again
 
 
@@ -27,7 +27,7 @@ class Importance:
     """How much a loss rises once a column is shuffled among held-out rows."""
 
     feature: str
-    loss: str  # "error"; "log_loss" where no column changes it, or a constant errs as rarely
+    loss: Loss  # "log_loss" where no column changes the error, or a constant errs as rarely
     mean: float
     low: float  # 95 % interval over rows
     high: float
@@ -40,33 +40,50 @@ def permutation_importance(
     names: tuple[str, ...],
     seed: int = 0,
 ) -> tuple[Importance, ...]:
-    """Return the rise of the loss by column, largest first; none of very many columns."""
+    """Return the rise of the loss by column, largest first; nothing for very many columns."""
     work = len(folds.judged_rows) * len(names) * REPEATS
     if not outcome.learnt or work > MOST_WORK or len(names) > MOST_COLUMNS:
         return ()
     learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
     rng = np.random.default_rng(seed)
-    parts: list[Floats] = []  # rise of error and log-loss by column, of the rows of a fold
+    fold_rises = []
     for (_, test), learnt in zip(folds.splits, outcome.learnt, strict=True):
-        n, shown, truth = len(test), learner.shown(folds, test), folds.codes[test]
-        before = _losses(learnt, shown, truth, folds.classes)
-        copies = taken(
-            shown, np.tile(np.arange(n), REPEATS)
-        )  # of which each is shuffled apart
-        shuffled = []
-        for j in range(len(names)):
-            order = np.concatenate([at * n + rng.permutation(n) for at in range(REPEATS)])
-            rows, again = _shuffled(copies, j, order), np.tile(truth, REPEATS)
-            after = _losses(learnt, rows, again, folds.classes)
-            shuffled.append(after.reshape(2, REPEATS, n).mean(1) - before)
-        parts.append(np.stack(shuffled))
-    rises = np.concatenate(parts, axis=2)
-    told = [_told(rises[:, at], loss, outcome, names) for at, loss in enumerate(LOSSES)]
+        shown = learner.shown(folds, test)
+        fold_rises.append(
+            _rises(learnt, shown, folds.codes[test], folds.classes, len(names), rng)
+        )
+    rises = np.concatenate(fold_rises, axis=2)
+    by_error = _importances(rises[:, ERROR], LOSSES[ERROR], outcome, names)
+    by_log_loss = _importances(rises[:, LOG_LOSS], LOSSES[LOG_LOSS], outcome, names)
     rows = outcome.held_out
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
     # a model that errs as often as the most frequent class does has no error to explain
-    clear = told[0][0].low > 0 and outcome.error < 1 - shares.max()
-    return told[0] if clear or np.isnan(told[1][0].mean) else told[1]
+    explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
+    if explains_error or np.isnan(by_log_loss[0].mean):
+        return by_error
+    return by_log_loss
+
+
+def _rises(
+    learnt: Any,
+    shown: Any,
+    truth: Codes,
+    classes: Labels,
+    n_columns: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the mean rise of error and log-loss of each row of a fold by column, (d, 2, n)."""
+    n = len(truth)
+    before = _losses(learnt, shown, truth, classes)
+    repeated_truth = np.tile(truth, REPEATS)
+    copies = taken(shown, np.tile(np.arange(n), REPEATS))
+    rises = []
+    for j in range(n_columns):
+        # each copy is shuffled by itself
+        order = np.concatenate([copy * n + rng.permutation(n) for copy in range(REPEATS)])
+        after = _losses(learnt, _shuffled(copies, j, order), repeated_truth, classes)
+        rises.append(after.reshape(2, REPEATS, n).mean(1) - before)
+    return np.stack(rises)
 
 
 def _losses(learnt: Any, rows: Any, truth: Codes, classes: Labels) -> Floats:
@@ -78,9 +95,9 @@ def _losses(learnt: Any, rows: Any, truth: Codes, classes: Labels) -> Floats:
     return np.minimum(losses_of_rows(logs, truth)[:2], LARGEST)
 
 
-def _told(
+def _importances(
     rises: Floats,
-    loss: str,
+    loss: Loss,
     outcome: Outcome,
     names: tuple[str, ...],
 ) -> tuple[Importance, ...]:
@@ -89,20 +106,28 @@ def _told(
     mean = np.average(rises, axis=1, weights=w)
     variance = np.average(np.square(rises - mean[:, None]), axis=1, weights=w)
     half = float(ndtri(1 - LEVEL / 2)) * np.sqrt(variance / outcome.effective_rows)
-    order = np.argsort(-mean, kind="stable")[:MOST]
-    ends = np.stack([mean, mean - half, mean + half], axis=1)
-    return tuple(Importance(names[j], loss, *ends[j].tolist()) for j in order)
+    order = np.argsort(-mean, kind="stable")[:MOST_SHOWN]
+    return tuple(
+        Importance(
+            feature=names[j],
+            loss=loss,
+            mean=float(mean[j]),
+            low=float(mean[j] - half[j]),
+            high=float(mean[j] + half[j]),
+        )
+        for j in order
+    )
 
 
 def _shuffled(table: Any, column: int, order: Codes) -> Any:
     """Return a table, one of whose columns comes from its rows in another order."""
-    if hasattr(table, "with_columns"):
+    if hasattr(table, "with_columns"):  # polars
         return table.with_columns(table[table.columns[column]].gather(order))
-    if hasattr(table, "set_column"):
+    if hasattr(table, "set_column"):  # pyarrow
         return table.set_column(column, table.column_names[column], table[column].take(order))
-    mixed = table.copy()
-    if hasattr(table, "iloc"):
-        mixed[table.columns[column]] = table.iloc[order, column].array
+    shuffled = table.copy()
+    if hasattr(table, "iloc"):  # pandas
+        shuffled[table.columns[column]] = table.iloc[order, column].array
     else:
-        mixed[:, column] = table[order, column]
-    return mixed
+        shuffled[:, column] = table[order, column]
+    return shuffled

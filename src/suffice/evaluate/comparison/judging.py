@@ -4,7 +4,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -28,7 +28,9 @@ from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.threads import usable_cores
 from suffice.estimators.encoder import TableEncoder, takes
-from suffice.evaluate.comparison import models
+from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
+from suffice.evaluate.comparison.model_size import is_readable, n_parameters
+from suffice.evaluate.comparison.models import ComparedModel
 from suffice.evaluate.curves.reliability import BINS, reliability
 from suffice.evaluate.curves.thresholds import mean_area
 from suffice.selection.processes import computed_ahead, worker_processes
@@ -66,7 +68,7 @@ class Outcome:
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold, with posteriors only where they were kept
     folds: Codes  # of the held-out rows  (m,)
-    overlap: float  # rows judged by for each row that a fold learns from; 0 of one fold
+    overlap: float  # held-out rows per row that a fold learns from; 0 of one fold
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # of the held-out rows  (m,)
@@ -80,7 +82,7 @@ class Outcome:
     def fold_losses(self) -> Floats:
         """Mean error, log-loss and Brier score of each fold, (F, 3)."""
         w = self.held_out.weights
-        sums = [np.bincount(self.folds, w * each) for each in self.row_losses]
+        sums = [np.bincount(self.folds, w * losses) for losses in self.row_losses]
         return np.stack(sums, axis=1) / np.bincount(self.folds, w)[:, None]
 
     @property
@@ -100,31 +102,35 @@ class Outcome:
 
     @property
     def n_rows(self) -> int:
-        """Different rows that it was judged by."""
+        """Number of different rows that the model was judged by."""
         return len(np.unique(self.held_out.rows))
 
     @property
     def units(self) -> Codes:
-        """What errs by itself: each row, or each group of rows, (m,)."""
+        """What is independent: each row, or each group of rows, (m,)."""
         return self.held_out.rows if self.groups is None else self.groups
 
     @property
     def effective_rows(self) -> float:
-        """Independent rows that would tell the error as exactly (Nadeau & Bengio 2003)."""
-        _, first, at = np.unique(self.units, return_index=True, return_inverse=True)
-        w, grouped = (
-            self.held_out.weights / self.held_out.weights.mean(),
-            self.groups is not None,
+        """Number of independent rows that would determine the error as exactly.
+
+        Nadeau & Bengio (2003).
+        """
+        _, first, unit_of = np.unique(self.units, return_index=True, return_inverse=True)
+        w = self.held_out.weights / self.held_out.weights.mean()
+        totals = np.bincount(unit_of, w)
+        errors = np.bincount(unit_of, w * self.row_losses[0]) / totals
+        if self.groups is None:
+            return effective_rows(errors, w[first], self.overlap)
+        return effective_rows(
+            errors, np.asarray(totals, np.float64), self.overlap, grouped=True
         )
-        sums, total = np.bincount(at, w * self.row_losses[0]), np.bincount(at, w)
-        weights = np.asarray(total if grouped else w[first], np.float64)
-        return effective_rows(sums / total, weights, self.overlap, grouped=grouped)
 
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the error, by the effective number of rows."""
-        low, high = map(float, wilson(np.array(self.error), np.array(self.effective_rows)))
-        return low, high
+        low, high = wilson(np.array(self.error), np.array(self.effective_rows))
+        return float(low), float(high)
 
     @property
     def rank(self) -> tuple[float, float, str]:
@@ -133,32 +139,33 @@ class Outcome:
 
 
 @contextmanager
-def overheard() -> Iterator[list[warnings.WarningMessage]]:
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
     """Collect the warnings raised meanwhile."""
-    with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as caught:
+    with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
-        yield caught
+        yield recorded
 
 
 def notes_on(
-    model: models.ComparedModel,
+    model: ComparedModel,
     folds: Folds,
-    caught: Sequence[Any],
-) -> Iterator[str]:
-    """Yield whether weights are ignored, and the first warning of each category, with how many."""
-    weighted = (
-        hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
-    )
-    if folds.weight is not None and not weighted:
-        yield "learns without weights: its fit takes none"
-    for category, n in Counter(warning.category for warning in caught).items():
-        first = next(each.message for each in caught if each.category is category)
-        yield " ".join(str(first).split()) + (f" ({n} times)" if n > 1 else "")
+    recorded: Sequence[warnings.WarningMessage],
+) -> list[str]:
+    """Return whether weights are ignored, and the first warning of each category."""
+    notes = []
+    takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
+    if folds.weight is not None and not takes_weights:
+        notes.append("learns without weights: its fit takes none")
+    for category, times in Counter(warning.category for warning in recorded).items():
+        first = next(warning for warning in recorded if warning.category is category)
+        message = " ".join(str(first.message).split())
+        notes.append(message if times == 1 else f"{message} ({times} times)")
+    return notes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromMoments:
-    """Read from the moments of the other folds: no row is seen twice, and nothing is fitted."""
+    """Learns from the moments of the other folds: no row is read twice, and nothing is fitted."""
 
     estimator: Any
     storage: str
@@ -166,29 +173,32 @@ class FromMoments:
 
     def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
         """Return the classifier of the rows outside a fold, and the seconds it took."""
-        trains, seconds = folds.moments(self.storage, fourth=self.fourth)
+        moments, seconds_of_sums = folds.moments(self.storage, fourth=self.fourth)
         started = time.perf_counter()
-        learnt = self.read(trains[fold])
-        return learnt, time.perf_counter() - started + seconds
+        learnt = self.read(moments[fold])
+        return learnt, time.perf_counter() - started + seconds_of_sums
 
     def shown(self, folds: Folds, at: Codes) -> Any:
         """Return rows as numbers."""
         return folds.table.x[at]
 
     def read(self, moments: Moments) -> Any:
+        """Return the classifier of moments."""
         return clone(self.estimator).fit_moments(moments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByFitting:
-    """Fitted to the rows of the other folds."""
+    """Learns from the rows of the other folds."""
 
     estimator: Any
 
     def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
-        rows = folds.training(fold)
+        """Return the classifier of the rows outside a fold, and the seconds it took."""
+        rows, labels, weight = folds.training(fold)
         started = time.perf_counter()
-        return fitted(self.estimator, *rows), time.perf_counter() - started
+        learnt = fitted(self.estimator, rows, labels, weight)
+        return learnt, time.perf_counter() - started
 
     def shown(self, folds: Folds, at: Codes) -> Any:
         """Return rows as the kind of table they came in."""
@@ -196,10 +206,11 @@ class ByFitting:
 
 
 def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFitting:
-    """Return how an estimator learns, one that takes only numbers from a table encoded."""
+    """Return how an estimator learns; one that takes only numbers gets the table encoded."""
     if not is_plain:
-        known = takes(estimator, X, has_gaps=not is_complete(X).all())
-        return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
+        if takes(estimator, X, has_gaps=not is_complete(X).all()):
+            return ByFitting(estimator)
+        return ByFitting(make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
     if not hasattr(estimator, "resolved_settings"):
@@ -214,12 +225,29 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
 class Case(NamedTuple):
     """A model, the folds it is judged on, and what to say of these."""
 
-    model: models.ComparedModel
+    model: ComparedModel
     folds: Folds
     note: str = ""
 
     def learner(self) -> FromMoments | ByFitting:
         return learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
+
+
+class FoldResult(NamedTuple):
+    """What one fold says of a model."""
+
+    learnt: Any  # the classifier; None if another process judged it and it is not kept
+    held_out: Predictions
+    scores: Floats | None  # of each class, to rank rows by; None where there are none  (m, K)
+    n_parameters: float
+    is_readable: bool
+    fit_seconds: float
+    predict_seconds: float
+
+
+Task = tuple[int, int]  # the number of a case, and of one of its folds
+Work = tuple[Sequence[Case], bool, dict[str, Any]]  # cases, keep, scikit-learn's configuration
+Answer = tuple[FoldResult, list[Warning | str]]  # of another process
 
 
 def judged(
@@ -229,31 +257,44 @@ def judged(
     *,
     keep: bool = False,
 ) -> list[Outcome | Failure]:
-    """Return what the folds say of each model, or why nothing can be said."""
-    able = [at for at, case in enumerate(cases) if case.model.travels]
-    tasks = [(at, fold) for at in able for fold in range(len(cases[at].folds.splits))]
+    """Return what the folds say of each model, or why it could not be judged."""
+    tasks = [
+        (at, fold)
+        for at, case in enumerate(cases)
+        if case.model.travels
+        for fold in range(len(case.folds.splits))
+    ]
+    n_steps = sum(len(case.folds.splits) for case in cases)
+    work: Work = (cases, keep, get_config())
     with (
-        Progress(progress, sum(len(case.folds.splits) for case in cases), what) as steps,
+        Progress(progress, n_steps, what) as steps,
         _workers_for(cases),
-        computed_ahead(_judged_elsewhere, (cases, keep, get_config()), tasks) as found,
+        computed_ahead(_judged_elsewhere, work, tasks) as answer_to,
     ):
-        return [_judged(at, case, found, steps, keep=keep) for at, case in enumerate(cases)]
+        return [
+            _judged(at, case, answer_to, steps, keep=keep) for at, case in enumerate(cases)
+        ]
 
 
 @contextmanager
 def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
     """Give small tables one thread, or other processes if models take long; forests all cores."""
     folds = cases[0].folds
-    n, d = len(folds.codes), getattr(folds.X, "shape", (0, 1))[1]
-    size = models.FitSize(n, d, len(folds.classes))
-    times = (len(c.folds.splits) * models.seconds_to_fit(c.model.name, size) for c in cases)
-    long = sum(times) > _LONG
-    small, many = n * d < _SMALL, n >= _MANY
-    cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
+    n_rows = len(folds.codes)
+    n_columns = getattr(folds.X, "shape", (0, 1))[1]
+    is_small = n_rows * n_columns < _SMALL
+    has_many_rows = n_rows >= _MANY
+    size = FitSize(n_rows, n_columns, len(folds.classes))
+    seconds = sum(
+        len(case.folds.splits) * seconds_to_fit(case.model.name, size) for case in cases
+    )
+    forest_threads = (
+        parallel_config("threading", n_jobs=usable_cores()) if has_many_rows else nullcontext()
+    )
     with (
-        threadpool_limits(1 if small else None),
-        cores,
-        worker_processes(when=small and not many and long),
+        threadpool_limits(1 if is_small else None),
+        forest_threads,
+        worker_processes(when=is_small and not has_many_rows and seconds > _LONG),
     ):
         yield
 
@@ -261,98 +302,112 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
 def _judged(
     at: int,
     case: Case,
-    found: Any,
+    answer_to: Callable[[Task], Answer | None],
     steps: Progress,
     *,
     keep: bool,
 ) -> Outcome | Failure:
-    """Return what the folds say of a model, each by another process or else by this one."""
+    """Return what the folds say of a model; other processes judge some, this one the rest."""
     model, folds, note = case
-    results: list[Any] = []
+    results: list[FoldResult] = []
     steps.begin(model.name)
     try:
-        with overheard() as caught:
+        with recorded_warnings() as recorded:
             learner = case.learner()
             for fold in range(len(folds.splits)):
-                known, warned = found((at, fold)) or (None, ())
-                for each in warned:
-                    warnings.warn(each, stacklevel=1)
-                results.append(known or judged_fold(learner, folds, fold))
+                answer = answer_to((at, fold))
+                if answer is None:
+                    results.append(judged_fold(learner, folds, fold))
+                else:
+                    result, messages = answer
+                    for message in messages:
+                        warnings.warn(message, stacklevel=1)
+                    results.append(result)
                 steps.step()
     except Exception as error:
-        text = " ".join(str(error).split()) or "no reason given"
-        where = f" (fold {len(results) + 1})" if results else ""
+        reason = " ".join(str(error).split()) or "no reason given"
+        message = f"{type(error).__name__}: {reason}"
+        if results:
+            message = f"{message} (fold {len(results) + 1})"
         steps.step(len(folds.splits) - len(results))
-        return Failure(model.name, f"{type(error).__name__}: {text}{where}")
-    notes = [note, *notes_on(model, folds, caught)]
-    return outcome_of(model, results, folds, list(filter(None, notes)), keep=keep)
+        return Failure(model.name, message)
+    notes = notes_on(model, folds, recorded)
+    if note:
+        notes.insert(0, note)
+    return outcome_of(model, results, folds, notes, keep=keep)
 
 
-def _judged_elsewhere(what: Any, task: tuple[int, int]) -> tuple[Any, list[Any]]:
+def _judged_elsewhere(work: Work, task: Task) -> Answer:
     """Return what a fold says of a model, and the warnings it gave, in a process that helps."""
-    (cases, keep, config), (at, fold) = what, task
-    with config_context(**config), overheard() as caught:
-        learnt, *rest = judged_fold(cases[at].learner(), cases[at].folds, fold)
-    return (learnt if keep else None, *rest), [each.message for each in caught]
+    cases, keep, configuration = work
+    at, fold = task
+    with config_context(**configuration), recorded_warnings() as recorded:
+        result = judged_fold(cases[at].learner(), cases[at].folds, fold)
+    if not keep:
+        result = result._replace(learnt=None)
+    return result, [warning.message for warning in recorded]
 
 
-def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tuple[Any, ...]:
-    """Return classifier, predictions, ranking scores, sizes, seconds of fit and of prediction."""
+def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
+    """Return what the rows of a fold say of a model that learns from the others."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.shown(folds, folds.splits[fold][1])
     started = time.perf_counter()
     labels = learnt.predict(shown)
-    seconds = fit_seconds, time.perf_counter() - started
-    held = folds.predictions(fold, learnt, shown, labels)
-    scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
-    return (
-        learnt,
-        held,
-        scores,
-        models.n_parameters(learnt),
-        models.is_readable(learnt),
-        *seconds,
+    predict_seconds = time.perf_counter() - started
+    held_out = folds.predictions(fold, learnt, shown, labels)
+    scores = held_out.logs
+    if scores is None:
+        scores = _decision_scores(learnt, shown, folds)
+    return FoldResult(
+        learnt=learnt,
+        held_out=held_out,
+        scores=scores,
+        n_parameters=n_parameters(learnt),
+        is_readable=is_readable(learnt),
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
     )
 
 
 def outcome_of(
-    model: models.ComparedModel,
-    results: Sequence[Any],
+    model: ComparedModel,
+    results: Sequence[FoldResult],
     folds: Folds,
     notes: Sequence[str],
     *,
     keep: bool,
 ) -> Outcome:
-    """Return what all folds say of a model; classifiers and posteriors are kept if asked."""
-    learnt, parts, scores, sizes, readable, fits, predictions = zip(*results, strict=True)
-    held_out = Predictions.joined(parts)
+    """Return what all folds say of a model, with classifiers and posteriors if ``keep``."""
+    held_out = Predictions.joined([result.held_out for result in results])
+    fold_sizes = [len(result.held_out.rows) for result in results]
     return Outcome(
-        model.name,
-        held_out.row_losses,
-        _area(held_out, scores),
-        _calibration_error(held_out),
-        float(np.rint(np.mean(sizes))),
-        float(np.median(fits)),
-        float(np.median(predictions)),
-        model.is_generative,
-        readable[0],
-        held_out if keep else replace(held_out, logs=None),
-        np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
-        folds.overlap,
-        learnt if keep else (),
-        tuple(notes),
-        None if folds.groups is None else folds.groups[held_out.rows],
+        name=model.name,
+        row_losses=held_out.row_losses,
+        auc=_area(held_out, [result.scores for result in results]),
+        calibration_error=_calibration_error(held_out),
+        n_parameters=float(np.rint(np.mean([result.n_parameters for result in results]))),
+        fit_seconds=float(np.median([result.fit_seconds for result in results])),
+        predict_seconds=float(np.median([result.predict_seconds for result in results])),
+        is_generative=model.is_generative,
+        is_readable=results[0].is_readable,
+        held_out=held_out if keep else replace(held_out, logs=None),
+        folds=np.repeat(np.arange(len(results)), fold_sizes),
+        overlap=folds.overlap,
+        learnt=tuple(result.learnt for result in results) if keep else (),
+        notes=tuple(notes),
+        groups=None if folds.groups is None else folds.groups[held_out.rows],
     )
 
 
 def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
     """Return the area under the ROC curve of all held-out rows, mean over classes."""
-    known = [each for each in scores if each is not None]
-    if len(known) < len(scores):
+    fold_scores = [each for each in scores if each is not None]
+    if len(fold_scores) < len(scores):
         return np.nan
-    if all((each == each[0]).all() for each in known):
+    if all((each == each[0]).all() for each in fold_scores):
         return 0.5  # a constant ranks nothing, though its constants differ between folds
-    return mean_area(held_out.truth, np.concatenate(known), held_out.weight)
+    return mean_area(held_out.truth, np.concatenate(fold_scores), held_out.weight)
 
 
 def _calibration_error(held_out: Predictions) -> float:
@@ -364,7 +419,7 @@ def _calibration_error(held_out: Predictions) -> float:
 
 
 def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
-    """Return a score of each class by the decision function, None where there is no such."""
+    """Return a score of each class by the decision function, None where there is none."""
     if not hasattr(learnt, "decision_function"):
         return None
     scores = np.asarray(learnt.decision_function(x), np.float64)
@@ -372,6 +427,7 @@ def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
         scores = np.stack([-scores, scores], axis=1)
     elif scores.shape[1] != len(learnt.classes_):
         return None
-    else:  # only differences of a row's scores count: log softmax makes rows comparable
+    else:
+        # only differences of a row's scores count: log softmax makes rows comparable
         scores = log_softmax(scores, axis=1)
     return among_classes(scores, learnt, folds.classes)

@@ -2,28 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import nnls
 
 from suffice.core.decision.predictions import CRITERIA
 from suffice.core.progress import Wish
+from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.table.sampling import ranks_within
 from suffice.core.text.numbers import percent
-from suffice.core.text.tables import Tabled
-from suffice.drawing import draw
+from suffice.core.text.tables import Row, Tabled
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
-from suffice.evaluate.comparison.models import ComparedModel, parse_models
+from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
-_SIZES = 9
-_LEAST = 2  # rows of the smallest class
-_SPAN = 3  # times as many rows at the end of a curve as at its start, to say how it goes on
+_N_SIZES = 9
+_FEWEST_OF_A_CLASS = 2  # rows of the smallest class at the first size
+_SPAN = 3  # a curve is extrapolated if its last size is at least so many times its first
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +42,19 @@ class Curve:
 
     def standard_error(self, metric: str = "error") -> Floats:
         """Return the standard error of the mean, (S,)."""
-        each = self.losses[:, :, CRITERIA.index(metric)]
-        return np.asarray(each.std(1, ddof=1) / np.sqrt(each.shape[1]))
+        losses = self.losses[:, :, CRITERIA.index(metric)]
+        return np.asarray(losses.std(1, ddof=1) / np.sqrt(losses.shape[1]))
+
+    def rows(self, sizes: Codes) -> list[Row]:
+        """Return a mapping per size: means, then standard errors."""
+        rows: list[Row] = [{"model": self.name, "n_rows": int(size)} for size in sizes]
+        for metric in CRITERIA:
+            for row, mean in zip(rows, self.mean(metric).tolist(), strict=True):
+                row[metric] = mean
+        for metric in CRITERIA:
+            for row, error in zip(rows, self.standard_error(metric).tolist(), strict=True):
+                row[f"{metric}_se"] = error
+        return rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,36 +66,37 @@ class LearningCurve(Tabled):
     n_repeats: int
 
     def __getitem__(self, name: str) -> Curve:
-        curves = {curve.name: curve for curve in self.curves}
-        if name not in curves:
-            names = ", ".join(map(repr, curves))
-            raise InvalidParameterError(f"no curve is called {name!r}: there are {names}")
-        return curves[name]
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        names = ", ".join(repr(curve.name) for curve in self.curves)
+        raise InvalidParameterError(f"no curve is called {name!r}: there are {names}")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Return a mapping per model and size."""
-        return [
-            {"model": curve.name, "n_rows": int(size)}
-            | {metric: float(curve.mean(metric)[at]) for metric in CRITERIA}
-            | {f"{m}_se": float(curve.standard_error(m)[at]) for m in CRITERIA}
-            for curve in self.curves
-            for at, size in enumerate(self.sizes)
-        ]
+        rows = []
+        for curve in self.curves:
+            rows += curve.rows(self.sizes)
+        return rows
 
-    def plot(self, *, theme: Any = "light") -> Any:
-        """Draw error and log-loss by the number of rows; return the two Axes."""
-        return draw("learning curve", self, theme)
+    def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
+        """Draw error and log-loss by the number of rows; return the two axes."""
+        from suffice.present.plots.comparisons import learning_curve_figure
+
+        return learning_curve_figure(self, theme)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.sizes)} sizes from {self.sizes[0]} to {self.sizes[-1]} rows"
-        return f"LearningCurve({len(self.curves)} models × {sizes} × {self.n_repeats} repeats)"
+        return (
+            f"LearningCurve({len(self.curves)} models × {len(self.sizes)} sizes from "
+            f"{self.sizes[0]} to {self.sizes[-1]} rows × {self.n_repeats} repeats)"
+        )
 
 
 def learning_curve(
-    X: Any,
-    y: Any,
-    models: Any = MODELS,
-    sizes: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    models: ModelsLike = MODELS,
+    sizes: npt.ArrayLike | None = None,
     *,
     test: float = 0.3,
     n_repeats: int = 20,
@@ -125,18 +138,25 @@ def learning_curve(
         )
     if n_repeats < 2:
         raise InvalidParameterError(
-            f"n_repeats={n_repeats}: at least two tell how much they vary"
+            f"n_repeats={n_repeats}: at least two repeats are needed to see how much they vary"
         )
     compared = parse_models(models, random_state)
-    whole = is_complete(X)
-    if not whole.all() and len(whole) == len(y):
-        X, y = (taken(each, np.flatnonzero(whole)) for each in (X, y))
-    everything = Folds.of(X, y, [([0], [0])])
+    complete = is_complete(X)
+    if not complete.all() and len(complete) == len(as_labels(y)):
+        X = taken(X, np.flatnonzero(complete))
+        y = taken(y, np.flatnonzero(complete))
+    rows = Folds.of(X, y, [([0], [0])])  # its splits are replaced by those of each size
     rng = np.random.default_rng(random_state)
-    orders = [_order(everything.codes, test, rng) for _ in range(n_repeats)]
-    known = _sizes(sizes, everything, len(orders[0][0]))
+    orders = [_order(rows.codes, test, rng) for _ in range(n_repeats)]
+    n_train = len(orders[0].train)
+    if sizes is None:
+        chosen_sizes = _default_sizes(rows.codes, n_train, _N_SIZES)
+    else:
+        chosen_sizes = _checked_sizes(sizes, n_train)
     return LearningCurve(
-        _curves(compared, everything, known, orders, progress), known, n_repeats
+        curves=_curves(compared, rows, chosen_sizes, orders, progress),
+        sizes=chosen_sizes,
+        n_repeats=n_repeats,
     )
 
 
@@ -161,10 +181,13 @@ class Growth:
 
     @property
     def helps(self) -> str:
+        """Whether twice as many rows would lower the error, in words."""
         now, twice = self.forecast[:2]
         if now.error - twice.error > max(0.05 * now.error, 0.002):
             return "would help"
-        return "may or may not help" if twice.low < 0.8 * now.error else "would hardly help"
+        if twice.low < 0.8 * now.error:
+            return "may or may not help"
+        return "would hardly help"
 
     @property
     def sentence(self) -> str:
@@ -180,89 +203,125 @@ class Growth:
 def growth(
     model: ComparedModel,
     folds: Folds,
-    own: Outcome,
+    outcome: Outcome,
     *,
     n_repeats: int = 8,
     seed: int = 0,
 ) -> Growth | None:
-    """Return the learning curve of a model, extrapolated by a power law (Viering & Loog 2023)."""
-    rng, n = np.random.default_rng(seed), len(folds.codes)
+    """Return the learning curve of a model, extrapolated by a power law (Viering & Loog 2023).
+
+    None if the table is too small for a curve.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(folds.codes)
     orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
-    sizes = _sizes(None, folds, len(orders[0][0]), 5)
+    sizes = _default_sizes(folds.codes, len(orders[0].train), 5)
     if len(sizes) < 3 or sizes[-1] < _SPAN * sizes[0]:
         return None
     (curve,) = _curves((model,), folds, sizes, orders, progress=False)
     errors = curve.losses[:, :, 0]
     if not np.isfinite(errors).all():
         return None
-    drawn = [errors, *(errors[:, rng.integers(0, n_repeats, n_repeats)] for _ in range(199))]
-    ahead = np.array([n, 2 * n, 4 * n])
-    laws = np.stack([_power_law(sizes, e.mean(1), ahead) for e in drawn])
-    falls = laws[:, :1] - laws
+    larger_sizes = np.array([n, 2 * n, 4 * n])
+    expected = _power_law(sizes, errors.mean(1), larger_sizes)
+    laws = [expected]
+    for _ in range(199):  # bootstrap of the repeats
+        drawn = errors[:, rng.integers(0, n_repeats, n_repeats)]
+        laws.append(_power_law(sizes, drawn.mean(1), larger_sizes))
+    falls = np.stack([law[0] - law for law in laws])
+    fall = falls[0]
     least, most = np.quantile(falls, [0.025, 0.975], axis=0)
-    # its fall is taken from the error of all rows, whose interval it makes wider
-    found = (own.error - falls[0]).clip(0)
-    low = (found - np.hypot(own.error - own.interval[0], most - falls[0])).clip(0)
-    high = (found + np.hypot(own.interval[1] - own.error, falls[0] - least)).clip(max=1)
-    forecast = map(Forecast, *(each.tolist() for each in (ahead, found, low, high)))
-    return Growth(curve.name, sizes, curve.mean(), tuple(forecast))
+    # the fall is taken from the error of all rows, and widens its interval
+    low_now, high_now = outcome.interval
+    error = (outcome.error - fall).clip(0)
+    low = (error - np.hypot(outcome.error - low_now, most - fall)).clip(0)
+    high = (error + np.hypot(high_now - outcome.error, fall - least)).clip(max=1)
+    forecast = tuple(
+        Forecast(int(larger_sizes[i]), float(error[i]), float(low[i]), float(high[i]))
+        for i in range(len(larger_sizes))
+    )
+    return Growth(curve.name, sizes, curve.mean(), forecast)
 
 
-def _power_law(sizes: Codes, errors: Floats, ahead: Codes) -> Floats:
-    """Return a + b n^(−c) at other sizes, a and b not under zero, fitted by least squares."""
-    best, found = np.inf, np.full(len(ahead), errors[-1])
+def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
+    """Return a + b n^(−c) at other sizes, a and b not negative, fitted by least squares."""
+    least_misfit = np.inf
+    extrapolated = np.full(len(larger_sizes), errors[-1])
     for c in np.linspace(0.1, 1.5, 15):
         design = np.stack([np.ones(len(sizes)), (sizes / sizes[0]) ** -c], axis=1)
         (a, b), misfit = nnls(design, errors)
-        if misfit < best:
-            best, found = misfit, a + b * (ahead / sizes[0]) ** -c
-    return found
+        if misfit < least_misfit:
+            least_misfit = misfit
+            extrapolated = a + b * (larger_sizes / sizes[0]) ** -c
+    return extrapolated
+
+
+class Order(NamedTuple):
+    """The rows of one repeat."""
+
+    train: Codes  # in an order whose every start is stratified
+    test: Codes
 
 
 def _curves(
     models: Sequence[ComparedModel],
     rows: Folds,
     sizes: Codes,
-    orders: Any,
+    orders: Sequence[Order],
     progress: Wish,
 ) -> tuple[Curve, ...]:
     """Return the losses of models that learn from the first rows of each order."""
-    folds = [replace(rows, splits=_prefixes(orders, size)) for size in sizes]
-    curves, unfitted = [], np.full((len(orders), 3), np.nan)
+    folds = [replace(rows, splits=_splits(orders, size)) for size in sizes]
     cases = [Case(model, each) for model in models for each in folds]
-    found = judged(cases, progress, "learning curve")
-    for at, model in enumerate(models):
-        results = found[at * len(sizes) :][: len(sizes)]
-        losses = [r.fold_losses if isinstance(r, Outcome) else unfitted for r in results]
-        failures = tuple(r.message for r in results if isinstance(r, Failure))
-        curves.append(Curve(model.name, model.is_generative, np.stack(losses), failures))
+    results = judged(cases, progress, "learning curve")
+    curves = []
+    for m, model in enumerate(models):
+        losses = []
+        failures = []
+        for result in results[m * len(sizes) : (m + 1) * len(sizes)]:
+            if isinstance(result, Failure):
+                losses.append(np.full((len(orders), 3), np.nan))
+                failures.append(result.message)
+            else:
+                losses.append(result.fold_losses)
+        curves.append(
+            Curve(
+                name=model.name,
+                generative=model.is_generative,
+                losses=np.stack(losses),
+                failures=tuple(failures),
+            )
+        )
     return tuple(curves)
 
 
-def _order(codes: Codes, test: float, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return training rows in an order whose every start is stratified, and test rows."""
-    # a row's rank in its class, as a share of the class
-    order = np.argsort(
-        (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes], kind="stable"
-    )
+def _order(codes: Codes, test: float, rng: np.random.Generator) -> Order:
+    """Return rows to learn from in a random order whose every start is stratified, and others."""
+    # sorted by the rank of a row in its class, as a share of the class
+    rank_shares = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
+    order = np.argsort(rank_shares, kind="stable")
     n_train = len(codes) - round(test * len(codes))
-    return order[:n_train], np.sort(order[n_train:])
+    return Order(train=order[:n_train], test=np.sort(order[n_train:]))
 
 
-def _prefixes(orders: list[tuple[Codes, Codes]], size: int) -> tuple[tuple[Codes, Codes], ...]:
-    return tuple((np.sort(train[:size]), held) for train, held in orders)
+def _splits(orders: Sequence[Order], size: int) -> tuple[tuple[Codes, Codes], ...]:
+    """Return folds that learn from the first ``size`` rows of each order."""
+    return tuple((np.sort(order.train[:size]), order.test) for order in orders)
 
 
-def _sizes(sizes: Any, folds: Folds, n_train: int, n_sizes: int = _SIZES) -> Codes:
-    """Return the sizes asked for, or some from the fewest sensible to all."""
-    counts = np.bincount(folds.codes)
-    # the smallest class has about _LEAST rows in a start of this length
-    least = int(np.ceil(_LEAST * len(folds.codes) / counts.min()))
-    if sizes is None:
-        first = min(max(least, 2 * len(counts)), n_train)
-        return np.unique(np.geomspace(first, n_train, n_sizes).round().astype(np.intp))
-    known = np.unique(np.asarray(sizes, np.intp))
-    if not len(known) or known[0] < 2 or known[-1] > n_train:
-        msg = f"sizes must lie between 2 and the {n_train} rows of the training part, got {sizes}"
-        raise InvalidParameterError(msg)
-    return known
+def _default_sizes(codes: Codes, n_train: int, n_sizes: int) -> Codes:
+    """Return sizes from the fewest sensible to all, evenly spaced on a log scale."""
+    counts = np.bincount(codes)
+    # the smallest class has about _FEWEST_OF_A_CLASS rows in a start of this length
+    fewest = int(np.ceil(_FEWEST_OF_A_CLASS * len(codes) / counts.min()))
+    first = min(max(fewest, 2 * len(counts)), n_train)
+    return np.unique(np.geomspace(first, n_train, n_sizes).round().astype(np.intp))
+
+
+def _checked_sizes(sizes: npt.ArrayLike, n_train: int) -> Codes:
+    distinct = np.unique(np.asarray(sizes, np.intp))
+    if len(distinct) == 0 or distinct[0] < 2 or distinct[-1] > n_train:
+        raise InvalidParameterError(
+            f"sizes must lie between 2 and the {n_train} rows of the training part, got {sizes!r}"
+        )
+    return distinct

@@ -1,9 +1,12 @@
-"""Models compared by the rows they were both judged by: differences, and the one recommended."""
+"""Models compared on the rows that they were all judged by: differences, and the one recommended.
+
+Losses are numbered as in ``LOSSES``, models as in ``RowLosses.names``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -11,18 +14,21 @@ from scipy.special import stdtr, stdtrit
 from suffice.core.decision.predictions import LEVEL, effective_rows, wilson
 from suffice.evaluate.comparison.judging import Outcome
 from suffice.evaluate.comparison.models import CONSTANT
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
-LARGEST = 10.0  # log-loss of a row beyond which it counts no more in a test
-LOSSES = ("error", "log_loss")
+Loss: TypeAlias = Literal["error", "log_loss"]
+LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
+ERROR = 0
+LOG_LOSS = 1
+LARGEST = 10.0  # log-loss of a row above which it counts no more in a test
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The loss of a model less that of the reference, on the rows both were judged by."""
+    """The loss of a model minus that of the reference, on the rows both were judged by."""
 
     model: str
-    loss: str  # "error" or "log_loss"
+    loss: Loss
     mean: float
     low: float  # 95 % interval, for all models at once; of the constant one, for itself
     high: float
@@ -35,128 +41,196 @@ class Difference:
         return "worse" if self.mean > 0 else "better"
 
 
+class MeanDifference(NamedTuple):
+    """The mean difference of two models over rows, with what its test needs."""
+
+    mean: float
+    centre: float  # of the interval
+    standard_error: float
+    df: float
+
+
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The losses of M models row by row, or of groups; NaN where a model was not judged by it."""
+    """The losses of M models by row, or by group of rows; NaN where a model was not judged."""
 
     names: tuple[str, ...]
     losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
     weights: Floats  # (n,)
     folds: Codes  # in which each row was held out  (n,)
-    overlap: float  # rows judged by for each row that a fold learns from
-    sizes: Floats  # number of parameters, ∞ where there is none  (M,)
+    overlap: float  # held-out rows per row that a fold learns from
+    sizes: Floats  # number of parameters, ∞ where it is unknown  (M,)
     readable: tuple[bool, ...]  # (M,)
     grouped: bool = False  # whether losses are means of groups of rows
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> Self:
-        most = max(outcomes, key=lambda o: o.n_rows)
-        units, first = np.unique(most.units, return_index=True)
-        weights, grouped = most.held_out.weights[first], most.groups is not None
-        losses = np.full((2, len(outcomes), len(units)), np.nan)
+        """Return the losses of all models on the rows, or groups, of the one with most rows."""
+        widest = max(outcomes, key=lambda outcome: outcome.n_rows)
+        units, first = np.unique(widest.units, return_index=True)
+        losses = np.empty((2, len(outcomes), len(units)))
         for m, outcome in enumerate(outcomes):
-            at, w = np.searchsorted(units, outcome.units), outcome.held_out.weights
-            w = w / w.mean()  # so that the weight of a group is a number of rows
-            total: Floats = np.bincount(at, w, len(units)).astype(np.float64)
-            weights = total if grouped and outcome is most else weights
-            capped = w * np.minimum(outcome.row_losses[:2], LARGEST)
-            with np.errstate(invalid="ignore"):
-                losses[:, m] = [np.bincount(at, each, len(units)) / total for each in capped]
-        names, readable = zip(*((o.name, o.is_readable) for o in outcomes), strict=True)
-        of_rows = (losses, weights, most.folds[first], most.overlap)
-        sizes = np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf)
-        return cls(names, *of_rows, sizes, readable, grouped)
+            losses[:, m], _ = _unit_losses(outcome, units)
+        grouped = widest.groups is not None
+        weights = widest.held_out.weights[first]
+        if grouped:
+            _, weights = _unit_losses(widest, units)
+        sizes = np.array([outcome.n_parameters for outcome in outcomes])
+        return cls(
+            names=tuple(outcome.name for outcome in outcomes),
+            losses=losses,
+            weights=weights,
+            folds=widest.folds[first],
+            overlap=widest.overlap,
+            sizes=np.nan_to_num(sizes, nan=np.inf),
+            readable=tuple(outcome.is_readable for outcome in outcomes),
+            grouped=grouped,
+        )
 
-    def within(self, rows: Floats) -> Self:
+    def within(self, rows: Flags) -> Self:
         """Return the losses on some of the rows, given by a mask (n,)."""
-        of_rows = {"weights": self.weights[rows], "folds": self.folds[rows]}
-        return replace(self, losses=self.losses[:, :, rows], **of_rows)
+        return replace(
+            self,
+            losses=self.losses[:, :, rows],
+            weights=self.weights[rows],
+            folds=self.folds[rows],
+        )
 
     @cached_property
     def means(self) -> Floats:
         """Mean losses of each model, NaN where it has none, (2, M)."""
-        known = np.isfinite(self.losses)
+        judged = np.isfinite(self.losses)
         with np.errstate(invalid="ignore"):
-            return np.where(known, self.losses, 0) @ self.weights / (known @ self.weights)
+            return np.where(judged, self.losses, 0) @ self.weights / (judged @ self.weights)
 
-    def tested(self, loss: int, model: int, other: int) -> tuple[float, float, float, float]:
-        """Return mean and centre of the difference of two models, its standard error, and df."""
-        d = self.losses[loss, model] - self.losses[loss, other]
-        known = np.isfinite(d)
-        d, w = d[known], self.weights[known]
+    def mean_difference(self, loss: int, model: int, other: int) -> MeanDifference:
+        """Return the mean loss of a model minus that of another, NaN of fewer than two rows."""
+        differences = self.losses[loss, model] - self.losses[loss, other]
+        judged = np.isfinite(differences)
+        d = differences[judged]
+        w = self.weights[judged]
+        # Kish's effective number of rows, (Σ w)² / Σ w²
         n = float(w.sum() ** 2 / (w @ w)) if len(w) else 0.0
         if n < 2:
-            return np.nan, np.nan, np.nan, np.nan
-        mean, square = float(w @ d / w.sum()), float(w @ (d * d) / w.sum())
+            return MeanDifference(np.nan, np.nan, np.nan, np.nan)
+        mean = float(w @ d / w.sum())
         centre = mean
-        if LOSSES[loss] == "error" and not self.grouped:
-            # one row more that only the one misclassifies, and one that only the other does
-            # (Bonett & Price 2012): McNemar's test, with an interval where few rows differ
-            n, centre, square = n + 2, mean * n / (n + 2), (square * n + 2) / (n + 2)
+        square = float(w @ (d * d) / w.sum())
+        if loss == ERROR and not self.grouped:
+            # Add a row that only the one misclassifies, and a row that only the other does (Bonett
+            # & Price 2012). This is McNemar's test, with an interval where few rows differ.
+            centre = mean * n / (n + 2)
+            square = (square * n + 2) / (n + 2)
+            n = n + 2
         # se² = s² (1/n + 1/n_train)  (Nadeau & Bengio 2003, row by row)
         variance = max(square - centre**2, 0.0) * n / (n - 1)
-        return mean, centre, float(np.sqrt(variance * (1 + self.overlap) / n)), n - 1
+        standard_error = float(np.sqrt(variance * (1 + self.overlap) / n))
+        return MeanDifference(mean, centre, standard_error, df=n - 1)
 
     def difference(self, loss: int, model: int, other: int) -> Difference:
-        """Return the loss of a model less that of another, one of so many as are compared."""
-        mean, centre, se, df = self.tested(loss, model, other)
-        real = sum(name != CONSTANT for name in self.names)
+        """Return the loss of a model minus that of another, Bonferroni-adjusted."""
+        mean, centre, standard_error, df = self.mean_difference(loss, model, other)
+        n_tests = self._n_tests(model, other)
+        half = standard_error * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
+        if np.isnan(mean):
+            p = np.nan
+        else:
+            p = min(1.0, float(2 * n_tests * stdtr(df, -_t(centre, standard_error))))
+        largest = 1.0 if loss == ERROR else np.inf  # two shares differ by 1 at most
+        return Difference(
+            model=self.names[model],
+            loss=LOSSES[loss],
+            mean=mean,
+            low=max(centre - half, -largest),
+            high=min(centre + half, largest),
+            p_value=p,
+        )
+
+    def _n_tests(self, model: int, other: int) -> int:
         # whether a model is better than the constant one is a question of its own
-        n_tests = 1 if CONSTANT in (self.names[model], self.names[other]) else max(real - 1, 1)
-        half = se * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
-        t = abs(centre) / se if se > 0 else np.inf if centre else 0.0
-        p = np.nan if np.isnan(mean) else min(1.0, float(2 * n_tests * stdtr(df, -t)))
-        most = 1.0 if LOSSES[loss] == "error" else np.inf  # difference of two shares
-        low, high = max(centre - half, -most), min(centre + half, most)
-        return Difference(self.names[model], LOSSES[loss], mean, low, high, p)
+        if CONSTANT in (self.names[model], self.names[other]):
+            return 1
+        n_models = sum(name != CONSTANT for name in self.names)
+        return max(n_models - 1, 1)
 
     def is_beaten(self, model: int, loss: int) -> bool:
+        """Return whether some model has a significantly lower loss."""
         lower = np.flatnonzero(self.means[loss] < self.means[loss, model]).tolist()
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
-        """Return the simplest model that is about as good as the best."""
-        # none is significantly better; of those within one standard error of the least losses, it
-        # can be written down and has the fewest parameters; one that is simpler still, with no more
-        # errors, needs a log-loss within the error of the least alone
-        real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
-        stated = [m for m in real if np.isfinite(self.losses[1, m]).any()]
-        able = [m for m in stated or real if not self.is_beaten(m, 0)] or [real[0]]
-        able = [m for m in able if not self.is_beaten(m, 1)] or able
-        loss = 1 if stated else 0
-        best = min(able, key=lambda m: (self.means[loss, m], self.means[0, m]))
+        """Return the simplest model that is about as good as the best.
+
+        1. No model is significantly better by error, nor by log-loss.
+        2. Among those within one standard error of the least loss, it can be written down and has
+           the fewest parameters.
+        3. A model that is simpler still replaces it if it makes no more errors and its log-loss is
+           within the standard error of the least loss.
+        """
+        models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
+        with_posteriors = [m for m in models if np.isfinite(self.losses[LOG_LOSS, m]).any()]
+        loss = LOG_LOSS if with_posteriors else ERROR
+        able = [m for m in with_posteriors or models if not self.is_beaten(m, ERROR)]
+        able = able or [models[0]]
+        able = [m for m in able if not self.is_beaten(m, LOG_LOSS)] or able
+        best = min(able, key=lambda m: (self.means[loss, m], self.means[ERROR, m]))
         close = [m for m in able if m == best or self._is_close(m, best, loss)]
         chosen = min(
             close, key=lambda m: (not self.readable[m], self.sizes[m], self.means[loss, m])
         )
-        near = self.means[loss, best] + self._standard_error(loss, best)
+        largest_loss = self.means[loss, best] + self._standard_error(loss, best)
         simpler = [
-            m for m in able if self.means[loss, m] <= near and self._is_simpler(m, chosen)
+            m
+            for m in able
+            if self.means[loss, m] <= largest_loss and self._is_simpler(m, chosen)
         ]
         return min(simpler, key=lambda m: self.sizes[m], default=chosen)
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
-        """Whether losses are within one standard error, of the difference and of the best's own."""
-        return all(
-            difference <= min(se, self._standard_error(each, best))
-            for each in {0, loss}
-            for difference, _, se, _ in [self.tested(each, model, best)]
-        )
+        """Whether losses differ by at most one standard error, of the difference and the best."""
+        for each in {ERROR, loss}:
+            difference = self.mean_difference(each, model, best)
+            limit = min(difference.standard_error, self._standard_error(each, best))
+            if not difference.mean <= limit:
+                return False
+        return True
 
     def _is_simpler(self, model: int, other: int) -> bool:
-        fewer = self.sizes[model] < self.sizes[other]
-        as_good = self.means[0, model] <= self.means[0, other]
-        return bool(fewer and as_good and self.readable[model] >= self.readable[other])
+        """Whether it has fewer parameters, makes no more errors, and can be read as well."""
+        return bool(
+            self.sizes[model] < self.sizes[other]
+            and self.means[ERROR, model] <= self.means[ERROR, other]
+            and self.readable[model] >= self.readable[other]
+        )
 
     def _standard_error(self, loss: int, model: int) -> float:
-        known = np.isfinite(self.losses[loss, model])
-        squares, w = (
-            np.square(self.losses[loss, model] - self.means[loss, model]),
-            self.weights,
-        )
+        """Return the standard error of the mean loss of a model."""
+        judged = np.isfinite(self.losses[loss, model])
+        w = self.weights[judged]
+        squares = np.square(self.losses[loss, model, judged] - self.means[loss, model])
         # σ² (1 + n/n_train) Σ w² / (Σ w)²
-        variance = w[known] @ squares[known] / w[known].sum() * (1 + self.overlap)
-        return float(np.sqrt(variance * (w[known] @ w[known])) / w[known].sum())
+        variance = w @ squares / w.sum() * (1 + self.overlap)
+        return float(np.sqrt(variance * (w @ w)) / w.sum())
+
+
+def _unit_losses(outcome: Outcome, units: Codes) -> tuple[Floats, Floats]:
+    """Return mean error and log-loss of each unit (2, n), NaN of none, and weights (n,)."""
+    at = np.searchsorted(units, outcome.units)
+    w = outcome.held_out.weights
+    w = w / w.mean()  # so that the weight of a group is a number of rows
+    totals = np.bincount(at, w, len(units)).astype(np.float64)
+    capped = np.minimum(outcome.row_losses[:2], LARGEST)
+    with np.errstate(invalid="ignore"):
+        errors = np.bincount(at, w * capped[ERROR], len(units)) / totals
+        log_losses = np.bincount(at, w * capped[LOG_LOSS], len(units)) / totals
+    return np.stack([errors, log_losses]), totals
+
+
+def _t(centre: float, standard_error: float) -> float:
+    """Return |t|, infinite for a difference without error."""
+    if standard_error > 0:
+        return abs(centre) / standard_error
+    return np.inf if centre else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +249,22 @@ class ChoiceEstimate:
         wrong: Floats,
         weights: Floats,
         choices: Sequence[str] = (),
-        **how: Any,
+        *,
+        overlap: float = 0.0,
+        grouped: bool = False,
     ) -> Self:
-        """Return the share of rows that are wrong, NaN apart: chosen by folds, or a test."""
-        known = np.isfinite(wrong)
-        error = np.average(wrong[known], weights=weights[known])
-        n = effective_rows(wrong[known], weights[known], **how)
+        """Return the share of wrong rows, without NaN; they were chosen for by folds, or a test."""
+        judged = np.isfinite(wrong)
+        error = np.average(wrong[judged], weights=weights[judged])
+        n = effective_rows(wrong[judged], weights[judged], overlap, grouped=grouped)
         low, high = wilson(np.asarray(error), np.asarray(n))
-        n_rows = 0 if choices else len(wrong)
-        return cls(float(error), float(low), float(high), tuple(choices), n_rows)
+        return cls(
+            error=float(error),
+            low=float(low),
+            high=float(high),
+            choices=tuple(choices),
+            n_rows=0 if choices else len(wrong),
+        )
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
@@ -192,11 +273,13 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
     if len(folds) < 2:
         return None
     # a choice depends on the held-out losses of the other folds only (Varma & Simon 2006)
-    each, choices = np.empty(len(losses.weights)), []
+    errors = np.empty(len(losses.weights))
+    choices = []
     for fold in folds:
-        here = losses.folds == fold
-        chosen = losses.within(~here).recommended()
-        each[here] = losses.losses[0, chosen, here]
+        in_fold = losses.folds == fold
+        chosen = losses.within(~in_fold).recommended()
+        errors[in_fold] = losses.losses[ERROR, chosen, in_fold]
         choices.append(losses.names[chosen])
-    how = {"overlap": losses.overlap, "grouped": losses.grouped}
-    return ChoiceEstimate.of_rows(each, losses.weights, choices, **how)
+    return ChoiceEstimate.of_rows(
+        errors, losses.weights, choices, overlap=losses.overlap, grouped=losses.grouped
+    )

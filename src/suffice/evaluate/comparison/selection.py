@@ -9,20 +9,28 @@ from suffice.core.decision.predictions import CRITERIA
 from suffice.core.progress import Wish
 from suffice.core.table.matrix import taken
 from suffice.errors import InvalidParameterError, require_word
-from suffice.evaluate.comparison import judging
 from suffice.evaluate.comparison.comparison import Comparison, compared, folds_for
-from suffice.evaluate.comparison.models import parse_models
+from suffice.evaluate.comparison.judging import (
+    Outcome,
+    judged_fold,
+    learner_of,
+    notes_on,
+    outcome_of,
+    recorded_warnings,
+)
+from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
 from suffice.selection.validation.splitting import Split, split
+from suffice.typing import LabelsLike, RowsLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """The classifier of least estimated loss, and its error on rows kept apart until then."""
 
-    comparison: Comparison  # what the choice went by
+    comparison: Comparison  # that the choice was made by
     criterion: str
     estimator: Any  # the pick, fitted on all rows but the test part
-    test: judging.Outcome  # the pick on the test part
+    test: Outcome  # of the pick on the test part
     parts: Split
 
     @property
@@ -41,15 +49,17 @@ class Selection:
         return self.test.interval
 
     def __repr__(self) -> str:
-        low, high = (100 * bound for bound in self.test_interval)
-        error = f"test error {100 * self.test_error:.1f} % on {len(self.parts.test)} rows"
-        return f"Selection({self.pick}: {error}, 95 % interval {low:.1f} – {high:.1f} %)"
+        low, high = self.test_interval
+        return (
+            f"Selection({self.pick}: test error {100 * self.test_error:.1f} % on "
+            f"{len(self.parts.test)} rows, 95 % interval {100 * low:.1f} – {100 * high:.1f} %)"
+        )
 
 
 def select(
-    X: Any,
-    y: Any,
-    models: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    models: ModelsLike = None,
     *,
     validation: float = 0.2,
     test: float = 0.2,
@@ -61,8 +71,8 @@ def select(
     """Return the classifier of least estimated error, and its test error.
 
     Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
-    the validation part; the best then learns from both, and meets the test part once (Hastie,
-    Tibshirani & Friedman 2009, *The Elements of Statistical Learning*, section 7.2).
+    the validation part; the best then learns from both parts, and is judged once by the test part
+    (Hastie, Tibshirani & Friedman 2009, *The Elements of Statistical Learning*, section 7.2).
 
     Parameters
     ----------
@@ -72,7 +82,7 @@ def select(
     validation, test : float in (0, 1), default=0.2
         Shares of the rows.
     cv : int, optional
-        Judge by so many folds of all rows but the test part, instead of a validation part.
+        Number of folds of all rows but the test part, to judge by instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
         What is to be least; ties of the error go to the lower log-loss.
     random_state, progress
@@ -83,7 +93,7 @@ def select(
     >>> import suffice as sf
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> chosen = sf.select(X, y, ["LDA", "tree"])
+    >>> chosen = sf.lectures.select(X, y, ["LDA", "tree"])
     >>> chosen.pick, len(chosen.parts.test)
     ('LDA', 36)
     """
@@ -98,25 +108,42 @@ def select(
         )
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
-    both = parts.train.rows, parts.validation.rows
-    learnt_from = np.sort(np.concatenate(both))
-    folds = cv or [tuple(np.searchsorted(learnt_from, rows) for rows in both)]
-    X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
-    judged_on = folds_for(X_known, y_known, folds, None, None, random_state)
-    comparison = compared(candidates, judged_on, random_state, progress)
-    known = {model.name: model for model in candidates}
-    outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
+    learnable = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
+    learnable_folds: Any = cv
+    if not cv:
+        train = np.searchsorted(learnable, parts.train.rows)
+        held_out = np.searchsorted(learnable, parts.validation.rows)
+        learnable_folds = [(train, held_out)]
+    folds = folds_for(
+        taken(X, learnable), taken(y, learnable), learnable_folds, None, None, random_state
+    )
+    comparison = compared(candidates, folds, random_state, progress)
+    pick = _pick(candidates, comparison, criterion)
+    final = folds_for(X, y, [(learnable, parts.test.rows)], None, None, random_state)
+    with recorded_warnings() as recorded:
+        learner = learner_of(pick.estimator, X, is_plain=False)
+        result = judged_fold(learner, final, 0)
+    notes = notes_on(pick, final, recorded)
+    return Selection(
+        comparison=comparison,
+        criterion=criterion,
+        estimator=result.learnt,
+        test=outcome_of(pick, [result], final, notes, keep=False),
+        parts=parts,
+    )
+
+
+def _pick(
+    candidates: tuple[ComparedModel, ...],
+    comparison: Comparison,
+    criterion: str,
+) -> ComparedModel:
+    """Return the candidate of least loss; among equal ones, the one of least error."""
+    by_name = {model.name: model for model in candidates}
+    outcomes = [outcome for outcome in comparison.outcomes if outcome.name in by_name]
     losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]
     if np.isnan(losses).all():
         raise InvalidParameterError(
-            f"no model has posteriors, and a {criterion}: pick by 'error'"
+            f"no model has posteriors, which a {criterion} needs: pick by 'error'"
         )
-    # of least loss; of equal ones, the one of least error
-    pick = known[outcomes[int(np.nanargmin(losses))].name]
-    final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
-    with judging.overheard() as caught:
-        learner = judging.learner_of(pick.estimator, X, is_plain=False)
-        result = judging.judged_fold(learner, final, 0)
-    notes = list(judging.notes_on(pick, final, caught))
-    outcome = judging.outcome_of(pick, [result], final, notes, keep=False)
-    return Selection(comparison, criterion, result[0], outcome, parts)
+    return by_name[outcomes[int(np.nanargmin(losses))].name]

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
-from suffice.core.text.lists import listed, plain, plural
+from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.judging import Outcome
-from suffice.evaluate.comparison.paired import ChoiceEstimate, Difference, choice_estimate
+from suffice.evaluate.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.typing import Floats
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Usable: TypeAlias = Literal["yes", "with care", "no"]
 MOST_CAVEATS = 3
-FEW_ROWS, FEW_OF_A_CLASS = 100, 10  # below which an error is hardly known
+FEW_ROWS = 100  # below which the error is known only roughly
+FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
 OFTEN = 1 / 3
 ERRS_OFTEN = (
     "More than a third of rows are misclassified: trust posteriors, not single answers."
@@ -33,88 +34,115 @@ FEW = 5  # names that are listed in full
 
 
 def verdict_in_words(comparison: Comparison) -> str:
-    """Return which model is recommended, its price, and who is significantly different."""
-    own, constant = comparison[comparison.reference], comparison.baseline
-    low, high = own.interval
-    others = {d.model: d for d in comparison.differences()}
-    log_losses = {d.model: d for d in comparison.differences("log_loss")}
-    beside = others.pop(constant.name)
-    alike, worse, better = (
-        {name: d.p_value for name, d in others.items() if d.verdict == how}
-        for how in ("alike", "worse", "better")
-    )
-    failed = [failure.name for failure in comparison.failures]
-    parts = [_alike(alike, len(others))] if alike else []
-    parts += [
-        _different(each, how) for each, how in ((worse, "worse"), (better, "better")) if each
-    ]
-    parts += [f"{listed(failed, FEW)} failed"] if failed else []
+    """Return which model is recommended, its price, and which others differ significantly."""
+    model = comparison[comparison.reference]
+    constant = comparison.baseline
+    low, high = model.interval
+    constant_error = comparison.difference(constant.name, "error")
+    constant_log_loss = comparison.difference(constant.name, "log_loss")
+    p = p_statement(constant_error.p_value)
+    if "worse" in (constant_error.verdict, constant_log_loss.verdict):
+        sentences = [
+            f"Recommended: {model.name}, {percent(model.error)} misclassified (95 % interval "
+            f"{percent(low)} to {percent(high)}); the constant classifier misclassifies "
+            f"{percent(constant.error)} ({p})."
+        ]
+    else:
+        sentences = [
+            "None is significantly better than the constant classifier; the closest: "
+            f"{model.name}, {percent(model.error)} misclassified (95 % interval {percent(low)} to "
+            f"{percent(high)}); the constant classifier misclassifies {percent(constant.error)} "
+            f"({p})."
+        ]
     price = price_of(comparison)
-    rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
-    useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
-    none = "None is significantly better than the constant classifier; the closest"
-    return (
-        f"{'Recommended' if useful else none}: {own.name}, {percent(own.error)} misclassified "
-        f"(95 % interval {percent(low)} to {percent(high)}){f', {price}' if price else ''}; the "
-        f"constant classifier misclassifies {percent(constant.error)} "
-        f"({p_statement(beside.p_value)}).{rest}"
-    )
+    if price:
+        sentences.append(price)
+    clauses = _clauses_on_others(comparison)
+    if clauses:
+        sentences.append(f"Against {model.name}: {'; '.join(clauses)}.")
+    return " ".join(sentences)
 
 
 def price_of(comparison: Comparison) -> str:
-    """Return how many more errors the reference makes than the model of fewest, if any."""
-    own = comparison[comparison.reference]
-    best = next((o for o in comparison.outcomes if o is not comparison.baseline), own)
-    if own.error - best.error < WORTH_SAYING:
+    """Return a sentence on how many more errors the reference makes than the best, if any."""
+    model = comparison[comparison.reference]
+    others = (each for each in comparison.outcomes if each is not comparison.baseline)
+    best = next(others, model)
+    if model.error - best.error < WORTH_SAYING:
         return ""
-    test = _difference(comparison, best, "error")
-    different = "significant" if test.verdict == "better" else "not significant"
+    test = comparison.difference(best.name, "error")
+    significance = "significant" if test.verdict == "better" else "not significant"
     return (
-        f"{-100 * test.mean:.1f} points more errors than {best.name} "
-        f"({percent(best.error)}; {different}, {p_statement(test.p_value)})"
+        f"{model.name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
+        f"({percent(best.error)}; {significance}, {p_statement(test.p_value)})."
     )
 
 
-def _difference(comparison: Comparison, other: Outcome, loss: str) -> Difference:
-    return next(d for d in comparison.differences(loss) if d.model == other.name)
+def _clauses_on_others(comparison: Comparison) -> list[str]:
+    """Return which models are alike, worse, better, or failed."""
+    p_values: dict[str, dict[str, float]] = {"alike": {}, "worse": {}, "better": {}}
+    n_others = 0
+    for difference in comparison.differences():
+        if difference.model != comparison.baseline.name:
+            p_values[difference.verdict][difference.model] = difference.p_value
+            n_others += 1
+    clauses = []
+    if p_values["alike"]:
+        clauses.append(_alike_clause(p_values["alike"], n_others))
+    if p_values["worse"]:
+        clauses.append(_different_clause(p_values["worse"], "worse"))
+    if p_values["better"]:
+        clauses.append(_different_clause(p_values["better"], "better"))
+    if comparison.failures:
+        failed = [failure.name for failure in comparison.failures]
+        clauses.append(f"{listed(failed, FEW)} failed")
+    return clauses
 
 
-def _alike(alike: Mapping[str, float], n_others: int) -> str:
-    least = min(alike.values())
-    said = p_statement(least, "=" if len(alike) == 1 else "≥")
-    if len(alike) == n_others > FEW - 1:
-        return f"none of the {n_others} others is significantly different ({said})"
-    are = "is" if len(alike) == 1 else "are"
-    return f"{listed(list(alike), FEW)} {are} not significantly different ({said})"
+def _alike_clause(p_values: Mapping[str, float], n_others: int) -> str:
+    names = list(p_values)
+    least = min(p_values.values())
+    if len(names) == n_others and n_others >= FEW:
+        return (
+            f"none of the {n_others} others is significantly different "
+            f"({p_statement(least, '≥')})"
+        )
+    if len(names) == 1:
+        return f"{names[0]} is not significantly different ({p_statement(least)})"
+    return f"{listed(names, FEW)} are not significantly different ({p_statement(least, '≥')})"
 
 
-def _different(found: Mapping[str, float], how: str) -> str:
-    """Return who is worse or better: each with its p-value, or many with the greatest."""
-    are = "is" if len(found) == 1 else "are"
-    if len(found) > FEW:
-        most = p_statement(max(found.values()), "≤")
-        return f"{listed(list(found), FEW)} {are} significantly {how} ({most})"
-    named = listed([f"{name} ({p_statement(p)})" for name, p in found.items()])
-    return f"{named} {are} significantly {how}"
+def _different_clause(p_values: Mapping[str, float], how: Literal["worse", "better"]) -> str:
+    """Return which models differ: each with its p-value, or many with the greatest."""
+    if len(p_values) > FEW:
+        greatest = p_statement(max(p_values.values()), "≤")
+        return f"{listed(list(p_values), FEW)} are significantly {how} ({greatest})"
+    names = [f"{name} ({p_statement(p)})" for name, p in p_values.items()]
+    if len(names) == 1:
+        return f"{names[0]} is significantly {how}"
+    return f"{listed(names)} are significantly {how}"
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A measure of the model beside that of the constant classifier."""
+    """A measure of the model, and that of the constant classifier."""
 
-    measure: str  # "error", "log-loss" or "balanced accuracy"
+    measure: Literal["error", "log-loss", "balanced accuracy"]
     model: float
     constant: float
     p_value: float  # of the difference
 
     @property
     def is_better(self) -> bool:
-        gain = self.model - self.constant
-        return self.p_value <= LEVEL and (gain > 0) == (self.measure == "balanced accuracy")
+        if not self.p_value <= LEVEL:
+            return False
+        if self.measure == "balanced accuracy":
+            return self.model > self.constant
+        return self.model <= self.constant
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClassRecall:
     """How many held-out rows of a class are predicted as it."""
 
     label: Any
@@ -123,10 +151,12 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold(Found):
+class Threshold(ClassRecall):
     """What predicting the rarer of two classes from a smaller posterior on would find."""
 
-    value: float  # of its posterior; rows of a fold are counted by that which others choose
+    value: (
+        float  # of its posterior; the rows of a fold are counted by the other folds' threshold
+    )
     false_alarms: int
 
 
@@ -139,12 +169,10 @@ class Verdict:
     error: float  # of rows not seen
     low: float  # its 95 % interval
     high: float
-    choice: ChoiceEstimate | None  # its error where it had to be chosen, by rows without a say
+    choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
     protocol: str  # how the error was estimated
-    gains: tuple[
-        Gain, ...
-    ]  # error, log-loss, balanced accuracy; without posteriors no log-loss
-    found: tuple[Found, ...]  # least share first
+    gains: tuple[Gain, ...]  # error, log-loss if there are posteriors, balanced accuracy
+    recalls: tuple[ClassRecall, ...]  # least share first
     auc: float
     threshold: Threshold | None  # of two classes, where the rarer one is often missed
     reason: str  # why this model, and what it costs
@@ -152,50 +180,89 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        advice = {
-            "yes": f"{self.model} can be used",
-            "with care": f"Use {self.model} with care",
-            "no": f"Do not use {self.model}{'' if self.threshold is None else ' as it is'}",
-        }
-        error = next(gain for gain in self.gains if gain.measure == "error")
-        fewer = "not significantly fewer" if error.model < error.constant else "no fewer"
+        """The advice, the error beside that of the constant classifier, and the class missed most.
+
+        Two sentences.
+        """
+        return f"{self._advice_with_error()} {_misses(self.recalls)}"
+
+    def _advice_with_error(self) -> str:
+        gain = next(gain for gain in self.gains if gain.measure == "error")
+        error = percent(self.error)
+        low = percent(self.low)
+        high = percent(self.high)
+        constant = percent(gain.constant)
+        p = p_statement(gain.p_value)
+        if gain.is_better:
+            return (
+                f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % "
+                f"interval {low} to {high}), against the {constant} of the constant classifier, "
+                f"which always predicts the most frequent class ({p})."
+            )
+        if gain.model < gain.constant:
+            return (
+                f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % "
+                f"interval {low} to {high}), not significantly fewer than the {constant} of the "
+                f"constant classifier, which always predicts the most frequent class ({p})."
+            )
         return (
-            f"{advice[self.usable]}: it misclassifies {percent(self.error)} of rows it has not seen"
-            f" (95 % interval {percent(self.low)} to {percent(self.high)}), "
-            f"{'against' if error.is_better else f'{fewer} than'} the {percent(error.constant)} of "
-            "the constant classifier, which always predicts the most frequent class "
-            f"({p_statement(error.p_value)}). {_misses(self.found)}"
+            f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % interval "
+            f"{low} to {high}), no fewer than the {constant} of the constant classifier, which "
+            f"always predicts the most frequent class ({p})."
         )
+
+    def _advice(self) -> str:
+        if self.usable == "yes":
+            return f"{self.model} can be used"
+        if self.usable == "with care":
+            return f"Use {self.model} with care"
+        if self.threshold is None:
+            return f"Do not use {self.model}"
+        return f"Do not use {self.model} as it is"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """At which threshold it is useful, why this model, and whether rows agree on it."""
-        at = () if self.threshold is None else (self._at_threshold(self.threshold),)
-        agreed = "" if self.choice is None else f" {self._chosen(self.choice)}"
-        return (*at, f"{self.reason}{agreed}")
+        """At which threshold it is useful, why this model, and what the choice costs."""
+        why = self.reason
+        if self.choice is not None:
+            why = f"{self.reason} {self._price_of_choice(self.choice)}"
+        if self.threshold is None:
+            return (why,)
+        return self._at_threshold(self.threshold), why
 
-    def _chosen(self, choice: ChoiceEstimate) -> str:
-        told = f"{percent(choice.error)} ({percent(choice.low)} to {percent(choice.high)})"
+    def _price_of_choice(self, choice: ChoiceEstimate) -> str:
+        error = percent(choice.error)
+        low = percent(choice.low)
+        high = percent(choice.high)
         if choice.n_rows:
-            who = f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model,"
-            return f"{who} it misclassifies {told}."
-        same, n = choice.choices.count(self.model), len(choice.choices)
-        said = f"Chosen by the other folds only, it is the same model in {same} of {n} folds"
+            return (
+                f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model, "
+                f"it misclassifies {error} ({low} to {high})."
+            )
+        n_folds = len(choice.choices)
+        n_same = choice.choices.count(self.model)
+        if n_same == n_folds:
+            return (
+                f"Choosing again without the tested fold gives {self.model} in {n_same} of "
+                f"{n_folds} folds."
+            )
         others = sorted({*choice.choices} - {self.model})
-        rest = (
-            f", else {listed(others, FEW)}; so chosen, {told} are misclassified"
-            if others
-            else ""
-        )
-        return f"{said}{rest}."
-
-    def _at_threshold(self, t: Threshold) -> str:
-        precision = t.found / max(t.found + t.false_alarms, 1)
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} where its "
-            f"posterior is at least {number(t.value, 3)} would find about {t.found:,} of {t.of:,}, "
-            f"with {plural(t.false_alarms, 'false alarm')} ({percent(precision)} of those predicted"
-            " are right), counted in each fold by the threshold that the other folds choose."
+            f"Choosing again without the tested fold gives {self.model} in {n_same} of {n_folds} "
+            f"folds, otherwise {listed(others, FEW)}, and an error of {error} ({low} to {high}): "
+            "the price of choosing."
+        )
+
+    def _at_threshold(self, threshold: Threshold) -> str:
+        n_predicted = threshold.found + threshold.false_alarms
+        precision = threshold.found / max(n_predicted, 1)
+        return (
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
+            f"posterior is at least {number(threshold.value, 3)} would find about "
+            f"{threshold.found:,} of {threshold.of:,}, with "
+            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            "predicted are right), counted in each fold by the threshold that the other folds "
+            "choose."
         )
 
 
@@ -207,135 +274,210 @@ def verdict_on(
     first: Sequence[str] = (),
     last: Sequence[str] = (),
 ) -> Verdict:
-    """Return the verdict on the reference, ``chosen`` or given; ``first`` caveats forbid a yes."""
-    own = comparison[comparison.reference]
-    choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
-    protocol = comparison.protocol + ("" if chosen else "; the model was fixed beforehand")
-    gains, found = _gains(comparison, own), _found(own.held_out)
-    useful = [gain.measure for gain in gains if gain.is_better]
-    missed = [each for each in found if each.found < each.of / 2]
-    worst = most_missed(found)
-    often = [ERRS_OFTEN] if useful and own.error > OFTEN else []
-    serious = [*first, *often, *_few(found)]
-    # of few rows even a useful model shows no significant gain
-    hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error
-    usable: Usable = "with care" if useful or hopeful else "no"
-    if "error" in useful and not (serious or missed or worst.found < (1 - OFTEN) * worst.of):
+    """Return the verdict on the reference.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    chosen : bool
+        Whether the comparison chose the model, rather than a user.
+    tested : ChoiceEstimate, optional
+        The error on rows that had no part in the choice; by default it is estimated by the folds.
+    first, last : caveats
+        The first ones forbid the verdict "yes"; the last ones follow those of the verdict itself.
+    """
+    model = comparison[comparison.reference]
+    gains = _gains(comparison, model)
+    recalls = _recalls(model.held_out)
+    better_measures = [gain.measure for gain in gains if gain.is_better]
+    serious = list(first)
+    if better_measures and model.error > OFTEN:
+        serious.append(ERRS_OFTEN)
+    serious += _caveats_on_few_rows(recalls)
+    misses_a_class = any(recall.found < recall.of / 2 for recall in recalls)
+    worst = most_missed(recalls)
+    misses_often = misses_a_class or worst.found < (1 - OFTEN) * worst.of
+    # with few rows even a useful model shows no significant gain
+    may_be_useful = model.n_rows < FEW_ROWS and model.error < comparison.baseline.error
+    usable: Usable = "no"
+    if "error" in better_measures and not serious and not misses_often:
         usable = "yes"
-    measured = (own.error, *own.interval, choice, protocol, gains, found, own.auc)
-    at, caveats = _threshold(own) if missed else None, (*serious, *last)[:MOST_CAVEATS]
-    why = _reason(comparison, usable) if chosen else f"{own.name} was asked for, not chosen."
-    return Verdict(own.name, usable, *measured, at, why, caveats)
+    elif better_measures or may_be_useful:
+        usable = "with care"
+    low, high = model.interval
+    if chosen:
+        choice = tested or choice_estimate(comparison.row_losses)
+        protocol = comparison.protocol
+        reason = _reason(comparison, usable)
+    else:
+        choice = tested
+        protocol = f"{comparison.protocol}; the model was fixed beforehand"
+        reason = f"{model.name} was asked for, not chosen."
+    return Verdict(
+        model=model.name,
+        usable=usable,
+        error=model.error,
+        low=low,
+        high=high,
+        choice=choice,
+        protocol=protocol,
+        gains=gains,
+        recalls=recalls,
+        auc=model.auc,
+        threshold=_useful_threshold(model) if misses_a_class else None,
+        reason=reason,
+        caveats=(*serious, *last)[:MOST_CAVEATS],
+    )
 
 
 def _reason(comparison: Comparison, usable: Usable) -> str:
     """Return why the reference is recommended, its price, and that of one that can be read."""
-    own, price = comparison[comparison.reference], price_of(comparison)
+    model = comparison[comparison.reference]
     if usable == "no":
-        return f"Why {own.name}: it is the simplest of the models that come closest."
-    rule = "it is the simplest of the models about as good as the best, by error and log-loss"
-    said = f"Why {own.name}: {rule}{f', at {price}' if price else ''}."
-    simple = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
-    if own.is_readable or simple is comparison.baseline:
-        return said
-    more, loss = (_difference(comparison, simple, of) for of in ("error", "log_loss"))
-    return (
-        f"{said} Easier to read, as an equation or one tree, is {simple.name}: "
-        f"{100 * more.mean:.1f} points more errors ({p_statement(more.p_value)}), log-loss "
-        f"{loss_text(simple.log_loss)} against {loss_text(own.log_loss)} "
-        f"({p_statement(loss.p_value)}; both adjusted for the number of models)."
-    )
+        return f"Why {model.name}: it is the simplest of the models that come closest."
+    sentences = [
+        f"Why {model.name}: it is the simplest of the models about as good as the best, by error "
+        "and log-loss."
+    ]
+    price = price_of(comparison)
+    if price:
+        sentences.append(price)
+    readable = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
+    if not model.is_readable and readable is not comparison.baseline:
+        errors = comparison.difference(readable.name, "error")
+        log_losses = comparison.difference(readable.name, "log_loss")
+        sentences.append(
+            f"Easier to read, as an equation or one tree: {readable.name}, with "
+            f"{100 * errors.mean:.1f} points more errors ({p_statement(errors.p_value)}) and "
+            f"log-loss {loss_text(readable.log_loss)} against {loss_text(model.log_loss)} "
+            f"({p_statement(log_losses.p_value)}; both adjusted for the number of models)."
+        )
+    return " ".join(sentences)
 
 
-def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
+def _gains(comparison: Comparison, model: Outcome) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p, p_log = (_difference(comparison, constant, of).p_value for of in ("error", "log_loss"))
-    gains = [Gain("error", own.error, constant.error, p)]
-    if np.isfinite(own.log_loss):
-        gains.append(Gain("log-loss", own.log_loss, constant.log_loss, p_log))
-    return (*gains, _balanced(own))
+    p_value = comparison.difference(constant.name, "error").p_value
+    gains = [Gain("error", model.error, constant.error, p_value)]
+    if np.isfinite(model.log_loss):
+        p_value = comparison.difference(constant.name, "log_loss").p_value
+        gains.append(Gain("log-loss", model.log_loss, constant.log_loss, p_value))
+    gains.append(_balanced_accuracy(model))
+    return tuple(gains)
 
 
-def _balanced(own: Outcome) -> Gain:
+def _balanced_accuracy(model: Outcome) -> Gain:
     """Return the mean share of each class that is found, against 1/K of any constant answer."""
-    rows = own.held_out
-    w = rows.weights / rows.weights.mean()  # numbers of rows
-    hits, n = np.bincount(rows.truth, w * ~rows.wrong), np.bincount(rows.truth, w)
-    hits, n = hits[n > 0], n[n > 0]
-    k, share = len(n), (hits + 1) / (n + 2)
+    rows = model.held_out
+    w = rows.weights / rows.weights.mean()  # so that sums of weights are numbers of rows
+    n = np.bincount(rows.truth, w)
+    hits = np.bincount(rows.truth, w * ~rows.wrong)[n > 0]
+    n = n[n > 0]
+    k = len(n)
+    accuracy = float((hits / n).mean())
     # Var = Σ_k r_k (1 − r_k) / n_k / K², of rows that are correlated over folds
-    se = np.sqrt((share * (1 - share) / n).sum() * own.n_rows / own.effective_rows) / k
-    balanced = float((hits / n).mean())
-    return Gain(
-        "balanced accuracy", balanced, 1 / k, float(2 * ndtr(-abs(balanced - 1 / k) / se))
-    )
+    r = (hits + 1) / (n + 2)
+    variance = (r * (1 - r) / n).sum() * model.n_rows / model.effective_rows
+    standard_error = np.sqrt(variance) / k
+    p_value = float(2 * ndtr(-abs(accuracy - 1 / k) / standard_error))
+    return Gain("balanced accuracy", accuracy, 1 / k, p_value)
 
 
-def _found(rows: Predictions) -> tuple[Found, ...]:
+def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
     """Return how many rows of each class are found, least share first."""
-    k, once = len(rows.classes), _counted_once(rows)
-    of = np.rint(np.bincount(rows.truth, once, k)).astype(int)
-    hits = np.rint(np.bincount(rows.truth, once * ~rows.wrong, k)).astype(int)
-    order = np.argsort(hits / np.maximum(of, 1), kind="stable")
+    k = len(rows.classes)
+    once = _counted_once(rows)
+    n_rows = np.rint(np.bincount(rows.truth, once, k)).astype(int)
+    n_found = np.rint(np.bincount(rows.truth, once * ~rows.wrong, k)).astype(int)
+    order = np.argsort(n_found / np.maximum(n_rows, 1), kind="stable")
     return tuple(
-        Found(plain(rows.classes[j]), int(hits[j]), int(of[j])) for j in order if of[j] > 0
+        ClassRecall(
+            label=python_scalar(rows.classes[j]), found=int(n_found[j]), of=int(n_rows[j])
+        )
+        for j in order
+        if n_rows[j] > 0
     )
 
 
 def _counted_once(rows: Predictions) -> Floats:
-    """Return 1 for each row, less where folds were repeated, (m,)."""
+    """Return 1 for each row, and less where folds were repeated, (m,)."""
     return np.asarray(1 / np.bincount(rows.rows)[rows.rows])
 
 
-def _threshold(own: Outcome) -> Threshold | None:
-    """Return the threshold of most balanced accuracy for the rarer of two classes."""
-    rows, folds = own.held_out, range(int(own.folds.max()) + 1)
-    if rows.logs is None or len(rows.classes) != 2 or len(folds) == 1:
+def _useful_threshold(model: Outcome) -> Threshold | None:
+    """Return the threshold of most balanced accuracy for the rarer of two classes.
+
+    None if there are no posteriors, or if ranking by them is not better than chance.
+    """
+    rows = model.held_out
+    n_folds = int(model.folds.max()) + 1
+    if rows.logs is None or len(rows.classes) != 2 or n_folds == 1:
         return None
     once = _counted_once(rows)
     counts = np.bincount(rows.truth, once, 2)
     rare = int(counts.argmin())
     # se² ≤ A (1 − A) / min(n₀, n₁)  (Birnbaum & Klose 1957)
-    bound = own.auc * (1 - own.auc) / counts[rare] * own.n_rows / own.effective_rows
-    if not own.auc - 2 * np.sqrt(bound) > 0.5:
+    bound = model.auc * (1 - model.auc) / counts[rare] * model.n_rows / model.effective_rows
+    if not model.auc - 2 * np.sqrt(bound) > 0.5:
         return None
-    label = rows.classes[rare]
-    # a miss counts as much more than a false alarm as its class is rarer
-    weight = {"false_alarm_cost": float(counts[rare]), "miss_cost": float(counts[1 - rare])}
 
-    def best(at: Any) -> float:
-        return float(cost_curve(rows.take(at), label, **weight).best_threshold)
+    def best_threshold(of: Predictions) -> float:
+        # a miss costs more than a false alarm in the ratio of the classes
+        curve = cost_curve(
+            of,
+            rows.classes[rare],
+            false_alarm_cost=float(counts[rare]),
+            miss_cost=float(counts[1 - rare]),
+        )
+        return float(curve.best_threshold)
 
-    thresholds = np.array([best(own.folds != fold) for fold in folds])
-    called = rows.posteriors[:, rare] >= thresholds[own.folds]
-    hits, alarms = (
-        int(np.rint(once @ (called & (rows.truth == k)))) for k in (rare, 1 - rare)
+    by_fold = [best_threshold(rows.take(model.folds != fold)) for fold in range(n_folds)]
+    called = rows.posteriors[:, rare] >= np.array(by_fold)[model.folds]
+    is_rare = rows.truth == rare
+    return Threshold(
+        label=python_scalar(rows.classes[rare]),
+        found=int(np.rint(once @ (called & is_rare))),
+        of=round(counts[rare]),
+        value=best_threshold(rows),
+        false_alarms=int(np.rint(once @ (called & ~is_rare))),
     )
-    return Threshold(plain(label), hits, round(counts[rare]), best(slice(None)), alarms)
 
 
-def most_missed(found: Sequence[Found]) -> Found:
-    """Return the class of which most is missed, if it can be one whose rows tell how often."""
-    return next((each for each in found if FEW_OF_A_CLASS <= each.of != each.found), found[0])
+def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
+    """Return the class with the least share found, if possible one with enough rows."""
+    for recall in recalls:
+        if recall.of >= FEW_OF_A_CLASS and recall.found < recall.of:
+            return recall
+    return recalls[0]
 
 
-def _misses(found: Sequence[Found]) -> str:
+def _misses(recalls: Sequence[ClassRecall]) -> str:
     """Return how many rows are missed of the class that is missed most."""
-    worst = most_missed(found)
-    missed = worst.of - worst.found
-    if not missed:
+    worst = most_missed(recalls)
+    n_missed = worst.of - worst.found
+    if n_missed == 0:
         return "It finds all rows of every class."
-    more = sum(each.found < each.of / 2 for each in found if each is not worst)
-    also = f", and more than half of {plural(more, 'other class')}" * (more > 0)
-    some = f"{missed:,} of {plural(worst.of, 'row')} of class {worst.label}"
-    return f"It misses {some} ({percent(missed / worst.of)}){also}."
+    others = [each for each in recalls if each is not worst and each.found < each.of / 2]
+    if others:
+        return (
+            f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
+            f"({percent(n_missed / worst.of)}), and more than half of "
+            f"{counted(len(others), 'other class')}."
+        )
+    return (
+        f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
+        f"({percent(n_missed / worst.of)})."
+    )
 
 
-def _few(found: Sequence[Found]) -> list[str]:
-    n, least = sum(each.of for each in found), min(found, key=lambda each: each.of)
-    if n < FEW_ROWS:
-        return [f"There are only {plural(n, 'row')}: the error is known only roughly."]
-    if least.of < FEW_OF_A_CLASS:
-        of = plural(least.of, "row")
-        return [f"Class {least.label} has only {of}: how often it is found is hardly known."]
+def _caveats_on_few_rows(recalls: Sequence[ClassRecall]) -> list[str]:
+    n_rows = sum(recall.of for recall in recalls)
+    if n_rows < FEW_ROWS:
+        return [f"There are only {counted(n_rows, 'row')}: the error is known only roughly."]
+    rarest = min(recalls, key=lambda recall: recall.of)
+    if rarest.of < FEW_OF_A_CLASS:
+        return [
+            f"Class {rarest.label} has only {counted(rarest.of, 'row')}: how often it is found is "
+            "hardly known."
+        ]
     return []

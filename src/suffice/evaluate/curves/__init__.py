@@ -1,1 +1,4 @@
-"""What figures of error and trust are drawn from: small frozen values, computed from rows."""
+"""What figures of error and trust are drawn from: small frozen values, computed from rows.
+
+May import ``core`` only.
+"""

@@ -1,15 +1,16 @@
 """What a threshold trades: how a score ranks rows, error for rejection, one error for another."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.table.labels import code_of
 from suffice.core.table.matrix import as_weights
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, WeightsLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,54 +40,83 @@ class PrecisionRecallCurve:
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
 
-def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
+def roc_curve(
+    positive: npt.ArrayLike,
+    score: npt.ArrayLike,
+    sample_weight: WeightsLike = None,
+) -> RocCurve:
     """Return the ROC curve of a score (n,) for rows that are positive or not (n,)."""
     # Fawcett (2006), *Pattern Recognition Letters* 27, 861–874
-    _, hits, alarms = _swept(positive, score, sample_weight)
-    if not (hits[0] and alarms[0]):
-        msg = "a ROC curve needs rows of the class and rows of another: one side has none"
-        raise InvalidInputError(msg)
-    return RocCurve(*(np.append(0.0, side[::-1] / side[0]) for side in (alarms, hits)))
+    sweep = _swept(positive, score, sample_weight)
+    if sweep.hits[0] == 0 or sweep.alarms[0] == 0:
+        raise InvalidInputError(
+            "a ROC curve needs rows of the class and rows of another: one side has none"
+        )
+    return RocCurve(
+        false_positive=np.append(0.0, sweep.alarms[::-1] / sweep.alarms[0]),
+        true_positive=np.append(0.0, sweep.hits[::-1] / sweep.hits[0]),
+    )
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
     """Return the area under the ROC curve, a class against the rest, mean over classes, or NaN."""
-    # of two classes one is enough; a class that all rows or none have does not count
     n_classes = scores.shape[1]
-    areas = [
-        roc_curve(truth == k, scores[:, k], weight).area
-        for k in range(1 if n_classes == 2 else 0, n_classes)
-        if 0 < np.count_nonzero(truth == k) < len(truth)
-    ]
+    # the two curves of two classes have the same area
+    classes = [1] if n_classes == 2 else range(n_classes)
+    areas = []
+    for k in classes:
+        positive = truth == k
+        if positive.any() and not positive.all():
+            areas.append(roc_curve(positive, scores[:, k], weight).area)
     return float(np.mean(areas)) if areas else np.nan
 
 
 def precision_recall_curve(
-    positive: Any,
-    score: Any,
-    sample_weight: Any = None,
+    positive: npt.ArrayLike,
+    score: npt.ArrayLike,
+    sample_weight: WeightsLike = None,
 ) -> PrecisionRecallCurve:
     """Return precision and recall of a score (n,) for rows that are positive or not (n,)."""
     # Davis & Goadrich (2006), *ICML*, 233–240
-    _, hits, alarms = _swept(positive, score, sample_weight)
-    if not hits[0]:
+    sweep = _swept(positive, score, sample_weight)
+    if sweep.hits[0] == 0:
         raise InvalidInputError("precision and recall need rows of the class: there are none")
-    precision = (hits / (hits + alarms))[::-1]
-    return PrecisionRecallCurve(precision, hits[::-1] / hits[0], float(precision[-1]))
+    precision = (sweep.hits / (sweep.hits + sweep.alarms))[::-1]
+    return PrecisionRecallCurve(
+        precision=precision,
+        recall=sweep.hits[::-1] / sweep.hits[0],
+        prevalence=float(precision[-1]),
+    )
 
 
-def _swept(event: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]:
-    """Return distinct scores, ascending, and the weight of events and of others from each on."""
-    # scores may be infinite; rows without weight count for nothing
-    happened, s = np.asarray(event, dtype=bool), np.asarray(score, dtype=np.float64)
-    if happened.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
-        msg = f"expected one score for each of {happened.shape} rows, found {s.shape} or NaN"
-        raise InvalidInputError(msg)
-    w = np.ones(len(s)) if (given := as_weights(weight, len(s))) is None else given
-    thresholds, place = np.unique(s[w > 0], return_inverse=True)
-    parts = (np.bincount(place, (w * side)[w > 0]) for side in (happened, ~happened))
-    hits, alarms = (np.cumsum(part[::-1], dtype=np.float64)[::-1] for part in parts)
-    return thresholds, hits, alarms
+class _Sweep(NamedTuple):
+    """What every threshold on a score calls positive."""
+
+    thresholds: Floats  # distinct scores, ascending  (m,)
+    hits: Floats  # weight of positive rows at or above each threshold  (m,)
+    alarms: Floats  # weight of the other rows at or above each threshold  (m,)
+
+
+def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -> _Sweep:
+    """Return hits and alarms of every threshold; scores may be infinite."""
+    is_positive = np.asarray(positive, dtype=bool)
+    s = np.asarray(score, dtype=np.float64)
+    if is_positive.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
+        raise InvalidInputError(
+            f"expected one score for each of {is_positive.shape} rows, found {s.shape} or NaN"
+        )
+    w = as_weights(weight, len(s))
+    if w is None:
+        w = np.ones(len(s))
+    counted = w > 0
+    thresholds, place = np.unique(s[counted], return_inverse=True)
+    positive_weights = np.bincount(place, (w * is_positive)[counted])
+    other_weights = np.bincount(place, (w * ~is_positive)[counted])
+    return _Sweep(
+        thresholds=thresholds,
+        hits=np.cumsum(positive_weights[::-1], dtype=np.float64)[::-1],
+        alarms=np.cumsum(other_weights[::-1], dtype=np.float64)[::-1],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +152,7 @@ class CostCurve:
 
     @property
     def bayes_threshold(self) -> float:
-        """Threshold of least cost where posteriors are right, C_fp / (C_fp + C_fn)."""
+        """Threshold of least cost if posteriors are calibrated, C_fp / (C_fp + C_fn)."""
         return self.false_alarm_cost / (self.false_alarm_cost + self.miss_cost)
 
 
@@ -132,7 +162,11 @@ def reject_curve(rows: Predictions) -> RejectCurve:
     greatest = np.exp(rows.log_posteriors.max(axis=1))
     thresholds, right, wrong = _swept(rows.right, greatest, rows.weight)
     decided = right + wrong
-    return RejectCurve(thresholds, np.clip(1 - decided / decided[0], 0, 1), wrong / decided)
+    return RejectCurve(
+        thresholds=thresholds,
+        rejected=np.clip(1 - decided / decided[0], 0, 1),
+        error=wrong / decided,
+    )
 
 
 def cost_curve(
@@ -145,14 +179,22 @@ def cost_curve(
     """Return both errors for every threshold on the posterior of the class ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
-        found = f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}"
-        cure = "expected two numbers not under zero, one of them over it"
-        raise InvalidParameterError(f"{found}: {cure}")
+        raise InvalidParameterError(
+            f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: expected two "
+            "non-negative numbers, of which at least one is positive"
+        )
     k = code_of(positive, rows.classes)
-    at, hits, alarms = _swept(rows.truth == k, np.exp(rows.log_posteriors[:, k]), rows.weight)
-    # the first threshold calls every row, the last one none
-    thresholds = np.concatenate([[0.0], at[1:], [np.nextafter(at[-1], 2.0)]])
-    missed, total = hits[0] - np.append(hits, 0.0), hits[0] + alarms[0]
+    posterior = np.exp(rows.log_posteriors[:, k])
+    scores, hits, alarms = _swept(rows.truth == k, posterior, rows.weight)
+    # the first threshold calls every row positive, the last one none
+    above_all = np.nextafter(scores[-1], 2.0)
+    thresholds = np.concatenate([[0.0], scores[1:], [above_all]])
+    missed = hits[0] - np.append(hits, 0.0)
+    total = hits[0] + alarms[0]
     return CostCurve(
-        thresholds, np.append(alarms, 0.0) / total, missed / total, *costs.tolist()
+        thresholds=thresholds,
+        false_alarms=np.append(alarms, 0.0) / total,
+        misses=missed / total,
+        false_alarm_cost=float(false_alarm_cost),
+        miss_cost=float(miss_cost),
     )

@@ -1,12 +1,29 @@
-"""Is the model right? Frozen answers, each a table, a picture and a sentence."""
+"""Is the model right? Tests of its assumptions, of its calibration, and of new rows.
 
-from suffice.evaluate.diagnostics.box_m_and_wilks import BoxM as BoxM
-from suffice.evaluate.diagnostics.box_m_and_wilks import ClassSeparation as ClassSeparation
-from suffice.evaluate.diagnostics.box_m_and_wilks import box_m as box_m
-from suffice.evaluate.diagnostics.box_m_and_wilks import class_separation as class_separation
-from suffice.evaluate.diagnostics.calibration import Calibration as Calibration
-from suffice.evaluate.diagnostics.calibration import calibration as calibration
-from suffice.evaluate.diagnostics.normality import Normality as Normality
-from suffice.evaluate.diagnostics.normality import normality as normality
-from suffice.evaluate.diagnostics.predictive import PredictiveCheck as PredictiveCheck
-from suffice.evaluate.diagnostics.predictive import predictive_check as predictive_check
+May import ``core``, ``estimators`` and ``evaluate.curves``. Importing it does not import
+scikit-learn.
+"""
+
+from suffice.evaluate.diagnostics.box_m import BoxM, box_m
+from suffice.evaluate.diagnostics.calibration import Calibration, calibration
+from suffice.evaluate.diagnostics.class_separation import ClassSeparation, class_separation
+from suffice.evaluate.diagnostics.drift import Drift, drift
+from suffice.evaluate.diagnostics.normality import Normality, normality
+from suffice.evaluate.diagnostics.predictive import PredictiveCheck, predictive_check
+from suffice.evaluate.diagnostics.prior_adaptation import adapt_priors
+
+__all__ = [
+    "BoxM",
+    "Calibration",
+    "ClassSeparation",
+    "Drift",
+    "Normality",
+    "PredictiveCheck",
+    "adapt_priors",
+    "box_m",
+    "calibration",
+    "class_separation",
+    "drift",
+    "normality",
+    "predictive_check",
+]

@@ -1,84 +1,105 @@
-"""Can the posteriors be taken at their word? The calibration of the most probable class."""
+"""Do stated probabilities come true? The calibration of the most probable class."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.numbers import loss, p_statement, percent
 from suffice.core.text.tables import Row
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.curves.reliability import BINS, Reliability, reliability
-from suffice.evaluate.diagnostics.diagnostic import Diagnostic, simulated_p
-from suffice.typing import Labels
+from suffice.evaluate.diagnostics.diagnostic import Diagnostic, simulated_p_values
+from suffice.typing import Labels, LabelsLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
 
-    figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
     bins: Reliability  # of the most probable class: is it the true one?
-    expected_error: float  # mean calibration error of a calibrated model, these bins and rows
-    p_value: float  # P(calibration error this large), were the model calibrated
+    expected_error: float  # mean calibration error of calibrated models with these bins
+    p_value: float  # P(calibration error this large) if the model were calibrated
     n_rows: int
 
     @property
     def calibration_error(self) -> float:
-        """Return the expected calibration error, Σ_b (n_b / n) |observed − stated|."""
+        """Expected calibration error, Σ_b (n_b / n) |observed − stated|."""
         return self.bins.calibration_error
 
     @property
     def excess(self) -> float:
-        """Return mean stated less mean observed probability: positive is overconfident."""
+        """Mean stated minus mean observed probability: positive is overconfident."""
         return float(self.bins.counts @ (self.bins.stated - self.bins.observed)) / self.n_rows
 
     def rows(self) -> list[Row]:
         """Return one row: the calibration error, and what a calibrated model would show."""
-        errors = {"calibration_error": self.calibration_error}
-        errors |= {"expected_calibration_error": self.expected_error, "p_value": self.p_value}
-        return [errors | {"stated_minus_observed": self.excess}]
+        row = {
+            "calibration_error": self.calibration_error,
+            "expected_calibration_error": self.expected_error,
+            "p_value": self.p_value,
+            "stated_minus_observed": self.excess,
+        }
+        return [row]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import calibration_figure
+
+        return calibration_figure(self, ax)
 
     def __repr__(self) -> str:
-        found = f"calibration error {loss(self.calibration_error)}"
-        usual = f"where a calibrated model would show {loss(self.expected_error)}"
-        return f"{self._verdict()} ({found}, {usual}; {p_statement(self.p_value)})"
+        return (
+            f"{self._verdict()} (calibration error {loss(self.calibration_error)}, where a "
+            f"calibrated model would show {loss(self.expected_error)}; {p_statement(self.p_value)})"
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What a user of the posteriors should know: one sentence, or none."""
-        return () if self.p_value > LEVEL else (f"{self._verdict()}.",)
+        if self.p_value > LEVEL:
+            return ()
+        return (f"{self._verdict()}.",)
 
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
         stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
-        right = f"and is right in {percent(stated - self.excess)}"
-        said = f"it states {percent(stated)} on average for the predicted class {right}"
-        # of a calibrated model, Var of what is right = Σ_b n_b p_b (1 − p_b)
-        chance = np.sqrt(self.bins.counts @ (self.bins.stated * (1 - self.bins.stated)))
-        how = "too large" if self.excess > 0 else "too small"
-        if abs(self.excess) * self.n_rows < 2 * chance:
+        observed = stated - self.excess
+        # the number of right rows of a calibrated model has the variance Σ_b n_b p_b (1 − p_b)
+        deviation = np.sqrt(self.bins.counts @ (self.bins.stated * (1 - self.bins.stated)))
+        if abs(self.excess) * self.n_rows < 2 * deviation:
             how = "too large for some rows and too small for others"
-        return f"Its probabilities are {how}: {said}"
+        elif self.excess > 0:
+            how = "too large"
+        else:
+            how = "too small"
+        return (
+            f"Its probabilities are {how}: it states {percent(stated)} on average for the "
+            f"predicted class and is right in {percent(observed)}"
+        )
 
 
 def calibration(
-    y: Any,
-    posteriors: Any,
-    classes: Any = None,
+    y: LabelsLike,
+    posteriors: npt.ArrayLike,
+    classes: LabelsLike | None = None,
     *,
     bins: int = BINS,
     simulations: int = 999,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator = 0,
 ) -> Calibration:
     """Return the calibration error of posteriors, and its test.
 
-    The expected calibration error is never zero, even of a calibrated model; it is set beside
-    what a calibrated model with the same bins would show, by simulation (Bröcker & Smith 2007,
-    *Weather and Forecasting* 22, 651–661).
+    The expected calibration error is never zero, even of a calibrated model. The test compares it
+    with that of calibrated models, simulated with the same bins (Bröcker & Smith 2007, *Weather
+    and Forecasting* 22, 651–661).
 
     Parameters
     ----------
@@ -104,19 +125,31 @@ def calibration(
     >>> calibration(y, np.stack([1 - p, p], axis=1)).p_value > 0.05
     True
     """
-    known = Predictions.of(y, posteriors, classes)
-    p = known.posteriors
+    rows = Predictions.of(y, posteriors, classes)
+    p = rows.posteriors
     bad = np.flatnonzero(~(np.abs(p.sum(1) - 1) < 1e-6))
     if len(bad):
-        msg = f"posteriors of row {bad[0]} sum to {p[bad[0]].sum():g}: expected 1"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"posteriors of row {bad[0]} sum to {p[bad[0]].sum():g}: expected 1, the sum of the "
+            "probabilities of all classes"
+        )
     if simulations < 19:
-        msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
-        raise InvalidParameterError(msg)
-    curve = reliability(known.right, p.max(1).clip(max=1), bins=bins)
-    rng, n, stated = np.random.default_rng(random_state), curve.counts, curve.stated
-    # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
-    events = rng.binomial(n, np.clip(stated, 0, 1), (simulations, len(n)))
-    null = np.abs(events / n - stated) @ (n / n.sum())  # errors of a calibrated model
-    found = float(simulated_p(curve.calibration_error, null))
-    return Calibration(known.classes, curve, float(null.mean()), found, len(p))
+        raise InvalidParameterError(
+            f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
+        )
+    bins_of_rows = reliability(rows.right, p.max(1).clip(max=1), bins=bins)
+    counts = bins_of_rows.counts
+    stated = bins_of_rows.stated
+    # Events of a bin ~ Binomial(n_b, stated_b). Within wide bins this varies a little more than the
+    # truth.
+    rng = np.random.default_rng(random_state)
+    events = rng.binomial(counts, np.clip(stated, 0, 1), (simulations, len(counts)))
+    simulated_errors = np.abs(events / counts - stated) @ (counts / counts.sum())
+    observed_error = np.asarray(bins_of_rows.calibration_error)
+    return Calibration(
+        classes=rows.classes,
+        bins=bins_of_rows,
+        expected_error=float(simulated_errors.mean()),
+        p_value=float(simulated_p_values(observed_error, simulated_errors)),
+        n_rows=len(p),
+    )

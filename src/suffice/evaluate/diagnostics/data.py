@@ -11,18 +11,26 @@ from scipy.special import bdtrc
 
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plural
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import number, percent
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats, LabelsLike
 
-FEWEST = 20  # rows from which a column can be suspicious
-ENOUGH = 5_000  # rows that columns are looked at one by one
+FEWEST_ROWS = 20  # from which a column can be suspicious
+ENOUGH_ROWS = 5_000  # by which single columns are judged
 MOST_COLUMNS = 200
-# error of a column alone that is too good: absolutely, and by the error of the largest class
-TOO_GOOD, TOO_GOOD_SHARE = 0.03, 0.1
-# rows whose copies are looked for, those that they are looked for among, columns and values of each
-COPIED, AMONG, FEWEST_COLUMNS, FEWEST_VALUES = 300, 3_000, 4, 10
-CODES = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
+# A column that alone predicts the class is suspicious if its error is at most this, and at most
+# this share of the error of always predicting the largest class.
+TOO_GOOD_ERROR = 0.03
+TOO_GOOD_SHARE = 0.1
+# near copies are looked for of so many rows, among so many rows
+COPIED_ROWS = 300
+COMPARED_ROWS = 3_000
+# in at least so many columns, each with so many distinct values
+COPIED_COLUMNS = 4
+COPIED_VALUES = 10
+# numbers that often stand for "unknown": 0, −1, and ±9, ±99 … ±999999
+PLACEHOLDERS = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
+UNKNOWN_COLUMN = "COLUMN"  # stands for a name in the advice, where no column suggests itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +47,28 @@ class DataChecks:
 
     n_rows: int
     n_duplicates: int  # rows whose features equal those of an earlier row
-    n_conflicting: int  # rows whose features another class has as well
-    has_many_values: bool  # whether rows would differ, were they not copied
-    suspects: tuple[
-        Suspect, ...
-    ]  # row numbers, identifiers, dates, columns that predict alone
-    impossible: tuple[Suspect, ...]  # values that may stand for something else
+    n_conflicting: int  # rows whose features equal those of a row of another class
+    has_many_values: bool  # whether equal rows are unlikely unless they were copied
+    suspects: tuple[Suspect, ...]  # row numbers, identifiers, columns that predict alone
+    impossible: tuple[Suspect, ...]  # columns with values that may mean "unknown"
     together: str = ""  # what hints at rows that belong together, if anything
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What casts doubt on an error counted on such rows, worst first."""
-        cure = "make sure that it is known before the class is, or leave it out"
-        said = [f"Column {s.column!r} {s.why}: {cure}" for s in self.suspects]
+        """What casts doubt on an error estimated from such rows, worst first."""
+        caveats = [
+            f"Column {suspect.column!r} {suspect.why}: make sure that it is known before the class "
+            "is, or leave it out."
+            for suspect in self.suspects
+        ]
         if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
-            copies = f"{plural(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others"
-            said.append(f"{copies}, so that some held-out rows were seen in training")
-        said += [self.together] if self.together else []
-        return tuple(f"{each}." for each in said)
+            caveats.append(
+                f"{counted(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others, so that "
+                "some held-out rows were seen in training."
+            )
+        if self.together:
+            caveats.append(f"{self.together}.")
+        return tuple(caveats)
 
 
 def dates_in(X: Any) -> list[str]:
@@ -65,145 +77,225 @@ def dates_in(X: Any) -> list[str]:
     return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
 
 
-def data_checks(X: Any, y: Any, dates: Sequence[str] = ()) -> DataChecks:
+def data_checks(X: Any, y: LabelsLike, dates: Sequence[str] = ()) -> DataChecks:
     """Return copies, suspicious columns and impossible values of rows as they came, or a table."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how columns are read was said where they were read
-        table = X if isinstance(X, Table) else Table.of(X, y)
-    columns, together, suspects = dict(_columns(table)), "", []
-    if table.n_rows >= FEWEST:
-        together = _in_time(columns, dates) or _near_copies(columns, table.codes)
-        at = stratified_sample(table.codes, ENOUGH, 0)
-        for name, values in list(columns.items())[:MOST_COLUMNS]:
-            why = "" if name in dates else _numbering(values)
-            why = why or _alone(values[at], table.codes[at])
-            suspects += [Suspect(name, why)] if why else []
+    if isinstance(X, Table):
+        table = X
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the caller has read the columns, and been warned
+            table = Table.of(X, y)
+    columns = dict(_columns(table))
     numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
-    impossible = [
-        Suspect(n, why) for n, values in numbers.items() for why in _impossible(values)
-    ]
-    many = any(len(np.unique(values)) > table.n_rows / 4 for values in columns.values())
-    found: Any = (*_copies(table), many, tuple(suspects), tuple(impossible), together)
-    return DataChecks(table.n_rows, *found)
+    together = ""
+    suspects: list[Suspect] = []
+    if table.n_rows >= FEWEST_ROWS:
+        together = _time_order(numbers, dates) or _near_copies(columns, table.codes)
+        suspects = _suspects(columns, table.codes, dates)
+    impossible = []
+    for name, values in numbers.items():
+        impossible += [Suspect(name, why) for why in _impossible(values)]
+    n_duplicates, n_conflicting = _copies(table)
+    return DataChecks(
+        n_rows=table.n_rows,
+        n_duplicates=n_duplicates,
+        n_conflicting=n_conflicting,
+        has_many_values=any(len(np.unique(v)) > table.n_rows / 4 for v in columns.values()),
+        suspects=tuple(suspects),
+        impossible=tuple(impossible),
+        together=together,
+    )
 
 
-def _columns(table: Table) -> Iterator[tuple[str, Any]]:
+def _columns(table: Table) -> Iterator[tuple[str, Array]]:
     """Yield each column: numbers as they are, categories as codes."""
-    schema, x = table.schema, np.asarray(table.x, np.float64)
+    schema = table.schema
+    x = np.asarray(table.x, np.float64)
     names = table.names if schema is None else [column.name for column in schema.numbers]
-    numbers = names or [f"x{j + 1}" for j in range(x.shape[1])]
-    yield from ((str(name), x[:, j]) for j, name in enumerate(numbers))
+    if not names:
+        names = [f"x{j + 1}" for j in range(x.shape[1])]
+    for j, name in enumerate(names):
+        yield str(name), x[:, j]
     if schema is not None and table.indicators is not None:
-        groups = table.indicators.T[len(schema.filled) :]
-        yield from zip((c.name for c in schema.categories), groups, strict=True)
+        levels = table.indicators.T[len(schema.filled) :]
+        for category, codes in zip(schema.categories, levels, strict=True):
+            yield category.name, codes
+
+
+def _suspects(
+    columns: Mapping[str, Array], codes: Codes, dates: Sequence[str]
+) -> list[Suspect]:
+    sample = stratified_sample(codes, ENOUGH_ROWS, 0)
+    suspects = []
+    for name, values in list(columns.items())[:MOST_COLUMNS]:
+        why = "" if name in dates else _numbering(values)
+        if not why:
+            why = _predicts_alone(values[sample], codes[sample])
+        if why:
+            suspects.append(Suspect(name, why))
+    return suspects
 
 
 def _copies(table: Table) -> tuple[int, int]:
-    """Return the rows that repeat an earlier one, and those that another class has as well."""
-    columns = [*table.x.T, *(() if table.indicators is None else table.indicators.T)]
-    odd = np.random.default_rng(0).integers(1, 2**63, len(columns), np.uint64) * 2 + 1
-    # Σ_j a_j b_j mod 2⁶⁴ tells rows apart but for one pair in 10¹⁹
-    told = np.zeros(table.n_rows, np.uint64)
-    for factor, column in zip(odd, columns, strict=True):
-        told += factor * (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # −0 is 0
-    order = np.argsort(told)
-    told, codes = told[order], table.codes[order]
-    first = np.flatnonzero(np.append(True, told[1:] != told[:-1]))  # of equal rows
-    mixed = np.minimum.reduceat(codes, first) < np.maximum.reduceat(codes, first)
-    return len(told) - len(first), int(np.diff(np.append(first, len(told)))[mixed].sum())
+    """Return the rows that repeat an earlier one, and those that equal one of another class."""
+    columns = list(table.x.T)
+    if table.indicators is not None:
+        columns += list(table.indicators.T)
+    factors = np.random.default_rng(0).integers(1, 2**63, len(columns), np.uint64) * 2 + 1
+    # The hash Σ_j a_j b_j mod 2⁶⁴ of the bits b_j, with a_j odd, differs between different rows but
+    # for one pair in 10¹⁹.
+    hashes = np.zeros(table.n_rows, np.uint64)
+    for factor, column in zip(factors, columns, strict=True):
+        without_minus_zero = np.asarray(column, np.float64) + 0.0
+        hashes += factor * without_minus_zero.view(np.uint64)
+    order = np.argsort(hashes)
+    hashes = hashes[order]
+    codes = table.codes[order]
+    # equal rows are neighbours now: a group starts where the hash changes
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+    sizes = np.diff(np.append(starts, len(hashes)))
+    mixed = np.minimum.reduceat(codes, starts) < np.maximum.reduceat(codes, starts)
+    return len(hashes) - len(starts), int(sizes[mixed].sum())
 
 
-def _in_time(columns: Mapping[str, Any], dates: Sequence[str]) -> str:
+def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
     """Return what to say of a date, or of a column that repeats another of the row before."""
-    numbers = {name: v[:AMONG] for name, v in columns.items() if v.dtype.kind == "f"}
-    many = [name for name, v in numbers.items() if 4 * len(np.unique(v)) > len(v)][:30]
-    what = [f"{name!r} is a date" for name in dates]
-    for a, b in permutations(many, 2):
-        if np.mean(numbers[a][1:] == numbers[b][:-1]) > 0.9:
-            what.append(f"{a!r} repeats {b!r} of the row before")
-    steps = ((n, np.diff(v)) for n, v in numbers.items() if n not in many)
-    period = next((n for n, step in steps if (step >= 0).all() and step.any()), "COLUMN")
-    cure = f"To hold out whole periods, give --groups {period}"
+    heads = {name: values[:COMPARED_ROWS] for name, values in numbers.items()}
+    many_valued = [name for name, v in heads.items() if 4 * len(np.unique(v)) > len(v)][:30]
+    if dates:
+        reason = f"{dates[0]!r} is a date"
+    else:
+        lagged = _lagged_pair({name: heads[name] for name in many_valued})
+        if lagged is None:
+            return ""
+        reason = f"{lagged[0]!r} repeats {lagged[1]!r} of the row before"
+    # a column of few values that never falls, such as the year, names the periods
+    period = UNKNOWN_COLUMN
+    for name, values in heads.items():
+        steps = np.diff(values)
+        if name not in many_valued and (steps >= 0).all() and steps.any():
+            period = name
+            break
     return (
-        f"Column {what[0]}: later rows may be misclassified more often. {cure}" if what else ""
+        f"Column {reason}: later rows may be misclassified more often. To hold out whole periods, "
+        f"give --groups {period}"
     )
 
 
-def _near_copies(columns: Mapping[str, Any], codes: Codes) -> str:
-    """Return what to say of rows most of which share half of their numbers with another row."""
-    at = stratified_sample(codes, AMONG, 0)
-    rows, kept = np.random.default_rng(0).permutation(len(at))[:COPIED], columns.items()
-    numbers = [v[at] for _, v in kept if v.dtype.kind == "f"][:MOST_COLUMNS]
-    numbers = [v for v in numbers if len(np.unique(v)) >= FEWEST_VALUES]
-    equal, d = np.zeros((len(rows), len(at))), len(numbers)
-    for v in numbers:
-        equal += v[rows, None] == v
-    equal[np.arange(len(rows)), rows] = np.nan
-    # how many other rows share as much by chance, were columns independent
-    by_chance = len(at) * bdtrc((d - 1) // 2, d, np.nanmean(equal) / max(d, 1))
-    share, who = float(np.mean(np.nanmax(equal, 1) >= d / 2)), np.nanargmax(equal, 1)
-    if d < FEWEST_COLUMNS or share < 0.5 or by_chance > 0.05:
+def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
+    """Return a column and another whose values of the row before it repeats, if any."""
+    for name, other in permutations(columns, 2):
+        if np.mean(columns[name][1:] == columns[other][:-1]) > 0.9:
+            return name, other
+    return None
+
+
+def _near_copies(columns: Mapping[str, Array], codes: Codes) -> str:
+    """Return what to say if most rows share half of their numbers with another row."""
+    compared = stratified_sample(codes, COMPARED_ROWS, 0)
+    chosen = np.random.default_rng(0).permutation(len(compared))[:COPIED_ROWS]
+    numbers = [v[compared] for v in columns.values() if v.dtype.kind == "f"][:MOST_COLUMNS]
+    numbers = [v for v in numbers if len(np.unique(v)) >= COPIED_VALUES]
+    d = len(numbers)
+    n_equal = np.zeros((len(chosen), len(compared)))  # columns in which two rows are equal
+    for values in numbers:
+        n_equal += values[chosen, None] == values
+    n_equal[np.arange(len(chosen)), chosen] = np.nan  # a row and itself
+    share = float(np.mean(np.nanmax(n_equal, 1) >= d / 2))
+    # rows that would share half of their numbers by chance, if columns were independent
+    by_chance = len(compared) * bdtrc((d - 1) // 2, d, np.nanmean(n_equal) / max(d, 1))
+    if d < COPIED_COLUMNS or share < 0.5 or by_chance > 0.05:
         return ""
-    levels = {name: v[at] for name, v in kept if v.dtype.kind != "f"}
-    same = [name for name, v in levels.items() if np.mean(v[rows] == v[who]) > 0.8]
-    name = max(same, key=lambda each: levels[each].max(), default="COLUMN")
-    like = f", mostly of the same {name}" if same else ""
+    nearest = np.nanargmax(n_equal, 1)
+    levels = {name: v[compared] for name, v in columns.items() if v.dtype.kind != "f"}
+    shared = [name for name, v in levels.items() if np.mean(v[chosen] == v[nearest]) > 0.8]
+    if not shared:
+        return (
+            f"{percent(share)} of rows equal another, in at least half of {d} columns of numbers: "
+            "rows unlike these may be misclassified more often. To hold out whole groups, give "
+            f"--groups {UNKNOWN_COLUMN}"
+        )
+    name = max(shared, key=lambda each: levels[each].max())  # the one of most levels
     return (
-        f"{percent(share)} of rows equal another{like}, in at least half of {d} columns of numbers:"
-        " rows unlike these may be misclassified more often. To hold out whole groups, give "
-        f"--groups {name}"
+        f"{percent(share)} of rows equal another, mostly of the same {name}, in at least half of "
+        f"{d} columns of numbers: rows unlike these may be misclassified more often. To hold out "
+        f"whole groups, give --groups {name}"
     )
 
 
-def _numbering(values: Any) -> str:
+def _numbering(values: Array) -> str:
     """Return what to say of numbers that count or identify the rows, else nothing."""
     if values.dtype.kind != "f" or not np.all(values == np.rint(values)):
         return ""
-    if abs(np.diff(values)).max() == 1 == abs(values[-1] - values[0]) / (len(values) - 1):
+    mean_step = abs(values[-1] - values[0]) / (len(values) - 1)
+    if mean_step == 1 and abs(np.diff(values)).max() == 1:
         return "counts the rows"
-    unique = len(values) >= 50 and len(np.unique(values)) == len(values)
-    return "has another number in every row, as an identifier has" if unique else ""
+    if len(values) >= 50 and len(np.unique(values)) == len(values):
+        return "has another number in every row, as an identifier has"
+    return ""
 
 
-def _alone(values: Any, codes: Codes) -> str:
+def _predicts_alone(values: Array, codes: Codes) -> str:
     """Return what to say of a column that alone predicts nearly every class, else nothing."""
-    base = 1 - np.bincount(codes).max() / len(codes)
-    if values.dtype.kind == "f":  # a few intervals of a number, or its being empty
-        from sklearn.tree import DecisionTreeClassifier
-
-        tree = DecisionTreeClassifier(
-            max_leaf_nodes=2 * (int(codes.max()) + 1), random_state=0
-        )
-        error = float(1 - tree.fit(values[:, None], codes).score(values[:, None], codes))
-    else:  # the most frequent class of each level, where a row alone tells nothing
-        counts = np.zeros((int(values.max()) + 2, int(codes.max()) + 1))
-        np.add.at(counts, (values + 1, codes), 1)
-        error = float(1 - np.where(counts.sum(1) > 1, counts.max(1), 0).sum() / len(codes))
-    if error > min(TOO_GOOD, TOO_GOOD_SHARE * base):
+    is_number = values.dtype.kind == "f"
+    error = _tree_error(values, codes) if is_number else _level_error(values, codes)
+    error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)
+    if error > min(TOO_GOOD_ERROR, TOO_GOOD_SHARE * error_of_largest_class):
         return ""
     return f"alone predicts {percent(1 - error)} of the classes"
 
 
+def _tree_error(values: Floats, codes: Codes) -> float:
+    """Return the error of a few intervals of a number, or of its being missing."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    n_classes = int(codes.max()) + 1
+    tree = DecisionTreeClassifier(max_leaf_nodes=2 * n_classes, random_state=0)
+    tree.fit(values[:, None], codes)
+    return float(1 - tree.score(values[:, None], codes))
+
+
+def _level_error(levels: Codes, codes: Codes) -> float:
+    """Return the error of the most frequent class of each level; a single row counts as wrong."""
+    counts = np.zeros((int(levels.max()) + 2, int(codes.max()) + 1))
+    np.add.at(counts, (levels + 1, codes), 1)  # a missing level is −1
+    right = np.where(counts.sum(1) > 1, counts.max(1), 0).sum()
+    return float(1 - right / len(codes))
+
+
 def _impossible(values: Floats) -> list[str]:
-    """Return what to say of codes such as 0, −1 or 999 that lie apart from all other values."""
-    known = values[np.isfinite(values)]
-    if not len(known) or (known.min() > 0 and float(known.max()) not in CODES):
+    """Return what to say of values such as 0, −1 or 999 that lie apart from all others."""
+    observed = values[np.isfinite(values)]
+    if len(observed) == 0:
         return []
-    distinct, counts = np.unique(known, return_counts=True)
+    if observed.min() > 0 and float(observed.max()) not in PLACEHOLDERS:
+        return []
+    distinct, counts = np.unique(observed, return_counts=True)
     if len(distinct) < 10:
         return []
-    found = []
-    for end, beside in ((0, 1), (-1, -2)):
-        code, gap = float(distinct[end]), abs(distinct[end] - distinct[beside])
-        low, high = np.quantile(known[known != code], [0.25, 0.75])
-        if code in CODES and 1 < counts[end] < len(known) / 2 and gap > high - low:
-            times = plural(int(counts[end]), "row")
-            found.append(f"is {number(code)} in {times}, far from all others")
-    low, rest = known[known <= 0], distinct[distinct > 0]
-    # zero or less in a few rows, where the other values keep further from zero than from each other
-    few = 0 < len(low) <= max(1, 0.02 * len(known)) and len(rest) >= 10
-    if few and not found and rest[0] > 6 * np.diff(rest[:10]).mean():
-        least = f"{number(low.max())}{' or less' * bool(low.min() < low.max())}"
-        others = f"in all others {number(rest[0])} or more: check it"
-        found.append(f"is {least} in {plural(len(low), 'row')}, {others}")
-    return found
+    reasons = []
+    for end, neighbour in ((0, 1), (-1, -2)):
+        value = float(distinct[end])
+        n = int(counts[end])
+        gap = abs(distinct[end] - distinct[neighbour])
+        low, high = np.quantile(observed[observed != value], [0.25, 0.75])
+        if value in PLACEHOLDERS and 1 < n < len(observed) / 2 and gap > high - low:
+            reasons.append(f"is {number(value)} in {counted(n, 'row')}, far from all others")
+    return reasons or _rare_nonpositive(observed, distinct)
+
+
+def _rare_nonpositive(observed: Floats, distinct: Floats) -> list[str]:
+    """Return what to say of a few values up to zero where all others keep far from zero."""
+    nonpositive = observed[observed <= 0]
+    positive = distinct[distinct > 0]
+    are_few = 0 < len(nonpositive) <= max(1, 0.02 * len(observed))
+    if not are_few or len(positive) < 10:
+        return []
+    # far: the smallest others are further from zero than from each other
+    if positive[0] <= 6 * np.diff(positive[:10]).mean():
+        return []
+    rows = counted(len(nonpositive), "row")
+    largest = number(nonpositive.max())
+    if nonpositive.min() < nonpositive.max():
+        largest = f"{largest} or less"
+    return [f"is {largest} in {rows}, in all others {number(positive[0])} or more: check it"]

@@ -1,8 +1,6 @@
 """What all diagnostics share: the frozen answer, simulated p-values, usable rows and columns."""
 
-import warnings
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,41 +13,40 @@ from suffice.core.table.sampling import ranks_within
 from suffice.core.table.table import Table
 from suffice.core.text.lists import quoted
 from suffice.core.text.tables import Tabled
-from suffice.drawing import draw
-from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.typing import Codes, Floats
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidInputError,
+    InvalidParameterError,
+    warn,
+)
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike
 
 
 class Diagnostic(Tabled):
     """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
 
     __slots__ = ()
-    figure: ClassVar[str]  # the name of its drawing
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into ``ax``, or new axes, and return them."""
-        return draw(self.figure, self, ax)
 
 
-def simulated_p(statistic: Any, replicates: Floats) -> Any:
-    """Return (1 + #{replicates ≥ statistic}) / (1 + B) (Davison & Hinkley 1997, section 4.2)."""
-    # a replicate that ties up to rounding counts as larger
-    larger = replicates >= statistic - 1e-12 * np.abs(statistic)
-    return (1 + larger.sum(0)) / (1 + len(replicates))
+def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
+    """Return (1 + #{replicates ≥ statistic}) / (1 + B) of B replicates of each statistic."""
+    # Davison & Hinkley (1997), section 4.2. Replicates that tie up to rounding count as larger.
+    larger = replicates >= statistics - 1e-12 * np.abs(statistics)
+    return np.asarray((1 + larger.sum(0)) / (1 + len(replicates)))
 
 
-def finite_table(X: Any, y: Any) -> Table:
-    """Return rows with their classes, refused where there are none or some are not finite."""
+def finite_table(X: RowsLike, y: LabelsLike) -> Table:
+    """Return rows with their classes; raise where there are none or some are not finite."""
     table = Table.of(X, y)
-    if not table.n_rows:
-        raise InvalidInputError("X has no rows")
+    if table.n_rows == 0:
+        raise InvalidInputError("X has no rows: a diagnostic needs at least one")
     if table.x.dtype.kind == "f" and not np.isfinite(table.x).all():
         refuse_unusable(table.x, table.names)
     return table
 
 
 def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
-    """Return the rows, of larger classes a random sample of ``max_rows``."""
+    """Return the rows; a class of more than ``max_rows`` is represented by a random sample."""
     if max_rows < 1:
         raise InvalidParameterError(f"max_rows must be at least 1, got {max_rows}")
     if np.bincount(table.codes).max() <= max_rows:
@@ -63,36 +60,44 @@ def is_weighted(moments: Moments) -> bool:
 
 
 def names_of(moments: Moments) -> tuple[str, ...]:
-    """Return the names of the columns; their numbers, where they have none."""
+    """Return the names of the columns, or their numbers where they have no names."""
     return moments.feature_names or tuple(map(str, range(moments.n_features)))
 
 
 def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
     """Return the sums of columns of full rank within classes, and the names of the others."""
     require_two_classes(moments.classes, moments.weights)
-    n_classes, names = int((moments.weights > 0).sum()), names_of(moments)
-    degrees, n_varying = moments.total_weight - n_classes, len(_varying(moments))
+    n_classes = int((moments.weights > 0).sum())
+    n_varying = len(_varying(moments))
+    degrees = moments.total_weight - n_classes
     if degrees < max(n_varying, 1):
-        left = f"leaves {degrees:g} degrees of freedom for {n_varying} features"
-        cure = "use fewer features (moments.select) or more rows; weights are taken as counts"
-        msg = f"weight {moments.total_weight:g} in {n_classes} classes {left}: {cure}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"weight {moments.total_weight:g} in {n_classes} classes leaves {degrees:g} degrees of "
+            f"freedom for {n_varying} features: use fewer features (moments.select) or more rows; "
+            "weights are taken as counts"
+        )
     kept = independent_columns(moments)
     if len(kept) == moments.n_features:
         return moments, ()
+    names = names_of(moments)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
-    msg = f"columns {quoted(left_out)} left out: constant within classes, or combinations of others"
-    if not len(kept):
-        raise InvalidInputError(msg)
-    warnings.warn(msg, DegenerateDataWarning, stacklevel=4)
+    message = (
+        f"columns {quoted(left_out)} left out: constant within classes, or combinations of "
+        "others"
+    )
+    if len(kept) == 0:
+        raise InvalidInputError(message)
+    warn(message, DegenerateDataWarning)
     return replace(moments, feature_names=names).select(kept), left_out
 
 
 def varying_columns(moments: Moments) -> Codes:
-    """Return the columns that vary within classes, less those that are seen to repeat others."""
+    """Return the columns that vary within classes, without those that combine others."""
     varying = _varying(moments)
-    few = moments.counts.sum() - (moments.counts > 0).sum() < len(varying)
-    return varying if few or moments.storage == "diagonal" else independent_columns(moments)
+    degrees = moments.counts.sum() - (moments.counts > 0).sum()
+    if degrees < len(varying) or moments.storage == "diagonal":
+        return varying  # too few rows, or no matrix, to tell which are combinations
+    return independent_columns(moments)
 
 
 def _varying(moments: Moments) -> Codes:
@@ -100,7 +105,19 @@ def _varying(moments: Moments) -> Codes:
     return np.flatnonzero(resolved(variances, moments.grand_mean, moments.total_variances))
 
 
-def columns_remark(left_out: tuple[str, ...], *, weighted: bool = False) -> str:
-    """Return what a verdict adds of columns left out, and of weights."""
-    remark = f"; columns left out: {quoted(left_out)}" if left_out else ""
-    return remark + ("; weights taken as counts" if weighted else "")
+def column_remarks(left_out: tuple[str, ...], *, weighted: bool = False) -> list[str]:
+    """Return what a verdict adds about columns left out, and about weights."""
+    remarks = []
+    if left_out:
+        remarks.append(f"columns left out: {quoted(left_out)}")
+    if weighted:
+        remarks.append("weights taken as counts")
+    return remarks
+
+
+def sample_remarks(n_used: Codes, n_rows: Codes) -> list[str]:
+    """Return what a verdict adds about classes of which a sample was used."""
+    larger = n_used[n_used < n_rows]
+    if len(larger) == 0:
+        return []
+    return [f"a sample of {larger.max()} rows of larger classes"]

@@ -1,8 +1,7 @@
 """Is each class Gaussian? Henze and Zirkler's test, from rows."""
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr
@@ -10,18 +9,26 @@ from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.linalg import EPS, rank_tolerance
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
-from suffice.errors import DegenerateDataWarning, InvalidInputError
-from suffice.evaluate.diagnostics.diagnostic import Diagnostic, finite_table, sampled
-from suffice.typing import Codes, Floats, Labels
+from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
+from suffice.evaluate.diagnostics.diagnostic import (
+    Diagnostic,
+    finite_table,
+    sample_remarks,
+    sampled,
+)
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLOCK = 256  # rows of products held at once
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None where n < r + 2."""
+    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None if n < r + 2."""
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)
@@ -32,8 +39,9 @@ def whitened(x: Floats) -> Floats | None:
     # X P = Q R, columns in order of what they add  ⇒  S⁺ = n R⁻¹R⁻ᵀ on the span,  z = √n Q
     q, r, _ = qr(centred[:, varying] / size[varying], mode="economic", pivoting=True)
     rank = int((np.diagonal(r) ** 2 > rank_tolerance(x.shape[1])).sum())
-    rows: Floats = np.sqrt(len(x)) * q[:, :rank]
-    return rows if len(x) >= rank + 2 else None
+    if len(x) < rank + 2:
+        return None
+    return np.asarray(np.sqrt(len(x)) * q[:, :rank])
 
 
 def henze_zirkler(z: Floats) -> tuple[float, float]:
@@ -44,31 +52,35 @@ def henze_zirkler(z: Floats) -> tuple[float, float]:
     b = (n * (2 * d + 1) / 4) ** (2 / (d + 4)) / 2
     # HZ = Σᵢⱼ exp(−β²|zᵢ−zⱼ|²/2) / n − 2 (1+β²)^{−d/2} Σᵢ exp(−β²|zᵢ|²/(2(1+β²)))
     #      + n (1+2β²)^{−d/2}
+    pairs = _pair_sum(z, r, b)
     single = np.exp(-b * r / (2 * (1 + b))).sum()
-    hz = _kernels(z, r, b) / n - 2 * (1 + b) ** (-d / 2) * single + n * (1 + 2 * b) ** (-d / 2)
+    hz = pairs / n - 2 * (1 + b) ** (-d / 2) * single + n * (1 + 2 * b) ** (-d / 2)
     # log-normal with the exact mean and variance
     mean, variance = _null_moments(b, d)
     log_variance = np.log1p(variance / mean**2)
-    excess = np.log(max(hz, np.finfo(float).tiny)) - (np.log(mean) - log_variance / 2)
+    log_mean = np.log(mean) - log_variance / 2
+    excess = np.log(max(hz, np.finfo(float).tiny)) - log_mean
     return float(hz), float(ndtr(-excess / np.sqrt(log_variance)))
 
 
-def _kernels(z: Floats, r: Floats, b: float) -> float:
+def _pair_sum(z: Floats, r: Floats, b: float) -> float:
     """Return Σᵢⱼ exp(−β² |zᵢ − zⱼ|²/2), a block of rows at a time."""
     total = 0.0
     for lo in range(0, len(z), _BLOCK):
         rows = slice(lo, lo + _BLOCK)
         squares = np.maximum(r[rows, None] + r[lo:] - 2 * (z[rows] @ z[lo:].T), 0.0)
-        # pairs with later blocks stand for two
-        twice = np.where(np.arange(lo, len(z)) < lo + _BLOCK, 1.0, 2.0)
-        total += float(np.exp(-b / 2 * squares).sum(0) @ twice)
+        # a pair with a later block counts twice, for (i, j) and (j, i)
+        times = np.where(np.arange(lo, len(z)) < lo + _BLOCK, 1.0, 2.0)
+        total += float(np.exp(-b / 2 * squares).sum(0) @ times)
     return total
 
 
 def _null_moments(b: float, d: int) -> tuple[float, float]:
     """Return mean and variance of the statistic for Gaussian rows; b = β²."""
-    # a = 1 + 2β²,  w = (1 + β²)(1 + 3β²)
-    a, w, e = 1 + 2 * b, (1 + b) * (1 + 3 * b), d * (d + 2)
+    # a = 1 + 2β²,  w = (1 + β²)(1 + 3β²),  e = d(d + 2)
+    a = 1 + 2 * b
+    w = (1 + b) * (1 + 3 * b)
+    e = d * (d + 2)
     # μ = 1 − a^{−d/2} (1 + dβ²/a + d(d+2)β⁴/(2a²))
     mean = 1 - a ** (-d / 2) * (1 + d * b / a + e * b**2 / (2 * a**2))
     # σ² = 2(1+4β²)^{−d/2} + 2a^{−d}(1 + 2dβ⁴/a² + 3d(d+2)β⁸/(4a⁴))
@@ -85,7 +97,6 @@ def _null_moments(b: float, d: int) -> tuple[float, float]:
 class Normality(Diagnostic):
     """Whether each class is Gaussian; see ``normality``."""
 
-    figure: ClassVar[str] = "normality"
     classes: Labels  # those tested  (K,)
     statistics: Floats  # Henze and Zirkler's  (K,)
     p_values: Floats  # (K,)
@@ -97,58 +108,73 @@ class Normality(Diagnostic):
 
     @property
     def adjusted_p_values(self) -> Floats:
-        """Return Holm's p-values, right for all classes at once, shape (K,)."""
+        """P-values adjusted for the number of classes by Holm's rule, shape (K,)."""
         return holm(self.p_values)
 
     @property
     def p_value(self) -> float:
-        """Return the smallest adjusted p-value."""
+        """The smallest adjusted p-value."""
         return float(self.adjusted_p_values.min())
 
     def rows(self) -> list[Row]:
         """Return a row for each class."""
-        columns = {
-            "class": self.classes,
-            "henze_zirkler": self.statistics,
-            "p_value": self.p_values,
-            "adjusted_p_value": self.adjusted_p_values,
-            "directions": self.directions,
-            "n_used": self.n_used,
-            "n_rows": self.n_rows,
-        }
-        values = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in values]
+        adjusted = self.adjusted_p_values
+        return [
+            {
+                "class": python_scalar(label),
+                "henze_zirkler": float(self.statistics[k]),
+                "p_value": float(self.p_values[k]),
+                "adjusted_p_value": float(adjusted[k]),
+                "directions": int(self.directions[k]),
+                "n_used": int(self.n_used[k]),
+                "n_rows": int(self.n_rows[k]),
+            }
+            for k, label in enumerate(self.classes)
+        ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import normality_figure
+
+        return normality_figure(self, ax)
 
     def __repr__(self) -> str:
-        against, said = self.adjusted_p_values <= LEVEL, p_statement(self.p_value)
+        rejected = self.classes[self.adjusted_p_values <= LEVEL]
         verdict = "Gaussian classes: no evidence against them"
-        if against.any():
-            verdict = f"Not Gaussian: {quoted(self.classes[against])}"
-        used = self.n_used[self.n_used < self.n_rows]
-        remarks = f"; a sample of {max(used)} rows of larger classes" if len(used) else ""
+        if len(rejected):
+            verdict = f"Not Gaussian: {quoted(rejected)}"
+        remarks = sample_remarks(self.n_used, self.n_rows)
         flat = self.directions < self.n_features
         if flat.any():
-            ends = sorted({self.directions[flat].min(), self.directions[flat].max()})
-            few = f"{' to '.join(map(str, ends))} of {self.n_features} directions"
-            remarks += f"; only {few} vary in {quoted(self.classes[flat])}"
+            low = self.directions[flat].min()
+            high = self.directions[flat].max()
+            n_varying = f"{low}" if low == high else f"{low} to {high}"
+            names = quoted(self.classes[flat])
+            remarks.append(f"only {n_varying} of {self.n_features} directions vary in {names}")
         if len(self.left_out):
-            remarks += f"; too few rows to test {quoted(self.left_out)}"
-        return f"{verdict} ({said}){remarks}"
+            remarks.append(f"too few rows to test {quoted(self.left_out)}")
+        return "; ".join([f"{verdict} ({p_statement(self.p_value)})", *remarks])
 
 
-def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) -> Normality:
+def normality(
+    X: RowsLike,
+    y: LabelsLike,
+    *,
+    max_rows: int = 4000,
+    random_state: int | np.random.Generator = 0,
+) -> Normality:
     """Return the Henze–Zirkler test of each class: whether it is Gaussian.
 
     The statistic is a distance between the characteristic functions of the whitened rows and of
-    a standard normal, so that no departure escapes it as rows grow; affine maps change nothing.
+    a standard normal. With enough rows it detects any departure; affine maps do not change it.
     Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
 
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
         Rows that count once each, and their classes. A class with constant or dependent columns is
-        judged in the directions in which it varies; those with too few rows are left out, named
-        and warned of.
+        tested in the directions in which it varies. A class with too few rows is left out; a
+        warning names it.
     max_rows : int, default=4000
         A class with more rows is represented by a random sample, and the result says so.
     random_state : int or Generator, default=0
@@ -162,23 +188,35 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     Gaussian classes: no evidence against them (p = 0.15)
     """
     table = finite_table(X, y)
-    seen, classes = (
-        sampled(table, max_rows, np.random.default_rng(random_state)),
-        table.classes,
+    classes = table.classes
+    sample = sampled(table, max_rows, np.random.default_rng(random_state))
+    is_tested = np.zeros(len(classes), bool)
+    tested_rows = []
+    for k in range(len(classes)):
+        z = whitened(np.asarray(sample.x[sample.codes == k], np.float64))
+        if z is not None:
+            is_tested[k] = True
+            tested_rows.append(z)
+    if not is_tested.any():
+        raise InvalidInputError(
+            f"no test of normality for classes {quoted(classes)}: rows that vary in r directions "
+            "must be at least r + 2, and vary at all: use fewer columns, or collect more rows"
+        )
+    if not is_tested.all():
+        warn(
+            f"no test of normality for classes {quoted(classes[~is_tested])}: rows that vary in r "
+            "directions must be at least r + 2, and vary at all",
+            DegenerateDataWarning,
+        )
+    statistics, p_values = np.array([henze_zirkler(z) for z in tested_rows]).T
+    n_rows = np.bincount(table.codes, minlength=len(classes))
+    return Normality(
+        classes=classes[is_tested],
+        statistics=statistics,
+        p_values=p_values,
+        directions=np.array([z.shape[1] for z in tested_rows]),
+        n_used=np.array([z.shape[0] for z in tested_rows]),
+        n_rows=n_rows[is_tested],
+        left_out=classes[~is_tested],
+        n_features=table.n_features,
     )
-    white = [
-        whitened(np.asarray(seen.x[seen.codes == k], np.float64)) for k in range(len(classes))
-    ]
-    rows = [z for z in white if z is not None]
-    tested = np.array([z is not None for z in white], bool)
-    if not tested.all():
-        why = "rows that vary in r directions must be at least r + 2, and vary at all"
-        msg = f"no test of normality for classes {quoted(classes[~tested])}: {why}"
-        if not tested.any():
-            raise InvalidInputError(f"{msg}: use fewer columns, or collect more rows")
-        warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    statistics, p_values = np.array([henze_zirkler(z) for z in rows]).T
-    n_used, directions = np.array([z.shape for z in rows]).T
-    found = (classes[tested], statistics, p_values, directions, n_used)
-    n_rows = np.bincount(table.codes, minlength=len(classes))[tested]
-    return Normality(*found, n_rows, classes[~tested], table.n_features)

@@ -1,53 +1,86 @@
 """Does data drawn from the model look like the real data? A check by simulation."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
-from suffice import errors
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.model import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_matrix
 from suffice.core.table.table import Table
-from suffice.core.text.lists import plain, quoted
+from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
-from suffice.evaluate.diagnostics import diagnostic
-from suffice.typing import Codes, Floats, Labels
+from suffice.errors import (
+    DegenerateDataWarning,
+    FeatureMismatchError,
+    InvalidInputError,
+    InvalidParameterError,
+    UnknownLabelError,
+)
+from suffice.evaluate.diagnostics.diagnostic import (
+    Diagnostic,
+    column_remarks,
+    finite_table,
+    is_weighted,
+    names_of,
+    sample_remarks,
+    sampled,
+    simulated_p_values,
+    varying_columns,
+)
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
+
+if TYPE_CHECKING:
+    from suffice.estimators.gaussian_estimator import GaussianEstimator
+
+Model = TypeVar("Model", bound="GaussianEstimator")
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
 
 
-def discrepancy(
-    model: GaussianModel,
-    x: Floats,
-    codes: Codes,
-    classes: Codes,
-) -> tuple[Floats, Floats]:
-    """Return A² (K, 1 + d) of squared distances and of each feature, and quantiles (K, 99)."""
-    parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
-    values, quantiles = map(np.array, zip(*parts, strict=True))
-    return values, quantiles
+class Discrepancy(NamedTuple):
+    """How far the rows of each class are from the Gaussian that a model has for it."""
+
+    values: Floats  # A² of squared distances, then of each feature  (K, 1 + d)
+    quantiles: Floats  # of squared distances at LEVELS  (K, 99)
 
 
-def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
-    sigma, d = model.covariance_of(k), model.n_features
-    u = (x - model.centre) - model.offsets[k]
-    # D² = (x − μ)ᵀ Σ⁻¹ (x − μ) ~ χ²_d
-    squares = np.sort(np.square(sigma.whiten(u)).sum(1))[:, None]
-    tails = (np.maximum(share(d / 2, squares / 2), _TINY) for share in (gammainc, gammaincc))
+def discrepancy(model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Discrepancy:
+    """Return Anderson–Darling distances and quantiles of the rows of each class."""
+    values = []
+    quantiles = []
+    for k in classes:
+        squares, z = _standardised(model, x[codes == k], int(k))
+        # D² ~ χ²_d, with the distribution function P(d/2, D²/2)
+        below = np.maximum(gammainc(model.n_features / 2, squares / 2), _TINY)
+        above = np.maximum(gammaincc(model.n_features / 2, squares / 2), _TINY)
+        distances = anderson_darling(np.log(below)[:, None], np.log(above)[:, None])
+        features = anderson_darling(log_ndtr(z), log_ndtr(-z))
+        values.append(np.concatenate([distances, features]))
+        quantiles.append(np.quantile(squares, LEVELS))
+    return Discrepancy(np.array(values), np.array(quantiles))
+
+
+def _standardised(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return squared distances (n,), and features in standard units (n, d), each sorted."""
+    sigma = model.covariance_of(k)
+    offsets = (x - model.centre) - model.offsets[k]
+    # D² = (x − μ)ᵀ Σ⁻¹ (x − μ)
+    squares = np.square(sigma.whiten(offsets)).sum(1)
     # (x_j − μ_j) / √Σ_jj ~ N(0, 1)
-    z = np.sort(u / np.sqrt(np.diagonal(sigma.dense())), axis=0)
-    found = [
-        anderson_darling(*map(np.log, tails)),
-        anderson_darling(log_ndtr(z), log_ndtr(-z)),
-    ]
-    return np.concatenate(found), np.quantile(squares, LEVELS)
+    z = offsets / np.sqrt(np.diagonal(sigma.dense()))
+    return np.sort(squares), np.sort(z, axis=0)
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
@@ -58,50 +91,54 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
     return -n - weights @ (log_below + log_above[::-1])
 
 
-def refitted(estimator: Any, x: Floats, codes: Codes) -> Any:
-    """Return the estimator fitted to other rows, without a word about their gaps."""
-    seen = estimator.moments_
-    kept = {
-        "storage": seen.storage,
-        "fourth": seen.fourth is not None,
-        "classes": seen.classes,
-    }
-    return _read(estimator, Moments.of(x, seen.classes[codes], **kept))
+def _refitted(estimator: Model, x: Floats, codes: Codes) -> Model:
+    """Return the estimator fitted to other rows of the same classes."""
+    moments = estimator.moments_
+    new_moments = Moments.of(
+        x,
+        moments.classes[codes],
+        classes=moments.classes,
+        storage=moments.storage,
+        fourth=moments.fourth is not None,
+    )
+    return _fitted_to(estimator, new_moments)
 
 
-def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
+def _fitted_to(estimator: Model, moments: Moments) -> Model:
     from sklearn.base import clone
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.DegenerateDataWarning)
-        return clone(estimator).set_params(**settings).fit_moments(moments)
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        fitted: Model = clone(estimator).fit_moments(moments)
+        return fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck(diagnostic.Diagnostic):
-    """Real rows beside rows drawn from the model; see ``predictive_check``."""
+class PredictiveCheck(Diagnostic):
+    """Real rows compared with rows drawn from the model; see ``predictive_check``."""
 
-    figure: ClassVar[str] = "predictive check"
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
     n_rows: Codes  # rows of each class given  (K,)
     values: Floats  # A² of the real rows, then of each data set drawn  (1 + B, K, 1 + d)
     quantiles: Floats  # of squared distances at LEVELS, likewise  (1 + B, K, 99)
-    left_out: tuple[str, ...]  # columns without variance of their own within classes
+    left_out: tuple[
+        str, ...
+    ]  # columns that are constant within classes, or combinations of others
 
     @property
     def p_values(self) -> tuple[float, float]:
-        """Of all classes together: p-values of distances, and of marginals."""
-        parts = self.values[..., 0].sum(1), self.values[..., 1:].sum((1, 2))
-        distances, marginals = (
-            float(diagnostic.simulated_p(each[0], each[1:])) for each in parts
-        )
-        return distances, marginals
+        """P-values of distances and of marginals, of all classes together."""
+        distances = self.values[:, :, 0].sum(1)
+        marginals = self.values[:, :, 1:].sum((1, 2))
+        distances_p = simulated_p_values(distances[0], distances[1:])
+        marginals_p = simulated_p_values(marginals[0], marginals[1:])
+        return float(distances_p), float(marginals_p)
 
     @property
     def p_value(self) -> float:
-        """Return the smaller of ``p_values``, adjusted for there being two."""
+        """The smaller of ``p_values``, adjusted for there being two."""
         return float(holm(np.array(self.p_values)).min())
 
     @property
@@ -111,72 +148,92 @@ class PredictiveCheck(diagnostic.Diagnostic):
 
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, and one for each of its features."""
-        real, drawn = self.values[0], self.values[1:]
-        found = {"statistic": real, "expected": drawn.mean(0)}
-        found["p_value"] = diagnostic.simulated_p(real, drawn)
+        observed = self.values[0]
+        simulated = self.values[1:]
+        expected = simulated.mean(0)
+        p_values = simulated_p_values(observed, simulated)
         return [
             {
-                "class": plain(label),
+                "class": python_scalar(label),
                 "what": what,
-                **{n: float(v[k, j]) for n, v in found.items()},
+                "statistic": float(observed[k, j]),
+                "expected": float(expected[k, j]),
+                "p_value": float(p_values[k, j]),
             }
             for k, label in enumerate(self.classes)
             for j, what in enumerate(("distance", *self.feature_names))
         ]
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import predictive_check_figure
+
+        return predictive_check_figure(self, ax)
+
     def __repr__(self) -> str:
         simulations = len(self.values) - 1
-        least = 1 / (simulations + 1)  # that so many draws can show: a bound
-        said = [p_statement(p, "≤" if p <= least else "=") for p in self.p_values]
-        account = f"distances {said[0]}, marginals {said[1]}, {simulations} simulations"
-        sampled = bool(np.any(self.n_used < self.n_rows))
-        remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
-        remark += diagnostic.columns_remark(self.left_out)
-        if self.p_value > LEVEL:
-            return f"Data drawn from the model look like the real data ({account}){remark}"
-        found = f"do not look like the real data: {'; '.join(self._found())}"
-        return f"Data drawn from the model {found} ({account}){remark}"
+        # the smallest p-value that so many simulations can show is only a bound
+        least = 1 / (simulations + 1)
+        distances, marginals = (
+            p_statement(p, "≤" if p <= least else "=") for p in self.p_values
+        )
+        tests = f"distances {distances}, marginals {marginals}, {simulations} simulations"
+        verdict = f"Data drawn from the model look like the real data ({tests})"
+        if self.p_value <= LEVEL:
+            differences = "; ".join(self._differences())
+            verdict = (
+                f"Data drawn from the model do not look like the real data: {differences} "
+                f"({tests})"
+            )
+        remarks = sample_remarks(self.n_used, self.n_rows) + column_remarks(self.left_out)
+        return "; ".join([verdict, *remarks])
 
-    def _found(self) -> list[str]:
-        adjusted = holm(np.array(self.p_values))
-        ratios, found = self.values[0] / self.values[1:].mean(0), []
-        if adjusted[0] <= LEVEL:
+    def _differences(self) -> list[str]:
+        """Return the class, and the feature of a class, that differ most."""
+        distances_p, marginals_p = holm(np.array(self.p_values))
+        ratios = self.values[0] / self.values[1:].mean(0)
+        differences = []
+        if distances_p <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
-            found.append(f"distances of class {plain(self.classes[k])!r}")
-        if adjusted[1] <= LEVEL:
-            at, j = np.unravel_index(np.argmax(ratios[:, 1:]), ratios[:, 1:].shape)
-            found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
-        return found
+            differences.append(f"distances of class {python_scalar(self.classes[k])!r}")
+        if marginals_p <= LEVEL:
+            marginals = ratios[:, 1:]
+            of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)
+            feature = self.feature_names[of_feature]
+            differences.append(
+                f"{feature!r} in class {python_scalar(self.classes[of_class])!r}"
+            )
+        return differences
 
 
 def predictive_check(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: GaussianEstimator,
+    X: RowsLike,
+    y: LabelsLike,
     *,
     simulations: int = 199,
     max_rows: int = 1000,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator = 0,
 ) -> PredictiveCheck:
     """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
 
     Each class is compared by the Anderson–Darling distance A² of its squared Mahalanobis distances
-    from χ² and of each feature from its normal marginal. The p-values are shares of data sets
-    drawn from the model whose distance is at least as large (Stute, González Manteiga & Presedo
+    from χ² and of each feature from its normal marginal. A p-value is the share of data sets drawn
+    from the model whose distance is at least as large (Stute, González Manteiga & Presedo
     Quindimil 1993, *Metrika* 40, 243–256).
 
     Parameters
     ----------
-    estimator : fitted ``GaussianClassifier`` or preset
-        The model that is asked about.
+    estimator : fitted Gaussian classifier
+        The model to check.
     X, y : array or frame (n, d), labels (n,)
         The rows it was fitted to, without weights, or some of them at random. The estimator is
         fitted again to them and to each drawn data set. Columns that are constant within all
-        classes, or combinations of others, are left out and named.
+        classes, or combinations of others, are left out; the result names them.
     simulations : int, default=199
         Data sets drawn; p-values are multiples of 1/(simulations + 1).
     max_rows : int, default=1000
-        Rows of each class looked at; a larger class is represented by a random sample.
+        A class with more rows is represented by a random sample.
     random_state : int or Generator, default=0
         Seed of sample and simulations.
 
@@ -189,71 +246,96 @@ def predictive_check(
     >>> check.p_values  # of distances, and of marginals: widths were rounded to a millimetre
     (0.51, 0.01)
     """
-    estimator, X = _as_transformed(estimator, X)
-    table, present = _matched(estimator, X, y, simulations)
-    estimator, x, left_out = _where_it_varies(estimator, table.x)
-    names, rng = diagnostic.names_of(estimator.moments_), np.random.default_rng(random_state)
-    seen = diagnostic.sampled(table.with_rows(x), max_rows, rng)
-    rows = np.asarray(seen.x, np.float64)
-    if len(rows) != estimator.moments_.counts.sum():
-        estimator = refitted(estimator, rows, seen.codes)
-    found = [discrepancy(estimator.model_.model, rows, seen.codes, present)]
-    for _ in range(simulations):
-        z = estimator.model_.model.sample_of(seen.codes, rng)
-        found.append(
-            discrepancy(
-                refitted(estimator, z, seen.codes).model_.model, z, seen.codes, present
-            )
+    if simulations < 39:
+        raise InvalidParameterError(
+            f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         )
-    classes, k = table.classes[present], table.n_classes
-    n_used, n_rows = (np.bincount(each.codes, minlength=k)[present] for each in (seen, table))
-    values, quantiles = map(np.stack, zip(*found, strict=True))
-    return PredictiveCheck(classes, names, n_used, n_rows, values, quantiles, left_out)
-
-
-def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return estimator and rows in the features that the Gaussians see."""
-    power = getattr(getattr(estimator, "moments_", None), "power", None)
-    if power is None:
-        return estimator, X
-    sums = replace(estimator.moments_, power=None, log_slopes=None)
-    return _read(estimator, sums, power=None), power.apply(
-        np.asarray(as_matrix(X)[0], np.float64)
+    estimator, X = _without_power(estimator, X)
+    _gaussian_model(estimator)
+    if is_weighted(estimator.moments_):
+        raise InvalidParameterError(
+            "the estimator was fitted with weights, which cannot be simulated: fit it without them"
+        )
+    table = _with_known_classes(estimator, X, y)
+    estimator, x, left_out = _with_varying_columns(estimator, table.x)
+    feature_names = names_of(estimator.moments_)
+    rng = np.random.default_rng(random_state)
+    sample = sampled(table.with_rows(x), max_rows, rng)
+    rows = np.asarray(sample.x, np.float64)
+    if len(rows) != estimator.moments_.counts.sum():
+        estimator = _refitted(estimator, rows, sample.codes)
+    n_rows = np.bincount(table.codes, minlength=table.n_classes)
+    n_used = np.bincount(sample.codes, minlength=table.n_classes)
+    present = np.flatnonzero(n_rows)
+    model = _gaussian_model(estimator)
+    discrepancies = [discrepancy(model, rows, sample.codes, present)]
+    for _ in range(simulations):
+        drawn = model.sample_of(sample.codes, rng)
+        refitted = _gaussian_model(_refitted(estimator, drawn, sample.codes))
+        discrepancies.append(discrepancy(refitted, drawn, sample.codes, present))
+    return PredictiveCheck(
+        classes=table.classes[present],
+        feature_names=feature_names,
+        n_used=n_used[present],
+        n_rows=n_rows[present],
+        values=np.stack([each.values for each in discrepancies]),
+        quantiles=np.stack([each.quantiles for each in discrepancies]),
+        left_out=left_out,
     )
 
 
-def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return estimator and rows without the columns that have no variance of their own."""
-    moments, names = estimator.moments_, diagnostic.names_of(estimator.moments_)
-    kept = diagnostic.varying_columns(moments)
+def _gaussian_model(estimator: GaussianEstimator) -> GaussianModel:
+    """Return the fitted Gaussians of an estimator; raise if it has none."""
+    classifier = getattr(estimator, "model_", None)
+    model = getattr(classifier, "model", None)
+    if not isinstance(model, GaussianModel):
+        raise InvalidParameterError(
+            f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
+        )
+    return model
+
+
+def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
+    """Return estimator and rows in the transformed features, which the Gaussians describe."""
+    from sklearn.base import clone
+
+    moments = getattr(estimator, "moments_", None)
+    if moments is None or moments.power is None:
+        return estimator, X
+    x = moments.power.apply(np.asarray(as_matrix(X)[0], np.float64))
+    untransformed = clone(estimator).set_params(power=None)
+    return _fitted_to(untransformed, replace(moments, power=None, log_slopes=None)), x
+
+
+def _with_varying_columns(
+    estimator: Model, x: Floats
+) -> tuple[Model, Floats, tuple[str, ...]]:
+    """Return estimator and rows of the columns that vary, and the names of the others."""
+    moments = estimator.moments_
+    kept = varying_columns(moments)
     if len(kept) == moments.n_features:
         return estimator, x, ()
-    if not len(kept):
-        msg = f"none of the columns {quoted(names)} varies within classes: nothing to compare"
-        raise errors.InvalidInputError(msg)
+    names = names_of(moments)
+    if len(kept) == 0:
+        raise InvalidInputError(
+            f"none of the columns {quoted(names)} varies within classes: nothing to compare"
+        )
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
-    return _read(estimator, fewer), x[:, kept], left_out
+    return _fitted_to(estimator, fewer), x[:, kept], left_out
 
 
-def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:
-    """Return rows with their codes in the estimator's classes, and the classes that have rows."""
-    if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
-        msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
-        raise errors.InvalidParameterError(msg)
-    if diagnostic.is_weighted(estimator.moments_):
-        msg = "the estimator was fitted with weights, which cannot be simulated: fit without them"
-        raise errors.InvalidParameterError(msg)
-    if simulations < 39:
-        msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
-        raise errors.InvalidParameterError(msg)
-    table = diagnostic.finite_table(X, y)
+def _with_known_classes(estimator: GaussianEstimator, X: RowsLike, y: LabelsLike) -> Table:
+    """Return rows with codes among the classes of the estimator."""
+    table = finite_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
-        msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
-        raise errors.UnknownLabelError(msg)
-    if table.n_features != estimator.model_.model.n_features:
-        msg = f"X has {table.n_features} features, the fit had {estimator.model_.model.n_features}"
-        raise errors.FeatureMismatchError(msg)
-    present = np.searchsorted(estimator.classes_, table.classes)
-    return replace(table, classes=estimator.classes_, codes=present[table.codes]), present
+        raise UnknownLabelError(
+            f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
+        )
+    if table.n_features != estimator.model_.n_features:
+        raise FeatureMismatchError(
+            f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
+        )
+    codes = np.searchsorted(estimator.classes_, table.classes)
+    return replace(table, classes=estimator.classes_, codes=codes[table.codes])

@@ -8,31 +8,37 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from suffice import errors
 from suffice.core.moments import Moments
 from suffice.core.table.sampling import stratified_sample
-from suffice.core.text.lists import plural, quoted
-from suffice.core.text.tables import jsonable
-from suffice.data.chunks import load_rows
-from suffice.data.columns import ColumnOptions, roles_for_learning
+from suffice.core.text.lists import counted, quoted
+from suffice.core.text.tables import json_value
+from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
+from suffice.data.rows.loading import load_rows
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.comparison import compare
 from suffice.evaluate.comparison.models import known_model
 from suffice.evaluate.curves.feature_separation import separation
 from suffice.present.lab import page
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 MOST_CLASSES = 5  # that the page has colours for
 MOST_POINTS = 1500
 MOST_BYTES = 32 << 20  # of a request
+MOST_FOLDS = 10
 HOSTS = ["127.0.0.1", "localhost"]
 HEADERS = {
     "Cache-Control": "no-store",
@@ -40,7 +46,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-LINE_UP = [
+COMPARED_MODELS = [
     "LDA",
     "QDA",
     "GaussianNB",
@@ -51,11 +57,15 @@ LINE_UP = [
     "tree",
     "forest",
 ]
+Document: TypeAlias = dict[str, object]  # what becomes JSON
+Axes: TypeAlias = list[str] | Literal["discriminant"]
+Verb: TypeAlias = Literal["table", "view", "fit", "errors"]
+VERBS: tuple[Verb, ...] = ("table", "view", "fit", "errors")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabTable:
-    """Complete rows of numbers with labels of at most five classes, and what to say of them."""
+    """Complete rows of numbers with labels of at most five classes, and notes on them."""
 
     x: Floats  # (n, d)
     codes: Codes  # (n,)
@@ -68,51 +78,70 @@ class LabTable:
         """Return the rows of the five largest classes, read by the library's own sources."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = open_source(source)
-            said = ColumnOptions(target=target or None, categories=False, holes=False)
-            table = load_rows(found, roles_for_learning(found, said)).table
-        notes = [str(each.message) for each in caught]
+            opened = open_source(source)
+            roles = roles_for_learning(
+                opened, target or None, categories=False, allow_missing=False
+            )
+            table = load_rows(opened, roles).table
+        notes = [str(warning.message) for warning in caught]
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:
-            msg = f"the lab needs rows of at least 2 classes, found {quoted(table.classes)}"
-            raise errors.TooFewClassesError(msg)
-        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
-        kept, rows = kept[counts[kept] > 0], np.isin(table.codes, kept)
-        if not rows.all():
+            raise errors.TooFewClassesError(
+                f"the lab needs rows of at least 2 classes, found {quoted(table.classes)}"
+            )
+        largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+        shown = largest[counts[largest] > 0]
+        is_shown = np.isin(table.codes, shown)
+        if not is_shown.all():
             notes.append(f"only the {MOST_CLASSES} largest of {len(counts)} classes are shown")
-        labels, codes = table.classes[kept].tolist(), np.searchsorted(kept, table.codes[rows])
-        names = list(table.names or ())
-        return cls(np.asarray(table.x)[rows], codes, list(map(str, labels)), names, notes)
+        return cls(
+            x=np.asarray(table.x)[is_shown],
+            codes=np.searchsorted(shown, table.codes[is_shown]),
+            labels=[str(label) for label in table.classes[shown].tolist()],
+            names=list(table.names or ()),
+            notes=notes,
+        )
 
-    def shown(self, axes: Any = None) -> dict[str, Any]:
+    def shown(self, axes: Axes | None = None) -> Document:
         """Return points of two columns, by default the best, or of discriminant coordinates."""
         if axes == "discriminant":
-            x = LDA().fit(self.x, self.codes).transform(self.x)[:, :2]
-            names = [f"discriminant {j + 1}" for j in range(x.shape[1])]
-            if not names:
-                msg = "the classes have the same mean: no discriminant tells them apart"
-                raise errors.InvalidInputError(msg)
+            x, names = self._discriminant_coordinates()
         else:
-            if axes is None:  # those of the greatest variance between classes to that within
-                ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
-                axes = [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]
-            names = [*dict.fromkeys(axes)]
+            names = self._two_columns() if axes is None else list(dict.fromkeys(axes))
             if not 1 <= len(names) <= 2 or not set(names) <= set(self.names):
-                msg = f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
-                raise errors.InvalidInputError(msg)
+                raise errors.InvalidInputError(
+                    f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
+                )
             x = self.x[:, [self.names.index(name) for name in names]]
         rows = stratified_sample(self.codes, MOST_POINTS, 0)
-        size = (
-            f"{plural(len(self.codes), 'row')}, {plural(len(self.names), 'column')} of numbers"
-        )
-        few = f"{len(rows):,} rows are shown" if len(rows) < len(self.codes) else None
+        n_rows = counted(len(self.codes), "row")
+        n_columns = counted(len(self.names), "column")
+        sentences = [f"{n_rows}, {n_columns} of numbers"]
+        if len(rows) < len(self.codes):
+            sentences.append(f"{len(rows):,} rows are shown")
+        sentences.extend(self.notes)
         return {
             "points": np.column_stack([x, self.codes])[rows].tolist(),
             "labels": self.labels,
             "names": [*names, ""][:2],
             "columns": self.names,
-            "said": ". ".join(filter(None, [size, few, *self.notes])),
+            "said": ". ".join(sentences),
         }
+
+    def _discriminant_coordinates(self) -> tuple[Floats, list[str]]:
+        x = np.asarray(LDA().fit(self.x, self.codes).transform(self.x))[:, :2]
+        if not x.shape[1]:
+            raise errors.InvalidInputError(
+                "the classes have the same mean, so no discriminant separates them: choose two "
+                "columns"
+            )
+        return x, [f"discriminant {j + 1}" for j in range(x.shape[1])]
+
+    def _two_columns(self) -> list[str]:
+        """Return the columns of the largest ratio of variance between to within classes."""
+        ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
+        best = np.sort(np.argsort(-ratio, kind="stable")[:2])
+        return [self.names[j] for j in best]
 
 
 class Lab:
@@ -122,98 +151,149 @@ class Lab:
         self.table = table
         self._one_at_a_time = threading.Lock()
 
-    def answer(self, verb: str, body: bytes, said: dict[str, str]) -> Any:
+    def answer(self, verb: Verb, body: bytes, query: Mapping[str, str]) -> Document | bytes:
         """Return what the page asked for, a document or bytes."""
         with self._one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if verb == "table":
-                return self._upload(body, said.get("name", ""), said.get("target", ""))
-            return getattr(self, f"_{verb}")(**json.loads(body))
+                return self.upload(body, query.get("name", ""), query.get("target", ""))
+            request = _Request(body)
+            if verb == "view":
+                return self.view(request["axes"])
+            if verb == "fit":
+                return self.fit(request["name"], request["x"], request["y"], request["at"])
+            return self.errors(request.get("x"), request.get("y"))
 
-    def _upload(self, body: bytes, name: str, target: str) -> dict[str, Any]:
-        safe = re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "table.csv"
+    def upload(self, body: bytes, name: str, target: str) -> Document:
+        """Open an uploaded file as the table, and return its points."""
+        safe_name = re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "table.csv"
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / safe
+            path = Path(folder) / safe_name
             path.write_bytes(body)
             try:
                 self.table = LabTable.opened(str(path), target)
             except errors.SufficeError as error:
-                raise errors.InvalidInputError(str(error).replace(f"{folder}/", "")) from error
+                # the folder is of no interest to the person
+                message = str(error).replace(f"{folder}/", "")
+                raise errors.InvalidInputError(message) from error
         return self.table.shown()
 
-    def _view(self, axes: Any) -> dict[str, Any]:
-        return self._opened.shown(axes)
+    def view(self, axes: Axes) -> Document:
+        """Return points of the table over other axes."""
+        return self._opened_table().shown(axes)
 
-    def _fit(self, name: str, x: Any, y: Any, at: Any) -> bytes:
+    def fit(self, name: str, x: RowsLike, y: LabelsLike, at: RowsLike) -> bytes:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
         model = known_model(name).make(0).fit(np.array(x), np.array(y))
-        return bytes(np.asarray(model.predict_proba(np.array(at)), "<f8").tobytes())
+        posteriors = model.predict_proba(np.array(at))
+        return np.asarray(posteriors, "<f8").tobytes()
 
-    def _errors(self, x: Any = None, y: Any = None) -> dict[str, Any]:
-        """Return cross-validated errors of several models, of the points or of all columns."""
-        rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
-        folds = min(10, int(np.unique(codes, return_counts=True)[1].min()))
-        if folds < 2:
-            raise errors.InvalidInputError("a class has one row only: errors need two of each")
-        result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
-        keys = ("model", "error", "error_se", "log_loss")
-        told = [[row[key] for key in keys] for row in result.rows()]
-        return {"models": jsonable(told), "said": result.verdict}
+    def errors(self, x: RowsLike | None = None, y: LabelsLike | None = None) -> Document:
+        """Return cross-validated errors of several models, of points or of all columns."""
+        if x is None:
+            table = self._opened_table()
+            rows, codes = table.x, table.codes
+        else:
+            rows, codes = np.array(x), np.array(y)
+        _, counts = np.unique(codes, return_counts=True)
+        n_folds = min(MOST_FOLDS, int(counts.min()))
+        if n_folds < 2:
+            raise errors.InvalidInputError(
+                "a class has one row only, and cross-validation needs two of each: add one"
+            )
+        comparison = compare(rows, codes, COMPARED_MODELS, cv=n_folds, progress=False)
+        models = [
+            [row["model"], row["error"], row["error_se"], row["log_loss"]]
+            for row in comparison.rows()
+        ]
+        return {"models": json_value(models), "said": comparison.verdict}
 
-    @property
-    def _opened(self) -> LabTable:
+    def _opened_table(self) -> LabTable:
         if self.table is None:
             raise errors.InvalidInputError("no table is open: upload one")
         return self.table
 
 
-def application(lab: Lab, token: str) -> Any:
+class _Request:
+    """The JSON object that a page has posted."""
+
+    def __init__(self, body: bytes) -> None:
+        content = json.loads(body)
+        if not isinstance(content, dict):
+            raise errors.InvalidInputError(
+                f"the request is not understood: expected a JSON object, got {content!r}"
+            )
+        self._content = content
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._content:
+            raise errors.InvalidInputError(
+                f"the request is not understood: it has no {name!r}"
+            )
+        return self._content[name]
+
+    def get(self, name: str) -> Any:
+        return self._content.get(name)
+
+
+def application(lab: Lab, token: str) -> "Starlette":
     """Return the lab as an ASGI application that answers under a token only."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+    from starlette.responses import HTMLResponse, PlainTextResponse
     from starlette.routing import Route
 
-    async def answered(request: Any) -> Response:
-        body = bytearray()
-        async for part in request.stream():
-            body.extend(part)
-            if len(body) > MOST_BYTES:
-                msg = f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
-                return PlainTextResponse(msg, 413)
-        said, verb = dict(request.query_params), request.url.path.rpartition("/")[2]
-        try:
-            found = await asyncio.to_thread(lab.answer, verb, bytes(body), said)
-        except (TypeError, ValueError) as error:
-            ours = isinstance(error, errors.SufficeError)
-            why = str(error) if ours else f"the request is not understood: {error}"
-            return PlainTextResponse(why, 400)
-        return Response(found) if isinstance(found, bytes) else JSONResponse(found)
+    async def home(_: "Request") -> "Response":
+        table = None if lab.table is None else lab.table.shown()
+        return HTMLResponse(page({"at": f"/{token}/", "table": table}))
 
-    def guarded(inner: Callable[[Any], Any]) -> Any:
-        async def endpoint(request: Any) -> Response:
-            known = secrets.compare_digest(
-                request.path_params["token"].encode(), token.encode()
-            )
-            answer = await inner(request) if known else PlainTextResponse("not found", 404)
-            answer.headers.update(HEADERS)
-            return answer
+    def answer(verb: Verb) -> Callable[["Request"], Awaitable["Response"]]:
+        async def endpoint(request: "Request") -> "Response":
+            return await _answer(lab, verb, request)
 
         return endpoint
 
-    async def home(_: Any) -> Response:
-        return HTMLResponse(
-            page({"at": f"/{token}/", "table": lab.table and lab.table.shown()})
-        )
+    def guarded(
+        inner: Callable[["Request"], Awaitable["Response"]],
+    ) -> Callable[["Request"], Awaitable["Response"]]:
+        async def endpoint(request: "Request") -> "Response":
+            given = request.path_params["token"]
+            response: Response = PlainTextResponse("not found", 404)
+            if secrets.compare_digest(given.encode(), token.encode()):
+                response = await inner(request)
+            response.headers.update(HEADERS)
+            return response
 
-    verbs = ("table", "view", "fit", "errors")
-    posted = [
-        Route(f"/{{token}}/{verb}", guarded(answered), methods=["POST"]) for verb in verbs
+        return endpoint
+
+    posts = [
+        Route(f"/{{token}}/{verb}", guarded(answer(verb)), methods=["POST"]) for verb in VERBS
     ]
-    # a name that another site lets point to this machine is no name of ours
+    routes = [Route("/{token}/", guarded(home)), *posts]
+    # another site may let a name of its own point to this machine: such hosts are refused
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
-    return Starlette(routes=[Route("/{token}/", guarded(home)), *posted], middleware=[hosts])
+    return Starlette(routes=routes, middleware=[hosts])
+
+
+async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
+    from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+    body = bytearray()
+    async for part in request.stream():
+        body.extend(part)
+        if len(body) > MOST_BYTES:
+            message = (
+                f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
+            )
+            return PlainTextResponse(message, 413)
+    try:
+        content = await asyncio.to_thread(lab.answer, verb, bytes(body), request.query_params)
+    except errors.SufficeError as error:
+        return PlainTextResponse(str(error), 400)
+    except (TypeError, ValueError) as error:
+        return PlainTextResponse(f"the request is not understood: {error}", 400)
+    return Response(content) if isinstance(content, bytes) else JSONResponse(content)
 
 
 def serve(lab: Lab, opened: Callable[[str], None]) -> None:
@@ -222,14 +302,20 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        cure = "pip install 'suffice[lab]'; --save FILE writes the page without it"
-        msg = f"serving the lab needs the extra 'lab': {cure}"
-        raise errors.InvalidParameterError(msg) from error
+        raise errors.InvalidParameterError(
+            "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE writes "
+            "the page without it"
+        ) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
-        bound.bind((HOSTS[0], 0))  # any port that is free
+        bound.bind((HOSTS[0], 0))  # any free port
         bound.listen()
-        config = uvicorn.Config(application(lab, token), log_level="error", lifespan="off")
-        config.timeout_graceful_shutdown = 1
-        opened(f"http://{HOSTS[0]}:{bound.getsockname()[1]}/{token}/")
+        port = bound.getsockname()[1]
+        config = uvicorn.Config(
+            application(lab, token),
+            log_level="error",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        opened(f"http://{HOSTS[0]}:{port}/{token}/")
         uvicorn.Server(config).run(sockets=[bound])

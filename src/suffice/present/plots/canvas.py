@@ -1,266 +1,287 @@
-"""Axes in a style: made where none are given, dressed when the drawing is done."""
+"""Axes in a style: opened before a figure is drawn, dressed when it is done."""
 
-import inspect
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+from matplotlib.typing import LineStyleType
 
 from suffice.core.text.lists import shortened
 from suffice.errors import InvalidParameterError
 from suffice.present.plots.style import Look, Style, Theme, looks_of, style_of
+from suffice.typing import Array, LabelsLike
 
 SIZE = (5.6, 3.9)  # inches, legend included
-SOLID: Any = {"size": (6.0, 4.4), "projection": "3d"}
+SIZE_3D = (6.0, 4.4)
 MOST_ENTRIES = 12  # of a legend
-WIDEST_NAME = 52  # letters beside an axis
+LONGEST_NAME = 52  # letters beside an axis
 GAP = 0.1  # inches under a strip
-NOTHING = Line2D([], [], linestyle="none")  # the handle of what is not drawn
-Entries: TypeAlias = Sequence[tuple[Any, str]]  # of a legend: handles and names
+NO_HANDLE = Line2D([], [], linestyle="none")  # for a legend entry without a symbol
+Entry: TypeAlias = tuple[Artist, str]  # of a legend: a handle and its name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
-    """Axes, the style they are drawn in, and what the caller asked for beside."""
+    """Axes, the style they are drawn in, and the looks of the classes."""
 
-    ax: Any  # Axes, 3-D or not: matplotlib's stubs know less than it does
+    ax: Axes
     style: Style
-    is_new: bool = False
+    looks: tuple[Look, ...] = ()  # of the classes, by their code
+    is_new: bool = False  # whether the figure was made for this drawing
     has_legend: bool = True
-    looks: tuple[Look, ...] = ()  # of the classes, by their place
+
+    @property
+    def ax_3d(self) -> Any:
+        """The same axes, for the methods of 3-D axes, which matplotlib has no types for."""
+        return self.ax
 
     def resize(self, width: float, height: float) -> None:
         """Give a new figure another size, in inches."""
-        if self.is_new:
+        if self.is_new and isinstance(self.ax.figure, Figure):
             self.ax.figure.set_size_inches(width, height)
 
-    def name_axes(self, *names: str) -> None:
-        """Write what each axis measures, dollar signs and all."""
-        for axis, name in zip("xyz", names, strict=False):
-            (short,) = shortened([name], WIDEST_NAME)
-            getattr(self.ax, f"set_{axis}label")(short, parse_math=False)
+    def name_axes(self, x: str, y: str | None = None, z: str | None = None) -> None:
+        """Write what each axis measures. Dollar signs are no mathematics."""
+        self.ax.set_xlabel(_short(x), parse_math=False)
+        if y is not None:
+            self.ax.set_ylabel(_short(y), parse_math=False)
+        if z is not None:
+            self.ax_3d.set_zlabel(_short(z), parse_math=False)
 
-    def curve(self, x: Any, y: Any, k: int, what: str, **options: Any) -> Any:
-        """Draw a curve of class k in its colour and, of more than two, its dashes; return it."""
+    def curve(
+        self,
+        x: Array,
+        y: Array,
+        k: int,
+        quantity: str,
+        *,
+        linestyle: LineStyleType | None = None,
+        linewidth: float = 1.8,
+        drawstyle: Literal["default", "steps-pre"] = "default",
+        zorder: float = 2,
+        clip_on: bool = True,
+    ) -> Line2D:
+        """Draw a curve of class k in its colour; dashes tell more than two classes apart."""
         look = self.looks[k]
-        dashes = look.line if len(self.looks) > 2 else "-"
-        drawn = {"color": look.colour, "linestyle": dashes, "linewidth": 1.8} | options
-        return self.ax.plot(x, y, label=f"_{what} {look.label}", **drawn)[0]
+        if linestyle is None:
+            linestyle = look.dashes if len(self.looks) > 2 else "-"
+        (line,) = self.ax.plot(
+            x,
+            y,
+            color=look.colour,
+            linestyle=linestyle,
+            linewidth=linewidth,
+            drawstyle=drawstyle,
+            zorder=zorder,
+            clip_on=clip_on,
+            label=f"_{quantity} {look.label}",
+        )
+        return line
 
-    def dot(self, x: Any, y: Any, colour: str, size: float = 6, **options: Any) -> Any:
+    def dot(
+        self,
+        x: float | Array,
+        y: float | Array,
+        colour: str,
+        size: float = 6,
+        *,
+        marker: str = "o",
+        edgewidth: float | None = None,
+        zorder: float = 3,
+        alpha: float | None = None,
+        label: str | None = None,
+    ) -> Line2D:
         """Draw one or several dots, edged in the colour of the page; return their handle."""
-        drawn = {"linestyle": "none", "marker": "o", "zorder": 3} | options
-        edge: Any = {"markeredgecolor": self.style.ground, "markersize": size, "color": colour}
-        return self.ax.plot(x, y, **(edge | drawn))[0]
+        (dots,) = self.ax.plot(
+            x,
+            y,
+            color=colour,
+            linestyle="none",
+            marker=marker,
+            markersize=size,
+            markeredgecolor=self.style.ground,
+            markeredgewidth=edgewidth,
+            zorder=zorder,
+            alpha=alpha,
+            label=label,
+        )
+        return dots
 
-    def strip_above(self, height: float, title: str) -> Any:
+    def strip_above(self, height: float, title: str) -> Axes:
         """Return small axes above these, ``height`` inches high, that share their x axis."""
-        inches = self.ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, self.ax.transAxes)
-        place = blended_transform_factory(self.ax.transAxes, inches)
-        strip = self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
+        inches = self.ax.figure.dpi_scale_trans + ScaledTranslation(
+            0,
+            1,
+            self.ax.transAxes,  # type: ignore[arg-type]  # the stub is narrower than the class
+        )
+        transform = blended_transform_factory(self.ax.transAxes, inches)
+        strip: Axes = self.ax.inset_axes(
+            (0, GAP, 1, height), transform=transform, sharex=self.ax
+        )
         strip.set_title(title, loc="left", fontsize=9, color=self.style.ink)
         self.style.dress(strip)
         strip.tick_params(axis="x", labelbottom=False, length=0)
         return strip
 
-    def legend(self, entries: Entries, title: str | None = None) -> None:
-        """Write a legend, if asked for, beside the axes, or inside where there is no room."""
+    def legend(self, entries: Sequence[Entry], title: str | None = None) -> None:
+        """Write a legend, if asked for: beside the axes where the layout makes room for it."""
         if not self.has_legend:
             return
-        place: Any = {"loc": "best", "frameon": True, "framealpha": 0.8, "edgecolor": "none"}
-        if self.ax.figure.get_layout_engine() is not None:
-            place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-        place |= {"facecolor": self.style.ground, "title": title, "alignment": "left"}
-        write_legend(self.ax, entries, self.style, **place)
+        has_layout = self.ax.figure.get_layout_engine() is not None
+        legend = self.ax.legend(
+            _handles(entries),
+            _names(entries),
+            title=title,
+            alignment="left",
+            handlelength=1.8,
+            labelcolor=self.style.ink,
+            loc="upper left" if has_layout else "best",
+            bbox_to_anchor=(1.01, 1.0) if has_layout else None,
+            borderaxespad=0.0 if has_layout else None,
+            frameon=not has_layout,
+            framealpha=0.8,
+            edgecolor="none",
+            facecolor=self.style.ground,
+        )
+        _write_as_is(legend)
 
-    def entries(self, *, lines: bool = False) -> list[tuple[Any, str]]:
-        """Return handles and names of the classes for a legend, the first few of many."""
-        edge = {"markeredgecolor": self.style.ground, "markeredgewidth": 0.5, "markersize": 6}
-        shown = self.looks[: None if len(self.looks) <= MOST_ENTRIES else MOST_ENTRIES - 1]
-        found: list[tuple[Any, str]] = []
+    def entries(self, *, lines: bool = False) -> list[Entry]:
+        """Return a legend entry for each class, as a marker or a line; the first of many."""
+        shown = self.looks
+        if len(shown) > MOST_ENTRIES:
+            shown = shown[: MOST_ENTRIES - 1]
+        entries: list[Entry] = []
         for look in shown:
-            dot = {"linestyle": "none", "marker": look.marker, **edge}
-            how: Any = {"linestyle": look.line} if lines else dot
-            found.append((Line2D([], [], color=look.colour, **how), look.name))
+            if lines:
+                handle = Line2D([], [], color=look.colour, linestyle=look.dashes)
+            else:
+                handle = Line2D(
+                    [],
+                    [],
+                    color=look.colour,
+                    linestyle="none",
+                    marker=look.marker,
+                    markersize=6,
+                    markeredgecolor=self.style.ground,
+                    markeredgewidth=0.5,
+                )
+            entries.append((handle, look.name))
         if len(shown) < len(self.looks):
-            found.append((NOTHING, f"… and {len(self.looks) - len(shown)} more"))
-        return found
+            entries.append((NO_HANDLE, f"… and {len(self.looks) - len(shown)} more"))
+        return entries
 
 
-def write_legend(where: Any, entries: Entries, style: Style, **options: Any) -> None:
-    """Write a legend on axes or a figure, names as they are: underscores, dollar signs and all."""
-    # a name that starts with an underscore would be left out: a thin space stands before it
-    names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
-    look = {
-        "handlelength": 1.8,
-        "labelcolor": style.ink,
-        "loc": "outside right upper",
-    } | options
-    for text in where.legend([handle for handle, _ in entries], names, **look).get_texts():
+def write_legend(
+    where: Axes | FigureBase,
+    entries: Sequence[Entry],
+    style: Style,
+    *,
+    loc: Literal[
+        "best", "outside right upper", "outside upper center"
+    ] = "outside right upper",
+    ncols: int = 1,
+    handlelength: float = 1.8,
+) -> None:
+    """Write a legend on axes, or outside the axes of a figure."""
+    legend = where.legend(
+        _handles(entries),
+        _names(entries),
+        loc=loc,
+        ncols=ncols,
+        handlelength=handlelength,
+        labelcolor=style.ink,
+    )
+    _write_as_is(legend)
+
+
+def _handles(entries: Sequence[Entry]) -> list[Artist]:
+    return [handle for handle, _ in entries]
+
+
+def _names(entries: Sequence[Entry]) -> list[str]:
+    # matplotlib leaves out names that start with an underscore: put a thin space before it
+    return [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
+
+
+def _write_as_is(legend: Legend) -> None:
+    """Write dollar signs in names as dollar signs, not as mathematics."""
+    for text in legend.get_texts():
         text.set_parse_math(False)
 
 
+def _short(name: str) -> str:
+    return shortened([name], LONGEST_NAME)[0]
+
+
 @contextmanager
-def many_axes(
+def open_canvas(
+    ax: Axes | None,
     theme: Theme,
-    size: tuple[float, float],
-    shape: tuple[int, int],
-    classes: Any = (),
-    **how: Any,
-) -> Iterator[Any]:
-    """Yield an array of canvases in a new figure."""
-    style, looks = style_of(theme), looks_of(classes)
-    with style.context():
-        axes = plt.figure(figsize=size, layout="constrained").subplots(
-            *shape, squeeze=False, **how
-        )
-        for ax in axes.flat:
-            style.dress(ax)
-        yield np.array([[Canvas(ax, style, looks=looks) for ax in line] for line in axes])
-
-
-def on_axes(draw: Callable[..., None]) -> Callable[..., Any]:
-    """Turn a function that draws a result on axes into one that makes and returns them."""
-
-    @wraps(draw)
-    def drawn(found: Any, ax: Any = None) -> Any:
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        draw(found, ax)
-        return ax
-
-    return drawn
-
-
-# what is asked of the looks of a figure
-LEAST = {"most": 1, "resolution": 2}  # what figures take
-LOOKS: dict[str, Any] = {"legend": True, "theme": "light", "ax": None}
-# parameters of many figures: their documentation is written once, and added to that of each
-MEANINGS = {
-    "estimator": ("fitted classifier", "Ours, or any of scikit-learn."),
-    "source": (
-        "fitted classifier or Predictions",
-        "What is judged; best on rows not learnt from.",
-    ),
-    "X": ("array or frame (n, d)", "Rows, of the kind the classifier was fitted on."),
-    "label": (
-        "object, optional",
-        "The class; by default the second of two, or each of several.",
-    ),
-    "feature": (
-        "name or index, optional",
-        "By default the only one, or the first discriminant.",
-    ),
-    "y": ("array (n,)", "Their labels."),
-    "sample_weight": ("array (n,), optional", "Weights of the rows, with a classifier."),
-    "features": (
-        "two names or indices",
-        "The features to draw over; others are integrated out.",
-    ),
-    "at": ("array (d,), optional", "Where other features are held; by default at their mean."),
-    "resolution": ("int", "Points along each side."),
-    "legend": ("bool", "Whether to write what is drawn beside the axes."),
-    "theme": ('{"light", "dark"}', "Colours of text and lines."),
-    "ax": ("Axes, optional", "Where to draw; by default on a new figure."),
-}
-EXAMPLE = """Examples
---------
->>> import suffice as sf
->>> from sklearn.datasets import load_iris
->>> X, y = load_iris(return_X_y=True)
-"""
-
-
-def figure(
-    *looks: str,
-    of: Callable[..., Any] | None = None,
+    *,
+    classes: LabelsLike = (),
+    legend: bool = True,
     size: tuple[float, float] = SIZE,
     projection: Literal["3d"] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
-    """Turn a function that draws on a canvas into one that makes the canvas and returns axes."""
-    # to its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to
-    # its documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of``
-    # reads its own parameters, the first ones of the figure, as what is drawn, with classes.
-    asked_for = (*looks, "theme", "ax")
-    read = list(inspect.signature(of).parameters.values()) if of else []
-
-    def turned(draw: Callable[..., None]) -> Callable[..., Axes]:
-        own = list(inspect.signature(draw).parameters.values())[2 if of else 1 :]
-        kind = inspect.Parameter.KEYWORD_ONLY
-        added = [inspect.Parameter(name, kind, default=LOOKS[name]) for name in asked_for]
-        signature = inspect.Signature(sorted([*read, *own, *added], key=lambda p: p.kind))
-
-        @wraps(draw)
-        def drawn(*args: Any, **options: Any) -> Any:
-            try:
-                given = signature.bind(*args, **options).arguments
-            except TypeError as error:
-                raise TypeError(f"{draw.__name__}() {error}") from None
-            for name in {*LEAST} & {*given}:
-                if not (
-                    isinstance(given[name], (int, np.integer)) and given[name] >= LEAST[name]
-                ):
-                    said = f"expected a whole number of at least {LEAST[name]}"
-                    raise InvalidParameterError(f"{name}={given[name]!r}: {said}")
-            asked = {name: given.pop(name, LOOKS[name]) for name in asked_for}
-            with _drawing(size=size, projection=projection, **asked) as canvas:
-                if of is None:
-                    draw(canvas, **given)
-                else:
-                    subject = of(
-                        **{p.name: given.pop(p.name) for p in read if p.name in given}
-                    )
-                    draw(replace(canvas, looks=looks_of(subject.classes)), subject, **given)
-            return canvas.ax
-
-        drawn.__signature__ = signature  # type: ignore[attr-defined]
-        return documented(drawn)
-
-    return turned
-
-
-@contextmanager
-def _drawing(
-    ax: Any,
-    theme: Theme,
-    size: Any,
-    projection: Any,
-    *,
-    legend: bool = True,
 ) -> Iterator[Canvas]:
-    """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
-    style, made = style_of(theme), None
+    """Draw on ``ax``, or on a new figure; matplotlib's settings stay as they are.
+
+    A new figure is closed if the drawing fails.
+    """
+    style = style_of(theme)
+    new_figure = None
     with style.context():
         if ax is None:
-            made = plt.figure(figsize=size, layout="constrained")
-            ax = made.add_subplot(projection=projection)
-        if projection and not hasattr(ax, "zaxis"):
+            new_figure = plt.figure(figsize=size, layout="constrained")
+            ax = new_figure.add_subplot(projection=projection)
+        elif projection == "3d" and not hasattr(ax, "zaxis"):
             msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
             raise InvalidParameterError(msg)
+        canvas = Canvas(
+            ax=ax,
+            style=style,
+            looks=looks_of(classes),
+            is_new=new_figure is not None,
+            has_legend=legend,
+        )
         try:
-            yield Canvas(ax, style, made is not None, legend)
+            yield canvas
         except Exception:
-            if made is not None:
-                plt.close(made)
+            if new_figure is not None:
+                plt.close(new_figure)
             raise
         style.dress(ax)
 
 
-def documented(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to the documentation of a figure what it leaves out: parameters, rows of its example."""
-    names = list(inspect.signature(draw).parameters)
-    text, _, example = inspect.cleandoc(draw.__doc__ or "").partition("Examples\n--------\n")
-    head, _, said = text.partition("Parameters\n----------\n")
-    own = re.findall(r"^\w.*\n(?: .*\n)*", said, flags=re.M)
-    told = re.findall(r"\w+", " ".join(entry.partition(" : ")[0] for entry in own))
-    shared = ["{} : {}\n    {}\n".format(n, *MEANINGS[n]) for n in names if n not in told]
-    entries = sorted([*own, *shared], key=lambda entry: names.index(re.split(r"\W", entry)[0]))
-    draw.__doc__ = f"{head}Parameters\n----------\n{''.join(entries)}\n{EXAMPLE}{example}"
-    return draw
+@contextmanager
+def canvas_grid(
+    theme: Theme,
+    size: tuple[float, float],
+    shape: tuple[int, int],
+    classes: LabelsLike = (),
+    *,
+    sharey: bool = False,
+    width_ratios: Sequence[float] | None = None,
+) -> Iterator[Array]:
+    """Yield an array of canvases, ``shape``, in a new figure."""
+    style = style_of(theme)
+    looks = looks_of(classes)
+    n_rows, n_columns = shape
+    with style.context():
+        figure = plt.figure(figsize=size, layout="constrained")
+        axes = figure.subplots(
+            n_rows, n_columns, squeeze=False, sharey=sharey, width_ratios=width_ratios
+        )
+        canvases = np.empty(shape, dtype=object)
+        for place, ax in np.ndenumerate(axes):
+            style.dress(ax)
+            canvases[place] = Canvas(ax, style, looks)
+        yield canvases

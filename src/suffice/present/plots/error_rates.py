@@ -1,18 +1,25 @@
-"""How good predictions are: classes confused, rows ranked, posteriors calibrated, thresholds."""
+"""How good predictions are: confused classes, ranked rows, calibrated posteriors."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
-from scipy.special import expit, logit
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import shortened
-from suffice.core.text.numbers import amount, percent_label
+from suffice.core.text.numbers import percent_label, weight_label
 from suffice.errors import InvalidInputError
-from suffice.evaluate.curves import reliability as counting
-from suffice.evaluate.curves import thresholds as sweep
-from suffice.present.plots.canvas import MOST_ENTRIES, NOTHING, Canvas, Entries, figure
+from suffice.evaluate.curves.reliability import Reliability, confusion
+from suffice.evaluate.curves.reliability import reliability as reliability_of
+from suffice.evaluate.curves.thresholds import precision_recall_curve, roc_curve
+from suffice.present.plots.canvas import (
+    MOST_ENTRIES,
+    NO_HANDLE,
+    Canvas,
+    Entry,
+    open_canvas,
+)
 from suffice.present.plots.inputs import (
     decided_by,
     event_of,
@@ -20,148 +27,319 @@ from suffice.present.plots.inputs import (
     predictions_of,
     ranked_by,
 )
-from suffice.present.plots.style import mixed
-from suffice.typing import Floats
+from suffice.present.plots.style import Theme, mixed
+from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
 
 MOST_NUMBERS = 20  # classes of which every cell is written
+MOST_SHARES = 8  # classes of which cells hold shares, too
 MOST_TICKS = 40
+SQUARE_SIZE = (5.4, 3.9)  # inches, of square axes with a legend
+RELIABILITY_SIZE = (4.4, 4.6)
+DrawnCurve: TypeAlias = tuple[float, int, Line2D]  # its summary, its class, its line
 
 
-@figure(of=decided_by)
-def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
+def confusion_matrix(
+    source: Any,
+    X: RowsLike | None = None,
+    y: LabelsLike | None = None,
+    *,
+    sample_weight: WeightsLike = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
 
     Every cell holds the number of rows, and where there is room the share of the true class.
 
+    Parameters
+    ----------
+    source : fitted classifier or Predictions
+        What is judged; best on rows not learnt from.
+    X : array or frame (n, d)
+        Rows, of the kind the classifier was fitted on.
+    y : array (n,)
+        Their labels.
+    sample_weight : array (n,), optional
+        Weights of the rows, with a classifier.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> confusion_matrix(sf.LDA().fit(X, y), X, y).get_xlabel()
     'predicted class'
     """
-    counts, names = counting.confusion(rows), shortened(rows.classes.tolist(), 18)
-    columns = [*names, "no decision"] if (rows.predicted < 0).any() else names
-    counts = counts[:, : len(columns)]
-    cell, few = min(0.62, 5 / len(columns)), len(columns) <= MOST_NUMBERS
-    canvas.resize(1.7 + cell * len(columns), 0.9 + cell * len(names))
+    predictions = decided_by(source, X, y, sample_weight)
+    names = shortened(predictions.classes.tolist(), 18)
+    has_rejected = (predictions.predicted < 0).any()
+    columns = (*names, "no decision") if has_rejected else names
+    counts = confusion(predictions)[:, : len(columns)]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    few = len(columns) <= MOST_NUMBERS
+    with open_canvas(ax, theme, classes=predictions.classes) as canvas:
+        cell_size = min(0.62, 5 / len(columns))
+        canvas.resize(1.7 + cell_size * len(columns), 0.9 + cell_size * len(names))
+        cells = _shaded(canvas, shares)
+        canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
+        _separate_cells(canvas, len(names), len(columns), 1.2 if few else 0.2)
+        _name_cells(canvas, names, columns)
+        if few:
+            _number_cells(canvas, counts, shares, cells)
+        canvas.ax.spines[:].set_visible(False)
+    return canvas.ax
+
+
+def _shaded(canvas: Canvas, shares: Floats) -> Floats:
+    """Return the colour of each cell, (K, m, 3)."""
     almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
-    shades = mixed(canvas.style.accent, almost_page, np.linspace(0, 1, 256)[:, None])
-    cells = shades[np.rint(255 * shares**0.7).astype(int)]
-    canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
-    # thin lines of the page's colour between the cells
-    for draw_line, n in zip((canvas.ax.axhline, canvas.ax.axvline), counts.shape, strict=True):
-        for at in np.arange(1, n) - 0.5:
-            draw_line(at, color=canvas.style.ground, linewidth=1.2 if few else 0.2)
-    step, slanted = -(-len(columns) // MOST_TICKS), len(columns) * max(map(len, columns)) > 40
-    turn: Any = {"rotation": 40, "ha": "right"} if slanted else {"rotation": 0, "ha": "center"}
-    turn |= {"rotation_mode": "anchor", "parse_math": False}
-    canvas.ax.set_xticks(range(0, len(columns), step), labels=columns[::step], **turn)
+    levels = np.linspace(0, 1, 256)[:, None]
+    shades = mixed(canvas.style.accent, tuple(almost_page), levels)
+    return np.asarray(shades[np.rint(255 * shares**0.7).astype(int)])
+
+
+def _separate_cells(canvas: Canvas, n_rows: int, n_columns: int, linewidth: float) -> None:
+    """Draw lines of the page's colour between the cells."""
+    for height in np.arange(1, n_rows) - 0.5:
+        canvas.ax.axhline(height, color=canvas.style.ground, linewidth=linewidth)
+    for place in np.arange(1, n_columns) - 0.5:
+        canvas.ax.axvline(place, color=canvas.style.ground, linewidth=linewidth)
+
+
+def _name_cells(canvas: Canvas, names: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    step = -(-len(columns) // MOST_TICKS)
+    slanted = len(columns) * max(len(name) for name in columns) > 40
+    canvas.ax.set_xticks(
+        range(0, len(columns), step),
+        labels=columns[::step],
+        rotation=40 if slanted else 0,
+        ha="right" if slanted else "center",
+        rotation_mode="anchor",
+        parse_math=False,
+    )
     canvas.ax.set_yticks(range(0, len(names), step), labels=names[::step], parse_math=False)
     canvas.ax.tick_params(length=0)
     canvas.name_axes("predicted class", "true class")
-    if few:
-        _write(canvas, counts, shares, cells)
-    canvas.ax.spines[:].set_visible(False)
 
 
-def _write(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
+def _number_cells(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
     """Write the number of rows in every cell, and its share where there is room."""
+    has_room = counts.shape[1] <= MOST_SHARES
     for (row, column), count in np.ndenumerate(counts):
-        text = amount(count)
-        if count and counts.shape[1] <= 8:
+        text = weight_label(count)
+        if count and has_room:
             text += f"\n{percent_label(float(shares[row, column]))}"
-        colour = "#ffffff" if cells[row, column] @ (0.299, 0.587, 0.114) < 0.55 else "#1b1f24"
-        middle = {"ha": "center", "va": "center", "fontsize": 8.5, "linespacing": 1.35}
+        luminance = cells[row, column] @ (0.299, 0.587, 0.114)
+        if not count:
+            colour = canvas.style.soft
+        elif luminance < 0.55:
+            colour = "#ffffff"
+        else:
+            colour = "#1b1f24"
         canvas.ax.text(
-            column, row, text, color=colour if count else canvas.style.soft, **middle
+            column,
+            row,
+            text,
+            color=colour,
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            linespacing=1.35,
         )
 
 
-@figure("legend", of=ranked_by, size=(5.4, 3.9))
-def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
+def roc(
+    source: Any,
+    X: RowsLike | None = None,
+    y: LabelsLike | None = None,
+    *,
+    sample_weight: WeightsLike = None,
+    label: object = None,
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the ROC curve of a class, or of each of several against the rest.
 
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
 
     Parameters
     ----------
+    source : fitted classifier or Predictions
+        What is judged; best on rows not learnt from.
+    X : array or frame (n, d)
+        Rows, of the kind the classifier was fitted on.
+    y : array (n,)
+        Their labels.
+    sample_weight : array (n,), optional
+        Weights of the rows, with a classifier.
+    label : object, optional
+        The class; by default the second of two, or each of several.
     legend : bool
         Whether to write classes and areas under their curves beside the axes.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> roc(sf.LDA().fit(X, y), X, y).get_legend().get_texts()[0].get_text()
     '0  1.000'
     """
-    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
-    drawn = []
-    for k in _shown(rows, label):
-        curve = sweep.roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-        line = _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
-        drawn.append((curve.area, k, line))
-    _frame(canvas, ("false positive rate", "true positive rate"), drawn, "area under curve")
+    predictions = ranked_by(source, X, y, sample_weight)
+    shown = _ranked_classes(predictions, label)
+    with open_canvas(
+        ax, theme, classes=predictions.classes, legend=legend, size=SQUARE_SIZE
+    ) as canvas:
+        canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+        drawn = []
+        for k in shown:
+            curve = roc_curve(
+                predictions.truth == k, log_odds(predictions, k), predictions.weights
+            )
+            line = _draw_ranking(
+                canvas, curve.false_positive, curve.true_positive, k, "default"
+            )
+            drawn.append((curve.area, k, line))
+        _frame_square(canvas)
+        canvas.name_axes("false positive rate", "true positive rate")
+        canvas.legend(_ranking_entries(canvas, drawn), "area under curve")
+    return canvas.ax
 
 
-@figure("legend", of=ranked_by, size=(5.4, 3.9))
-def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
+def precision_recall(
+    source: Any,
+    X: RowsLike | None = None,
+    y: LabelsLike | None = None,
+    *,
+    sample_weight: WeightsLike = None,
+    label: object = None,
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with precision against recall of a class, or of each of several.
 
     The thin line is the precision of guessing.
     Davis & Goadrich (2006), *ICML*, 233–240.
 
+    Parameters
+    ----------
+    source : fitted classifier or Predictions
+        What is judged; best on rows not learnt from.
+    X : array or frame (n, d)
+        Rows, of the kind the classifier was fitted on.
+    y : array (n,)
+        Their labels.
+    sample_weight : array (n,), optional
+        Weights of the rows, with a classifier.
+    label : object, optional
+        The class; by default the second of two, or each of several.
+    legend : bool
+        Whether to write classes and average precisions beside the axes.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> precision_recall(sf.LDA().fit(X, y), X, y, label=0).get_xlabel()
     'recall'
     """
-    drawn = []
-    for k in _shown(rows, label):
-        curve = sweep.precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-        recall = np.append(0.0, curve.recall)
-        precision = np.append(curve.precision[0], curve.precision)
-        drawn.append((curve.average, k, _curve(canvas, recall, precision, k, "steps-pre")))
-    if len(drawn) == 1:
-        canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
-    _frame(canvas, ("recall", "precision"), drawn, "average precision")
+    predictions = ranked_by(source, X, y, sample_weight)
+    shown = _ranked_classes(predictions, label)
+    with open_canvas(
+        ax, theme, classes=predictions.classes, legend=legend, size=SQUARE_SIZE
+    ) as canvas:
+        drawn = []
+        for k in shown:
+            curve = precision_recall_curve(
+                predictions.truth == k, log_odds(predictions, k), predictions.weights
+            )
+            recall = np.append(0.0, curve.recall)
+            precision = np.append(curve.precision[0], curve.precision)
+            line = _draw_ranking(canvas, recall, precision, k, "steps-pre")
+            drawn.append((curve.average, k, line))
+        if len(shown) == 1:
+            canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
+        _frame_square(canvas)
+        canvas.name_axes("recall", "precision")
+        canvas.legend(_ranking_entries(canvas, drawn), "average precision")
+    return canvas.ax
 
 
-def _shown(rows: Predictions, label: Any) -> list[int]:
-    """Return the classes whose curves are drawn: they and their rest have rows."""
-    k = event_of(rows, label)
-    codes = np.unique(rows.truth[rows.weights > 0]).tolist()
-    if len(codes) < 2 or (k is not None and k not in codes):
-        absent = rows.classes[k] if k is not None and k not in codes else "another class"
+def _ranked_classes(predictions: Predictions, label: object) -> list[int]:
+    """Return the classes whose curves are drawn: each has rows, and so has the rest."""
+    k = event_of(predictions, label)
+    codes: list[int] = np.unique(predictions.truth[predictions.weights > 0]).tolist()
+    if k is not None and k not in codes:
+        absent = predictions.classes[k]
         msg = f"no rows of {absent!r}: a ranking needs rows of a class and rows of the rest"
+        raise InvalidInputError(msg)
+    if len(codes) < 2:
+        msg = (
+            "there are no rows of another class: "
+            "a ranking needs rows of a class and rows of the rest"
+        )
         raise InvalidInputError(msg)
     return codes if k is None else [k]
 
 
-def _curve(canvas: Canvas, x: Any, y: Any, k: int, steps: str) -> Any:
-    width = 0.8 if len(canvas.looks) > MOST_ENTRIES else 1.8
-    return canvas.curve(x, y, k, "curve", linewidth=width, drawstyle=steps, clip_on=False)
+def _draw_ranking(
+    canvas: Canvas,
+    x: Floats,
+    y: Floats,
+    k: int,
+    drawstyle: Literal["default", "steps-pre"],
+) -> Line2D:
+    linewidth = 0.8 if len(canvas.looks) > MOST_ENTRIES else 1.8
+    return canvas.curve(
+        x, y, k, "curve", linewidth=linewidth, drawstyle=drawstyle, clip_on=False
+    )
 
 
-def _frame(canvas: Canvas, names: tuple[str, str], drawn: list[Any], quantity: str) -> None:
-    """Make a square, and write classes and what they reach; of many, those that reach least."""
+def _frame_square(canvas: Canvas) -> None:
     ticks = np.linspace(0, 1, 6)
     canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=ticks, yticks=ticks)
-    canvas.name_axes(*names)
-    few = len(drawn) <= MOST_ENTRIES
-    shown = drawn if few else sorted(drawn)[: MOST_ENTRIES - 1]
-    entries = [(line, f"{canvas.looks[k].name}  {value:.3f}") for value, k, line in shown]
-    if not few:
-        entries.append((NOTHING, f"… and {len(drawn) - len(shown)} better"))
-    canvas.legend(entries, quantity)
 
 
-@figure(of=predictions_of, size=(4.4, 4.6))
+def _ranking_entries(canvas: Canvas, drawn: list[DrawnCurve]) -> list[Entry]:
+    """Return legend entries with the summary of each curve; of many, of the lowest."""
+    shown = drawn
+    if len(drawn) > MOST_ENTRIES:
+        by_value = sorted(drawn, key=lambda curve: curve[:2])
+        shown = by_value[: MOST_ENTRIES - 1]
+    entries: list[Entry] = []
+    for value, k, line in shown:
+        entries.append((line, f"{canvas.looks[k].name}  {value:.3f}"))
+    if len(shown) < len(drawn):
+        entries.append((NO_HANDLE, f"… and {len(drawn) - len(shown)} better"))
+    return entries
+
+
 def reliability(
-    canvas: Canvas,
-    rows: Predictions,
+    source: Any,
+    X: RowsLike | None = None,
+    y: LabelsLike | None = None,
     *,
-    label: Any = None,
+    sample_weight: WeightsLike = None,
+    label: object = None,
     bins: int = 10,
-) -> None:
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the observed frequency of a class against the predicted probability.
 
     Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
@@ -171,165 +349,92 @@ def reliability(
 
     Parameters
     ----------
+    source : fitted classifier or Predictions
+        What is judged; best on rows not learnt from.
+    X : array or frame (n, d)
+        Rows, of the kind the classifier was fitted on.
+    y : array (n,)
+        Their labels.
+    sample_weight : array (n,), optional
+        Weights of the rows, with a classifier.
     label : object, optional
         The class whose posterior is judged; by default the second of two, and of several the
         most probable one of each row: how often is it the true class?
     bins : int
         Number of bins.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
     'predicted probability of 2'
     """
-    k, p = event_of(rows, label), rows.posteriors
-    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
-    table = counting.reliability(event, np.clip(stated, 0, 1), rows.weights, bins=bins)
-    colour = canvas.style.accent if k is None else canvas.looks[k].colour
-    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
-    spread = np.stack([table.observed - table.low, table.high - table.observed])
-    bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
-    canvas.ax.errorbar(table.stated, table.observed, spread, color=colour, **bar)
+    predictions = predictions_of(source, X, y, sample_weight)
+    k = event_of(predictions, label)
+    if k is None:
+        event = predictions.right
+        stated = predictions.posteriors.max(axis=1)
+    else:
+        event = predictions.truth == k
+        stated = predictions.posteriors[:, k]
+    table = reliability_of(event, np.clip(stated, 0, 1), predictions.weights, bins=bins)
+    with open_canvas(ax, theme, classes=predictions.classes, size=RELIABILITY_SIZE) as canvas:
+        colour = canvas.style.accent if k is None else canvas.looks[k].colour
+        canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+        _draw_frequencies(canvas, table, colour)
+        canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        class_name = "the predicted class" if k is None else canvas.looks[k].name
+        canvas.name_axes(f"predicted probability of {class_name}", "observed frequency")
+        _draw_bin_weights(canvas, table, colour)
+    return canvas.ax
+
+
+def _draw_frequencies(canvas: Canvas, table: Reliability, colour: str) -> None:
+    """Draw the observed frequency of each bin with its interval."""
+    intervals = np.stack([table.observed - table.low, table.high - table.observed])
+    canvas.ax.errorbar(
+        table.stated,
+        table.observed,
+        intervals,
+        color=colour,
+        linestyle="none",
+        elinewidth=1.2,
+        label="_interval",
+    )
     canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
-    area = 16 + 90 * table.weights / table.weights.sum()
-    dots = {"edgecolors": canvas.style.ground, "linewidths": 0.5, "label": "_reliability"}
-    dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
-    canvas.ax.scatter(table.stated, table.observed, **dots)
-    canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    what = "the predicted class" if k is None else canvas.looks[k].name
-    canvas.name_axes(f"predicted probability of {what}", "observed frequency")
-    # above the axes, the weight of rows in each bin
-    above = canvas.strip_above(
-        0.5, f"expected calibration error {table.calibration_error:.3f}"
+    canvas.ax.scatter(
+        table.stated,
+        table.observed,
+        s=16 + 90 * table.weights / table.weights.sum(),
+        color=colour,
+        edgecolors=canvas.style.ground,
+        linewidths=0.5,
+        zorder=3,
+        clip_on=False,
+        label="_reliability",
     )
-    widths = table.high_edges - table.low_edges
-    bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
-    above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
+
+
+def _draw_bin_weights(canvas: Canvas, table: Reliability, colour: str) -> None:
+    """Draw above the axes the weight of the rows in each bin."""
+    title = f"expected calibration error {table.calibration_error:.3f}"
+    strip = canvas.strip_above(0.5, title)
+    strip.bar(
+        table.low_edges,
+        table.weights,
+        table.high_edges - table.low_edges,
+        align="edge",
+        color=colour,
+        alpha=0.55,
+        edgecolor=canvas.style.ground,
+        label="_counts",
+    )
     top = float(table.weights.max())
-    above.set(ylim=(0, top), yticks=[top], yticklabels=[amount(top)])
-    above.set_ylabel("rows", color=canvas.style.ink)
-
-
-NEAREST = 1e-9  # to 0 and 1 that an axis shows
-CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
-PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
-SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
-MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
-STEPS: Any = {"drawstyle": "steps-pre"}
-# maps of probabilities, and back: equal room for 0.9, 0.99, 0.999, −log₁₀(1 − p); log odds
-NINES: Any = (lambda p: -np.log10(np.clip(1 - p, NEAREST, None)), lambda u: 1 - 10.0**-u)
-LOG_ODDS: Any = (lambda p: logit(np.clip(p, NEAREST, 1 - NEAREST)), expit)
-
-
-def _scale(ax: Any, functions: Any, ticks: tuple[float, ...], low: float, high: float) -> None:
-    """Make x an axis of probabilities that is even in what the functions make of them."""
-    ax.set_xscale("function", functions=functions)
-    shown = [t for t in ticks if low <= t <= high]
-    ax.set_xlim(low, high)
-    ax.set_xticks(shown, labels=[f"{t:g}" for t in shown])
-
-
-@figure(of=predictions_of, size=(5.0, 4.2))
-def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
-    """Return axes with the error of rows that are decided, by the smallest posterior required.
-
-    A row is decided if its largest posterior reaches the threshold; above is the share that is
-    not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
-    Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
-
-    Examples
-    --------
-    >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
-    'error of rows decided'
-    """
-    curve = sweep.reject_curve(rows)
-    low = 1 / len(rows.classes)
-    thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
-    error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
-    canvas.ax.plot(thresholds, error, color=canvas.style.accent, label="_error", **STEPS)
-    most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
-    _scale(canvas.ax, NINES, CONFIDENCES, low, float(np.clip(most, 0.99, 1 - 1e-5)))
-    canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
-    canvas.name_axes("smallest posterior required", "error of rows decided")
-    # above the axes, the share of rows left undecided
-    above = canvas.strip_above(0.7, "share of rows left undecided")
-    share = np.concatenate([[0.0], curve.rejected, [1.0]])
-    soft = canvas.style.soft
-    above.fill_between(thresholds, share, step="pre", alpha=0.4, linewidth=0, color=soft)
-    line = {"color": soft, "linewidth": 1.2, "label": "_rejected", **STEPS}
-    above.plot(thresholds[:-1], share[:-1], **line)
-    above.set(ylim=(0, 1), yticks=[0.5, 1])
-    for ax in (canvas.ax, above):
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-
-
-@figure("legend", of=predictions_of)
-def cost_against_threshold(
-    canvas: Canvas,
-    rows: Predictions,
-    *,
-    label: Any = None,
-    false_alarm_cost: float = 1.0,
-    miss_cost: float = 1.0,
-) -> None:
-    """Return axes with the mean cost of a row, by the posterior from which a class is called.
-
-    A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
-    where posteriors are right, C_false alarm / (C_false alarm + C_miss).
-    Elkan (2001), *IJCAI*, 973–978.
-
-    Parameters
-    ----------
-    label : object, optional
-        The class to be called; by default the second of two, or each of several against the
-        rest. For one class the two parts of the cost are drawn too.
-    false_alarm_cost, miss_cost : float
-        Of calling a row of another class, and of not calling one of the class.
-
-    Examples
-    --------
-    >>> cost_against_threshold(sf.LDA().fit(X, y), X, y, label=2, miss_cost=5).get_ylabel()
-    'mean cost of a row'
-    """
-    k = event_of(rows, label)
-    shown = range(len(canvas.looks)) if k is None else [k]
-    costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
-    curves = [sweep.cost_curve(rows, rows.classes[j], **costs) for j in shown]
-    for j, curve in zip(shown, curves, strict=True):
-        both = canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", zorder=2.5, **STEPS)
-        least = (curve.best_threshold, curve.cost.min())
-        dot = canvas.dot(*least, canvas.looks[j].colour, 5.5, label="_best")
-    entries = [] if k is None else [(both, "both errors"), *_parts(canvas, curves[0], dot)]
-    best = curves[0].bayes_threshold
-    dashes = {
-        "color": canvas.style.soft,
-        "linewidth": 1,
-        "linestyle": (0, (4, 3)),
-        "zorder": 1,
-    }
-    entries.append((canvas.ax.axvline(best, **dashes), f"if calibrated: {best:.2g}"))
-    # thresholds that decide anything, and the costs there
-    _scale(canvas.ax, LOG_ODDS, PROBABILITIES, *SHOWN)
-    tops = [c.cost[(c.thresholds >= SHOWN[0]) & (c.thresholds <= SHOWN[1])] for c in curves]
-    ends = [np.interp(SHOWN, c.thresholds, c.cost) for c in curves]
-    canvas.ax.set_ylim(0, 1.08 * np.concatenate([*tops, *ends]).max() or 1)
-    what = "a class" if k is None else canvas.looks[k].name
-    canvas.name_axes(f"posterior from which {what} is called", "mean cost of a row")
-    canvas.legend(entries if k is not None else [*canvas.entries(lines=True), *entries])
-
-
-def _up_to_one(curve: sweep.CostCurve, cost: Floats) -> tuple[Floats, Floats]:
-    return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
-
-
-def _parts(canvas: Canvas, curve: sweep.CostCurve, dot: Any) -> Entries:
-    """Draw what false alarms and what misses cost; return entries for the legend."""
-    alarms, misses = (
-        curve.false_alarm_cost * curve.false_alarms,
-        curve.miss_cost * curve.misses,
-    )
-    entries = []
-    for cost, line, name in ((alarms, "--", "false alarms"), (misses, ":", "misses")):
-        soft = {"color": canvas.style.soft, "linestyle": line, "label": f"_{name}", **STEPS}
-        entries += [(*canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft), name)]
-    return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]
+    strip.set(ylim=(0, top), yticks=[top], yticklabels=[weight_label(top)])
+    strip.set_ylabel("rows", color=canvas.style.ink)

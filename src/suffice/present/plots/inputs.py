@@ -1,4 +1,4 @@
-"""What figures are drawn from: a fitted classifier with rows, or predictions, whoever made them."""
+"""What figures are drawn from: a fitted classifier with rows, ours or not, or predictions."""
 
 import warnings
 from dataclasses import dataclass
@@ -15,56 +15,61 @@ from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.matrix import as_matrix, as_weights, refuse_nonfinite
 from suffice.core.table.table import require_as_many
 from suffice.core.text.lists import default_names, quoted
-from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.typing import Codes, Floats, Labels
+from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-NAMELESS = "X does not have valid feature names"  # scikit-learn's words
+NO_NAMES_WARNING = (
+    "X does not have valid feature names"  # the beginning of scikit-learn's message
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignClassifier:
-    """A fitted classifier that is not ours, with the verbs of ours that figures need."""
+    """A fitted classifier that is not ours, with the methods of ours that figures call."""
 
-    estimator: Any
+    estimator: Any  # of scikit-learn or with its methods
     classes: Labels  # (K,)
     names: tuple[str, ...]  # of the features  (d,)
-    given: Any  # rows as the caller gave them
-    model = None  # nothing is known of how it decides
+    example: Any  # the caller's rows: the estimator gets frames of the same kind
+    model = None  # how it decides is not known
 
     @property
     def has_posterior(self) -> bool:
         return hasattr(self.estimator, "predict_proba")
 
     def decide(self, x: Floats) -> Codes:
-        """Return the code of the predicted class of each row (n, d); −1 where it refuses."""
-        return codes_of(self._ask("predict", x), self.classes, strict=False)
+        """Return the code of the predicted class of each row (n, d); −1 for any other label."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=NO_NAMES_WARNING, category=UserWarning)
+            labels = self.estimator.predict(self._framed(x))
+        return codes_of(labels, self.classes, strict=False)
 
     def posterior(self, x: Floats) -> Floats:
         """Return p(k | x) of rows (n, d), (n, K)."""
-        return np.asarray(self._ask("predict_proba", x))
-
-    def _ask(self, verb: str, rows: Any) -> Any:
-        """Return what it says of rows, given in the caller's kind of frame if it knows names."""
-        framed = nw.dependencies.is_into_dataframe(self.given)
-        if framed and hasattr(self.estimator, "feature_names_in_"):
-            backend = nw.from_native(self.given, eager_only=True).implementation
-            rows = nw.from_numpy(rows, schema=list(self.names), backend=backend).to_native()
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=NAMELESS, category=UserWarning)
-            return getattr(self.estimator, verb)(rows)
+            warnings.filterwarnings("ignore", message=NO_NAMES_WARNING, category=UserWarning)
+            return np.asarray(self.estimator.predict_proba(self._framed(x)))
+
+    def _framed(self, x: Floats) -> Any:
+        """Return rows as the caller's kind of frame if the estimator was fitted on names."""
+        is_frame = nw.dependencies.is_into_dataframe(self.example)
+        if not (is_frame and hasattr(self.estimator, "feature_names_in_")):
+            return x
+        backend = nw.from_native(self.example, eager_only=True).implementation
+        return nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """Any fitted classifier, and rows of the kind it was fitted on."""
+    """A fitted classifier, and rows of the features it was fitted on."""
 
-    estimator: Any
+    estimator: Any  # ours, or any of scikit-learn
     classifier: Classifier | ForeignClassifier
     names: tuple[str, ...]  # of the features  (d,)
-    rows: Floats  # (n, d); none where no data was given
+    rows: Floats  # (n, d); n = 0 if the caller gave none
 
     @classmethod
-    def of(cls, estimator: Any, X: Any = None) -> Self:
+    def of(cls, estimator: Any, X: RowsLike | None = None) -> Self:
         """Return the classifier with its rows, checked against each other."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
@@ -72,21 +77,20 @@ class Fitted:
                 f"{type(estimator).__name__} has no classes_: a fitted classifier is expected"
             )
             raise InvalidInputError(msg)
-        rows, columns = (None, None) if X is None else rows_to_draw(X)
-        known = getattr(estimator, "feature_names_in_", None)
-        d: Any = getattr(estimator, "n_features_in_", 0 if rows is None else rows.shape[1])
-        if rows is None:
-            rows = np.empty((0, d))
-        if rows.shape[1] != d:
-            msg = f"X has {rows.shape[1]} features, but the classifier was fitted on {d}"
-            raise FeatureMismatchError(msg)
-        if columns and known is not None and list(columns) != list(map(str, known)):
-            said = f"X has the columns {quoted(columns)}, but the classifier was fitted on"
-            raise FeatureMismatchError(f"{said} {quoted(known)}: give those, in that order")
-        names = tuple(map(str, columns or (default_names(d) if known is None else known)))
-        foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
-        classifier = estimator.model_ if hasattr(type(estimator), "model_") else foreign
-        return cls(estimator, classifier, names, np.asarray(rows, np.float64))
+        rows, columns = _rows_for(estimator, X)
+        fitted_names = getattr(estimator, "feature_names_in_", None)
+        if columns is not None:
+            names = columns
+        elif fitted_names is not None:
+            names = tuple(str(name) for name in fitted_names)
+        else:
+            names = default_names(rows.shape[1])
+        classifier: Classifier | ForeignClassifier
+        if hasattr(type(estimator), "model_"):
+            classifier = estimator.model_
+        else:
+            classifier = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
+        return cls(estimator, classifier, names, rows)
 
     @property
     def classes(self) -> Labels:
@@ -96,14 +100,14 @@ class Fitted:
     def n_features(self) -> int:
         return int(self.rows.shape[1])
 
-    def codes(self, y: Any) -> Codes:
+    def codes(self, y: LabelsLike) -> Codes:
         """Return the class of each row, (n,)."""
         labels = as_labels(y)
         require_as_many(len(self.rows), len(labels))
         return codes_of(labels, self.classes)
 
     def predict(self, x: Floats) -> Codes:
-        """Return the predicted class of rows (n, d), and −1 where the classifier refuses."""
+        """Return the predicted class of rows (n, d), and −1 where the classifier rejects them."""
         codes = self.classifier.decide(x)
         return np.where(codes < len(self.classes), codes, -1)
 
@@ -115,8 +119,29 @@ class Fitted:
         return self.classifier.posterior(x)
 
 
-def rows_to_draw(X: Any) -> tuple[Floats, tuple[str, ...] | None]:
-    """Return finite rows (n, d), one at least, and the names of their columns if they have any."""
+def _rows_for(estimator: Any, X: RowsLike | None) -> tuple[Floats, tuple[str, ...] | None]:
+    """Return rows (n, d) and the names of their columns, as the estimator was fitted on them."""
+    if X is None:
+        return np.empty((0, getattr(estimator, "n_features_in_", 0))), None
+    rows, columns = rows_to_draw(X)
+    n_features = getattr(estimator, "n_features_in_", rows.shape[1])
+    if rows.shape[1] != n_features:
+        msg = f"X has {rows.shape[1]} features, but the classifier was fitted on {n_features}"
+        raise FeatureMismatchError(msg)
+    fitted_names = getattr(estimator, "feature_names_in_", None)
+    if columns is not None and fitted_names is not None:
+        expected = tuple(str(name) for name in fitted_names)
+        if columns != expected:
+            msg = (
+                f"X has the columns {quoted(columns)}, but the classifier was fitted on "
+                f"{quoted(expected)}: give those, in that order"
+            )
+            raise FeatureMismatchError(msg)
+    return np.asarray(rows, np.float64), columns
+
+
+def rows_to_draw(X: RowsLike) -> tuple[Array, tuple[str, ...] | None]:
+    """Return finite rows (n, d), at least one, and the names of their columns if they have any."""
     rows, names = as_matrix(X)
     if not len(rows):
         raise InvalidInputError("X has no rows: there is nothing to draw")
@@ -124,17 +149,18 @@ def rows_to_draw(X: Any) -> tuple[Floats, tuple[str, ...] | None]:
     return rows, names
 
 
-def classifier_with(estimator: Any, X: Any) -> Fitted:
-    """Return a fitted classifier and its rows."""
-    return Fitted.of(estimator, X)
+def require_whole(value: object, name: str, least: int) -> None:
+    """Raise unless a parameter is a whole number of at least ``least``."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        msg = f"{name}={value!r}: expected a whole number of at least {least}"
+        raise InvalidParameterError(msg)
 
 
 def predictions_of(
     source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
+    X: RowsLike | None,
+    y: LabelsLike | None,
+    sample_weight: WeightsLike,
 ) -> Predictions:
     """Return the predictions themselves, or those of a fitted classifier for rows ``X``."""
     if isinstance(source, Predictions):
@@ -150,47 +176,52 @@ def predictions_of(
 
 def decided_by(
     source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
+    X: RowsLike | None = None,
+    y: LabelsLike | None = None,
+    sample_weight: WeightsLike = None,
 ) -> Predictions:
-    """Return what was predicted, also by a classifier that states no posteriors."""
+    """Return the predicted classes, also of a classifier that gives no posteriors."""
     if isinstance(source, Predictions) or X is None or y is None:
-        return predictions_of(source, X, y, sample_weight=sample_weight)
-    labels, classes, predicted = as_labels(y), source.classes_, source.predict(X)
+        return predictions_of(source, X, y, sample_weight)
+    labels = as_labels(y)
+    predicted = source.predict(X)
     require_as_many(len(predicted), len(labels))
-    truth, guess = codes_of(labels, classes), codes_of(predicted, classes, strict=False)
-    weight = as_weights(sample_weight, len(labels))
-    return Predictions(classes, truth, guess, None, np.arange(len(labels)), weight)
+    return Predictions(
+        classes=source.classes_,
+        truth=codes_of(labels, source.classes_),
+        predicted=codes_of(predicted, source.classes_, strict=False),
+        logs=None,
+        rows=np.arange(len(labels)),
+        weight=as_weights(sample_weight, len(labels)),
+    )
 
 
 def ranked_by(
     source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
+    X: RowsLike | None,
+    y: LabelsLike | None,
+    sample_weight: WeightsLike,
 ) -> Predictions:
-    """Return predictions whose log odds rank rows: a decision function of two will do."""
-    stated = hasattr(source, "predict_proba")
-    margin = None if stated else getattr(source, "decision_function", None)
-    scores = np.empty((0, 0)) if margin is None or X is None else np.asarray(margin(X))
-    if scores.ndim != 1:
-        return predictions_of(source, X, y, sample_weight=sample_weight)
-    logs = np.stack([np.zeros(len(scores)), scores], axis=1)
-    return Predictions.of_logs(y, logs, source.classes_, sample_weight)
+    """Return predictions that rank rows: by posteriors, or by the decision function of two."""
+    has_margin = hasattr(source, "decision_function") and not hasattr(source, "predict_proba")
+    if has_margin and X is not None and y is not None:
+        scores = np.asarray(source.decision_function(X))
+        if scores.ndim == 1:
+            log_odds = np.stack([np.zeros(len(scores)), scores], axis=1)
+            return Predictions.of_logs(y, log_odds, source.classes_, sample_weight)
+    return predictions_of(source, X, y, sample_weight)
 
 
-def log_odds(rows: Predictions, k: int) -> Floats:
+def log_odds(predictions: Predictions, k: int) -> Floats:
     """Return log p(k | x) − log(1 − p(k | x)), (n,): it ranks rows without ties at 0 and 1."""
+    logs = predictions.log_posteriors
     with np.errstate(divide="ignore"):
-        others = logsumexp(np.delete(rows.log_posteriors, k, axis=1), axis=1)
-    return np.asarray(rows.log_posteriors[:, k] - others)
+        log_others = logsumexp(np.delete(logs, k, axis=1), axis=1)
+    return np.asarray(logs[:, k] - log_others)
 
 
-def event_of(rows: Predictions | Fitted, label: Any) -> int | None:
-    """Return the class whose posterior is drawn: the one asked for, or the second of two."""
+def event_of(source: Predictions | Fitted, label: object) -> int | None:
+    """Return the class whose posterior is drawn: that of ``label``, or the second of two."""
     if label is not None:
-        return code_of(label, rows.classes)
-    return 1 if len(rows.classes) == 2 else None
+        return code_of(label, source.classes)
+    return 1 if len(source.classes) == 2 else None

@@ -1,7 +1,6 @@
 """What many figures share: points of classes, ellipses around them, surfaces over a plane."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.colors import LightSource, to_rgb
@@ -10,17 +9,18 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-u
 
 from suffice.errors import InvalidParameterError
 from suffice.present.plots.canvas import Canvas
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
-FEW_CLASSES = 6  # of more, names are written where they lie too
+FEW_CLASSES = 6  # of more, names are written among the rows
 MOST_NAMED = 40
 SUN = LightSource(azdeg=300, altdeg=50)
-RUG = 0.045  # height of a class's row of ticks, by that of the axes
-MOST_POINTS = 4000  # drawn; of more rows a fixed random choice stands for all
+RUG_HEIGHT = 0.045  # of the ticks of one class, by the height of the axes
+MOST_POINTS = 4000  # drawn; of more rows a fixed random sample is drawn
+MOST_TICKS = 1500  # of a rug
 
 
-def chosen_rows(n: int, most: int = MOST_POINTS) -> Codes:
-    """Return the rows that are drawn."""
+def sampled_rows(n: int, most: int = MOST_POINTS) -> Codes:
+    """Return the indices of the rows that are drawn, ascending."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
@@ -30,33 +30,55 @@ def draw_points(
     canvas: Canvas,
     z: Floats,
     codes: Codes,
-    wrong: Any = None,
+    marked: Flags | None = None,
     *,
     size: float = 1.0,
 ) -> None:
-    """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
-    shown = chosen_rows(len(z))
+    """Draw a collection of points for each class; ``marked`` rows have an ink edge."""
+    shown = sampled_rows(len(z))
     area = size * np.clip(4200 / max(len(shown), 1), 6, 26)  # of a marker, in square points
+    if marked is None:
+        marked = np.zeros(len(z), bool)
     for k, look in enumerate(canvas.looks):
         rows = shown[codes[shown] == k]
-        bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
-        edges = np.where(bad, canvas.style.ink, canvas.style.ground).tolist()
-        widths = np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist()
-        dots = {
-            "s": area,
-            "marker": look.marker,
-            "c": look.colour,
-            "edgecolors": edges,
-            "zorder": 3,
-        }
-        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", linewidths=widths, **dots)
+        edges = np.where(marked[rows], canvas.style.ink, canvas.style.ground)
+        widths = np.where(marked[rows], 1.1 if area > 10 else 0.8, 0.4)
+        canvas.ax.scatter(
+            z[rows, 0],
+            z[rows, 1],
+            s=area,
+            marker=look.marker,
+            c=look.colour,
+            edgecolors=edges.tolist(),
+            linewidths=widths.tolist(),
+            zorder=3,
+            label=f"_points {look.label}",
+        )
 
 
-def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) -> None:
+def draw_histogram(
+    canvas: Canvas,
+    x: Floats,
+    edges: Floats,
+    k: int,
+    *,
+    weights: Floats | None = None,
+    alpha: float,
+    linewidth: float | None = None,
+) -> None:
     """Draw the histogram of rows of class k."""
     look = canvas.looks[k]
-    fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
-    canvas.ax.hist(x, edges, label=f"_histogram {look.label}", **fill, **options)
+    canvas.ax.hist(
+        x,
+        edges.tolist(),
+        weights=weights,
+        color=look.colour,
+        hatch=look.hatch,
+        edgecolor=canvas.style.ground,
+        alpha=alpha,
+        linewidth=linewidth,
+        label=f"_histogram {look.label}",
+    )
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float) -> Floats:
@@ -65,14 +87,14 @@ def ellipse(mean: Floats, sigma: Floats, coverage: float) -> Floats:
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)
     radius = np.sqrt(-2 * np.log1p(-coverage))
-    # Σ = L Lᵀ with L = diag(s) [[1, 0], [ρ, √(1 − ρ²)]], right whatever the units
+    # Σ = L Lᵀ with L = diag(s) [[1, 0], [ρ, √(1 − ρ²)]], accurate whatever the units
     s = np.sqrt(np.diagonal(sigma))
     rho = float(np.clip(sigma[0, 1] / (s[0] * s[1]), -1, 1)) if s.all() else 0.0
     L = s[:, None] * np.array([[1.0, 0.0], [rho, np.sqrt(1 - rho**2)]])
     return np.asarray(mean + radius * circle @ L.T)
 
 
-def ellipses(
+def draw_ellipses(
     canvas: Canvas,
     mean: Floats,
     sigma: Floats,
@@ -85,93 +107,134 @@ def ellipses(
         canvas.curve(x, y, k, "ellipse", linestyle="-", linewidth=1.2, zorder=2.6)
 
 
-def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:
+def checked_coverage(coverage: Sequence[float]) -> tuple[float, ...]:
+    """Return shares of a class, checked."""
+    if not all(0 < share < 1 for share in coverage):
+        msg = f"coverage={coverage!r}: expected shares of a class, between 0 and 1"
+        raise InvalidParameterError(msg)
+    return tuple(coverage)
+
+
+def ellipse_coverage(coverage: Sequence[float] | None, n_classes: int) -> tuple[float, ...]:
     """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
     if coverage is not None:
-        if not all(0 < share < 1 for share in coverage):
-            msg = f"coverage={coverage!r}: expected shares of a class, between 0 and 1"
-            raise InvalidParameterError(msg)
-        return tuple(coverage)
-    return (0.5, 0.95) if len(canvas.looks) <= FEW_CLASSES else (0.5,)
+        return checked_coverage(coverage)
+    return (0.5, 0.95) if n_classes <= FEW_CLASSES else (0.5,)
 
 
 def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
     """Write the name of each of many classes in the middle of its rows."""
     if not FEW_CLASSES < len(canvas.looks) <= MOST_NAMED:
         return
-    halo = [withStroke(linewidth=2.5, foreground=canvas.style.ground)]
+    halo = withStroke(linewidth=2.5, foreground=canvas.style.ground)
     for k, look in enumerate(canvas.looks):
-        if np.any(codes == k):
-            x, y = np.median(z[codes == k], axis=0)
-            text = canvas.ax.text(
-                x, y, look.name, ha="center", va="center", fontsize=9, zorder=4
-            )
-            text.set(path_effects=halo, fontweight="bold", parse_math=False, clip_on=True)
-
-
-def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
-    """Draw the rows of each of few classes as ticks in a row of its own, below zero."""
-    # the axes, which reach up to ``top``, are given room for it
-    if len(canvas.looks) > FEW_CLASSES:
-        return
-    share = RUG * (len(canvas.looks) + 0.7)
-    bottom = -top * share / (1 - share)
-    canvas.ax.set_ylim(bottom, top)
-    canvas.ax.axhline(0, color=canvas.style.soft, linewidth=0.8)
-    canvas.ax.set_yticks([t for t in canvas.ax.get_yticks() if 0 <= t <= top])
-    canvas.ax.spines["left"].set_bounds(0, top)
-    shown = chosen_rows(len(values), 1500)
-    for k, look in enumerate(canvas.looks):
-        x = values[shown[codes[shown] == k]]
-        tick: Any = {
-            "linestyle": "none",
-            "marker": "|",
-            "markersize": 6,
-            "markeredgewidth": 0.8,
-        }
-        tick |= {"color": look.colour, "alpha": 0.8, "label": f"_rows {look.label}"}
-        canvas.ax.plot(
-            x, np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7)), **tick
+        if not np.any(codes == k):
+            continue
+        x, y = np.median(z[codes == k], axis=0)
+        canvas.ax.text(
+            x,
+            y,
+            look.name,
+            ha="center",
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            path_effects=[halo],
+            parse_math=False,
+            clip_on=True,
+            zorder=4,
         )
 
 
-def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:
+def draw_rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
+    """Draw the rows of each of few classes as ticks below zero, a line for each class.
+
+    The axes, which reach up to ``top``, are extended downwards.
+    """
+    if len(canvas.looks) > FEW_CLASSES:
+        return
+    n_lines = len(canvas.looks) + 0.7
+    share = RUG_HEIGHT * n_lines
+    bottom = -top * share / (1 - share)
+    canvas.ax.set_ylim(bottom, top)
+    canvas.ax.axhline(0, color=canvas.style.soft, linewidth=0.8)
+    canvas.ax.set_yticks([tick for tick in canvas.ax.get_yticks() if 0 <= tick <= top])
+    canvas.ax.spines["left"].set_bounds(0, top)
+    shown = sampled_rows(len(values), MOST_TICKS)
+    for k, look in enumerate(canvas.looks):
+        x = values[shown[codes[shown] == k]]
+        height = bottom * (k + 1) / n_lines
+        canvas.ax.plot(
+            x,
+            np.full(len(x), height),
+            linestyle="none",
+            marker="|",
+            markersize=6,
+            markeredgewidth=0.8,
+            color=look.colour,
+            alpha=0.8,
+            label=f"_rows {look.label}",
+        )
+
+
+def draw_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Floats) -> None:
     """Draw a surface (m, m) with a colour at each point (m, m, 3), lit from one side."""
     x, y = np.meshgrid(xs, ys)
-    fine = {"rcount": len(ys), "ccount": len(xs), "linewidth": 0, "antialiased": False}
-    canvas.ax.plot_surface(x, y, z, facecolors=_lit(z, colours), shade=False, **fine)
+    canvas.ax_3d.plot_surface(
+        x,
+        y,
+        z,
+        facecolors=_lit(z, colours),
+        shade=False,
+        rcount=len(ys),
+        ccount=len(xs),
+        linewidth=0,
+        antialiased=False,
+    )
     _frame(canvas, xs, ys, float(z.max()) * 1.02)
 
 
-def sheets(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, lowest: float) -> None:
+def draw_sheets(
+    canvas: Canvas,
+    xs: Floats,
+    ys: Floats,
+    heights: Floats,
+    lowest: float,
+) -> None:
     """Draw K surfaces (m, m, K) where they are over ``lowest``, nearer ones hiding others."""
     x, y = np.meshgrid(xs, ys)
-    faces, colours = [], []
+    faces = []
+    colours = []
     for k, look in enumerate(canvas.looks):
         z = heights[..., k]
-        seen = _corners(z).max(axis=-1) > lowest
-        faces.append(np.stack([_corners(v)[seen] for v in (x, y, z)], axis=-1))
-        colours.append(_lit(z, np.array(to_rgb(look.colour)))[:-1, :-1][seen])
-    shown = np.concatenate(colours)
-    # one collection, so that faces of all sheets are sorted by depth together
-    paint: Any = {"facecolors": shown, "edgecolors": shown, "linewidths": 0.3}
-    canvas.ax.add_collection3d(Poly3DCollection(np.concatenate(faces), **paint))
+        visible = _corners(z).max(axis=-1) > lowest
+        corners = [_corners(x)[visible], _corners(y)[visible], _corners(z)[visible]]
+        faces.append(np.stack(corners, axis=-1))
+        colours.append(_lit(z, np.array(to_rgb(look.colour)))[:-1, :-1][visible])
+    paint = np.concatenate(colours)
+    # one collection, so that the faces of all sheets are sorted by depth together
+    sheets = Poly3DCollection(
+        np.concatenate(faces), facecolors=paint, edgecolors=paint, linewidths=0.3
+    )
+    canvas.ax_3d.add_collection3d(sheets)
     _frame(canvas, xs, ys, float(heights.max()) * 1.02)
 
 
 def _corners(values: Floats) -> Floats:
-    """Return the values at the four corners of each cell, (m − 1, m − 1, 4), in a round."""
-    low, high = values[:-1], values[1:]
+    """Return the values at the four corners of each cell, (m − 1, m − 1, 4), in a circle."""
+    low = values[:-1]
+    high = values[1:]
     return np.stack([low[:, :-1], low[:, 1:], high[:, 1:], high[:, :-1]], axis=-1)
 
 
 def _frame(canvas: Canvas, xs: Floats, ys: Floats, top: float) -> None:
-    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]), zlim=(0, top))
-    canvas.ax.set_box_aspect((1, 1, 0.66), zoom=0.95)
-    canvas.ax.view_init(elev=32, azim=-58)
+    canvas.ax_3d.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]), zlim=(0, top))
+    canvas.ax_3d.set_box_aspect((1, 1, 0.66), zoom=0.95)
+    canvas.ax_3d.view_init(elev=32, azim=-58)
 
 
-def _lit(z: Floats, colours: Any) -> Any:
-    """Return the colours in the light of the sun on a relief of z."""
-    shade = SUN.hillshade(z / (np.ptp(z) or 1.0), vert_exag=0.35 * len(z))[..., None]
+def _lit(z: Floats, colours: Floats) -> Floats:
+    """Return the colours, shaded as the sun would shade a relief of z."""
+    relief = z / (np.ptp(z) or 1.0)
+    shade = SUN.hillshade(relief, vert_exag=0.35 * len(z))[..., None]
     return np.clip(colours * (0.62 + 0.5 * shade), 0, 1)

@@ -1,41 +1,45 @@
-"""Nearest neighbours: their votes at a point, and what their number does."""
+"""Nearest neighbours: their votes at a point, and the effect of their number."""
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 
-from suffice.core.estimation.settings import parse_word
 from suffice.core.table.labels import as_labels, encode
 from suffice.core.table.table import Table
 from suffice.core.text.lists import default_names
-from suffice.errors import InvalidParameterError
-from suffice.present.plots import marks
-from suffice.present.plots.canvas import Canvas, figure
+from suffice.errors import InvalidParameterError, require_word
+from suffice.present.plots.canvas import open_canvas
 from suffice.present.plots.inputs import rows_to_draw
-from suffice.present.plots.style import looks_of
-from suffice.typing import Codes, Floats
+from suffice.present.plots.marks import draw_points
+from suffice.present.plots.style import Theme
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
+
+Weights: TypeAlias = Literal["uniform", "distance"]
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 BLOCK = 1024  # rows whose votes are counted at once
+MOST_NEIGHBOURS = 101  # by default
 
 
-@figure("legend")
 def effect_of_neighbours(
-    canvas: Canvas,
-    X: Any,
-    y: Any,
-    neighbours: Any = None,
+    X: RowsLike,
+    y: LabelsLike,
+    neighbours: npt.ArrayLike | None = None,
     *,
-    weights: str = "uniform",
+    weights: Weights = "uniform",
     folds: int = 10,
     random_state: int = 0,
-) -> None:
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
@@ -50,48 +54,65 @@ def effect_of_neighbours(
         Whether all neighbours have one vote, or each 1 / distance.
     folds, random_state : int
         Of cross-validation.
+    legend : bool
+        Whether to write what is drawn beside the axes.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> effect_of_neighbours(X, y, [1, 5, 15], folds=3).get_xlabel()
     'neighbours k'
     """
     curve = neighbour_curve(X, y, neighbours, weights, folds, random_state)
-    k, soft, accent = curve.neighbours, canvas.style.soft, canvas.style.accent
-    low, high = (
-        curve.test_error - curve.standard_error,
-        curve.test_error + curve.standard_error,
-    )
-    canvas.ax.fill_between(k, low.clip(0), high, color=accent, alpha=0.2, linewidth=0)
-    (held,) = canvas.ax.plot(k, curve.test_error, color=accent, label="_held out")
-    dashed = {"color": soft, "linestyle": "--", "label": "_learnt from"}
-    (learnt,) = canvas.ax.plot(k, curve.training_error, **dashed)
-    best = canvas.dot(curve.best, curve.test_error.min(), accent, label="_best")
-    canvas.ax.set_xscale("log")
-    canvas.ax.xaxis.set_major_formatter(ScalarFormatter())
-    canvas.ax.xaxis.set_minor_formatter(NullFormatter())
-    canvas.ax.set_xticks([t for t in TICKS if t <= k.max()])
-    canvas.ax.set_ylim(bottom=0)
-    canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    canvas.name_axes("neighbours k", "error")
-    said = (
-        (held, "held out ± s.e."),
-        (learnt, "learnt from"),
-        (best, f"best: k = {curve.best}"),
-    )
-    canvas.legend(said)
+    k = curve.neighbours
+    low = curve.test_error - curve.standard_error
+    high = curve.test_error + curve.standard_error
+    with open_canvas(ax, theme, legend=legend) as canvas:
+        accent = canvas.style.accent
+        canvas.ax.fill_between(k, low.clip(0), high, color=accent, alpha=0.2, linewidth=0)
+        (held_out,) = canvas.ax.plot(k, curve.test_error, color=accent, label="_held out")
+        (learnt_from,) = canvas.ax.plot(
+            k,
+            curve.training_error,
+            color=canvas.style.soft,
+            linestyle="--",
+            label="_learnt from",
+        )
+        best = canvas.dot(curve.best, curve.test_error.min(), accent, label="_best")
+        canvas.ax.set_xscale("log")
+        canvas.ax.xaxis.set_major_formatter(ScalarFormatter())
+        canvas.ax.xaxis.set_minor_formatter(NullFormatter())
+        canvas.ax.set_xticks([tick for tick in TICKS if tick <= k.max()])
+        canvas.ax.set_ylim(bottom=0)
+        canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        canvas.name_axes("neighbours k", "error")
+        canvas.legend(
+            [
+                (held_out, "held out ± s.e."),
+                (learnt_from, "learnt from"),
+                (best, f"best: k = {curve.best}"),
+            ]
+        )
+    return canvas.ax
 
 
-@figure("legend")
 def neighbourhood(
-    canvas: Canvas,
-    X: Any,
-    y: Any,
-    query: Any,
+    X: RowsLike,
+    y: LabelsLike,
+    query: npt.ArrayLike,
     k: int = 5,
     *,
-    weights: str = "uniform",
-) -> None:
+    weights: Weights = "uniform",
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the k rows nearest to a point, the circle they lie in, and their votes.
 
     The window is three times as wide as the circle.
@@ -106,36 +127,61 @@ def neighbourhood(
         Number of neighbours.
     weights : {"uniform", "distance"}
         Whether all neighbours have one vote, or each 1 / distance.
+    legend : bool
+        Whether to write what is drawn beside the axes.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> neighbourhood(X[:, 2:], y, (4.8, 1.6), k=7).get_title()
     '1: 5, 2: 2'
     """
     table = Table.of(X, y)
-    x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
+    x = np.asarray(table.x, np.float64)
+    point = np.asarray(query, np.float64)
     if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
-        msg = f"a neighbourhood has two features, a point of two numbers and k from 1 to {len(x)}"
+        msg = (
+            "a neighbourhood has two features, a point of two numbers and k from 1 to "
+            f"{len(x)}"
+        )
         raise InvalidParameterError(msg)
-    canvas = replace(canvas, looks=looks_of(table.classes))
     distances = np.linalg.norm(x - point, axis=1)
-    near = np.argsort(distances, kind="stable")[:k]
-    voice = voices(distances[None, near], weights)[0]
-    votes = np.bincount(table.codes[near], voice, table.n_classes)
-    marks.draw_points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
-    for row in near:
-        canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)
-    circle: Any = {"facecolor": "none", "edgecolor": canvas.style.soft, "linestyle": "--"}
-    radius = float(distances[near[-1]]) or 1.0
-    canvas.ax.add_patch(Circle(tuple(point), radius, **circle))
-    look, order = canvas.looks[votes.argmax()], np.argsort(-votes)
-    here = canvas.dot(point[0], point[1], look.colour, 13, marker="*", zorder=4)
-    said = ", ".join(f"{canvas.looks[c].name}: {votes[c]:.3g}" for c in order if votes[c] > 0)
-    canvas.ax.set_title(said, parse_math=False)
-    (left, low), (right, high) = point - 3 * radius, point + 3 * radius
-    canvas.ax.set(xlim=(left, right), ylim=(low, high), aspect="equal")
-    canvas.name_axes(*(table.names or default_names(2)))
-    canvas.legend([*canvas.entries(), (here, f"classified as {look.name}")])
+    nearest = np.argsort(distances, kind="stable")[:k]
+    radius = float(distances[nearest[-1]]) or 1.0
+    vote_weights = neighbour_weights(distances[None, nearest], weights)[0]
+    votes = np.bincount(table.codes[nearest], vote_weights, table.n_classes)
+    is_nearest = np.isin(np.arange(len(x)), nearest)
+    with open_canvas(ax, theme, classes=table.classes, legend=legend) as canvas:
+        soft = canvas.style.soft
+        draw_points(canvas, x, table.codes, is_nearest)
+        for row in nearest:
+            canvas.ax.plot(
+                [point[0], x[row, 0]], [point[1], x[row, 1]], color=soft, linewidth=0.8
+            )
+        circle = Circle(
+            (point[0], point[1]), radius, facecolor="none", edgecolor=soft, linestyle="--"
+        )
+        canvas.ax.add_patch(circle)
+        winner = canvas.looks[votes.argmax()]
+        star = canvas.dot(point[0], point[1], winner.colour, 13, marker="*", zorder=4)
+        counted = [
+            f"{canvas.looks[c].name}: {votes[c]:.3g}"
+            for c in np.argsort(-votes)
+            if votes[c] > 0
+        ]
+        canvas.ax.set_title(", ".join(counted), parse_math=False)
+        left, bottom = point - 3 * radius
+        right, top = point + 3 * radius
+        canvas.ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+        canvas.name_axes(*(table.names or default_names(2)))
+        canvas.legend([*canvas.entries(), (star, f"classified as {winner.name}")])
+    return canvas.ax
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,73 +196,84 @@ class NeighbourCurve:
     @property
     def best(self) -> int:
         """Number of neighbours of least test error; of equal ones, the largest."""
-        return int(
-            self.neighbours[np.flatnonzero(self.test_error == self.test_error.min())[-1]]
-        )
+        least = np.flatnonzero(self.test_error == self.test_error.min())
+        return int(self.neighbours[least[-1]])
 
 
 def neighbour_curve(
-    X: Any,
-    y: Any,
-    neighbours: Any = None,
-    weights: str = "uniform",
+    X: RowsLike,
+    y: LabelsLike,
+    neighbours: npt.ArrayLike | None = None,
+    weights: Weights = "uniform",
     folds: int = 10,
     random_state: int = 0,
 ) -> NeighbourCurve:
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""
-    # neighbours are searched once for each fold, and every k votes with the first k of them. Cover
-    # & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
-    (x, _), (_, codes) = rows_to_draw(X), encode(as_labels(y))
-    most = int(np.bincount(codes).max())
-    if not 2 <= folds <= most:
-        msg = f"folds={folds!r}: expected 2 to {most}, the rows of the largest class"
+    # neighbours are searched once for each fold, and every k votes with the first k of them.
+    # Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
+    x, _ = rows_to_draw(X)
+    _, codes = encode(as_labels(y))
+    largest_class = int(np.bincount(codes).max())
+    if not 2 <= folds <= largest_class:
+        msg = f"folds={folds!r}: expected 2 to {largest_class}, the rows of the largest class"
         raise InvalidParameterError(msg)
-    pairs = list(
-        StratifiedKFold(folds, shuffle=True, random_state=random_state).split(x, codes)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+    splits = list(splitter.split(x, codes))
+    ks = _numbers_of_neighbours(neighbours, min(len(train) for train, _ in splits))
+    test_errors = np.array(
+        [_errors(x, codes, train, test, weights, ks) for train, test in splits]
     )
-    ks = _checked(neighbours, min(len(train) for train, _ in pairs))
-    judged = partial(_errors, x, codes, weights=weights, ks=ks)
-    tested = np.array([judged(train, test) for train, test in pairs])
-    everyone, se = np.arange(len(x)), tested.std(axis=0, ddof=1) / np.sqrt(folds)
-    return NeighbourCurve(ks, judged(everyone, everyone), tested.mean(axis=0), se)
+    all_rows = np.arange(len(x))
+    return NeighbourCurve(
+        neighbours=ks,
+        training_error=_errors(x, codes, all_rows, all_rows, weights, ks),
+        test_error=test_errors.mean(axis=0),
+        standard_error=test_errors.std(axis=0, ddof=1) / np.sqrt(folds),
+    )
 
 
 def _errors(
-    x: Any,
+    x: Array,
     codes: Codes,
     train: Codes,
     test: Codes,
-    *,
-    weights: str,
+    weights: Weights,
     ks: Codes,
 ) -> Floats:
     """Return the error on the test rows for each k, (m,)."""
     search = NearestNeighbors(n_neighbors=int(ks.max())).fit(x[train])
+    classes = np.arange(codes.max() + 1)
     wrong = np.zeros(len(ks))
     for rows in np.array_split(test, len(test) // BLOCK + 1):
-        distances, near = search.kneighbors(x[rows])
-        own = codes[train][near][:, :, None] == np.arange(codes.max() + 1)
-        votes = np.cumsum(own * voices(distances, weights)[:, :, None], axis=1)  # (n, k, K)
-        wrong += (votes[:, ks - 1].argmax(axis=2) != codes[rows][:, None]).sum(axis=0)
+        distances, nearest = search.kneighbors(x[rows])
+        votes_for = codes[train][nearest][:, :, None] == classes  # (n, k, K)
+        vote_weights = neighbour_weights(distances, weights)[:, :, None]
+        votes = np.cumsum(votes_for * vote_weights, axis=1)
+        predicted = votes[:, ks - 1].argmax(axis=2)  # (n, m)
+        wrong += (predicted != codes[rows][:, None]).sum(axis=0)
     return wrong / len(test)
 
 
-def voices(distances: Floats, weights: str) -> Floats:
+def neighbour_weights(distances: Floats, weights: Weights) -> Floats:
     """Return 1, or 1 / distance, of neighbours (n, k); those at distance 0 vote alone."""
-    if not parse_word(weights, {"uniform": False, "distance": True}, "weights"):
+    require_word(weights, ("uniform", "distance"), "weights")
+    if weights == "uniform":
         return np.ones(distances.shape)
     at_zero = distances == 0
     with np.errstate(divide="ignore"):
         return np.where(at_zero.any(axis=1, keepdims=True), at_zero, 1 / distances)
 
 
-def _checked(neighbours: Any, most: int) -> Codes:
+def _numbers_of_neighbours(neighbours: npt.ArrayLike | None, most: int) -> Codes:
     """Return the numbers of neighbours, by default odd ones up to a third of the rows."""
     if neighbours is None:
-        most = max(1, min(most, most // 3, 101))
-        return np.arange(1, most + 1, 2)
+        largest = max(1, min(most // 3, MOST_NEIGHBOURS))
+        return np.arange(1, largest + 1, 2)
     ks = np.unique(np.asarray(neighbours))
     if ks.dtype.kind not in "iu" or not ks.size or ks[0] < 1 or ks[-1] > most:
-        wanted = f"whole numbers from 1 to {most}, the rows of a fold"
-        raise InvalidParameterError(f"neighbours={neighbours!r}: expected {wanted}")
+        msg = (
+            f"neighbours={neighbours!r}: expected whole numbers from 1 to {most}, "
+            "the rows of a fold"
+        )
+        raise InvalidParameterError(msg)
     return ks

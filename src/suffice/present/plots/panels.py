@@ -13,141 +13,113 @@ from suffice.core.table.table import require_as_many
 from suffice.core.text.lists import default_names, shortened
 from suffice.errors import InvalidInputError
 from suffice.evaluate.curves.feature_separation import separation
-from suffice.present.plots import marks
 from suffice.present.plots.canvas import (
     MOST_ENTRIES,
     Canvas,
-    Entries,
-    documented,
-    many_axes,
+    Entry,
+    canvas_grid,
     write_legend,
 )
 from suffice.present.plots.inputs import Fitted, rows_to_draw
-from suffice.present.plots.plane import around, feature_places
+from suffice.present.plots.marks import (
+    draw_ellipses,
+    draw_histogram,
+    draw_points,
+    ellipse_coverage,
+)
+from suffice.present.plots.plane import Feature, around, feature_positions
 from suffice.present.plots.style import Theme
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
-MOST_FEATURES = 5  # where none are chosen
-CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of cells
-
-
-def _grid(
-    theme: Theme,
-    classes: Any,
-    names: Sequence[str],
-    values: Floats,
-    draw: Callable[[Canvas, int, int], None],
-    entries: Callable[[Canvas], Entries] = Canvas.entries,
-) -> Any:
-    """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
-    m, named = len(names), shortened(names, 20)
-    side = max(CELL, LARGEST / (m + 1)) * m + 0.5
-    window = around(values, 0.1)
-    with many_axes(theme, (side + 1.2, side), (m, m), classes) as cells:
-        for (row, column), cell in np.ndenumerate(cells):
-            draw(cell, row, column)
-            cell.ax.set_xlim(window[column])
-            cell.ax.locator_params(nbins=3)
-            # names and numbers on the outer edges only
-            small = {"parse_math": False, "color": cell.style.ink, "fontsize": 8.5}
-            bottom, left = row == m - 1, column == 0 < row
-            cell.ax.tick_params(labelsize=7.5, length=2.5, labelbottom=bottom, labelleft=left)
-            cell.ax.set_xlabel(named[column] if bottom else "", **small)
-            cell.ax.set_ylabel(named[row] if left else "", **small)
-            if row == column:
-                cell.ax.spines["left"].set_visible(False)
-                cell.ax.tick_params(axis="y", left=False)
-            else:
-                cell.ax.set_ylim(window[row])
-        axes = np.array([[cell.ax for cell in line] for line in cells])
-        write_legend(axes[0, 0].figure, entries(cells[0, 0]), cells[0, 0].style)
-        axes[0, 0].figure.align_ylabels(axes[:, 0])
-    return axes
+MOST_FEATURES = 5  # unless the caller chooses them
+SMALLEST_CELL = 1.45  # inches
+LARGEST_GRID = 6.0  # inches that few cells share
 
 
-def _chosen(names: tuple[str, ...], rows: Floats, codes: Codes, features: Any) -> list[int]:
-    """Return the places of the features asked for, or of those that separate classes most."""
-    if features is not None:
-        return feature_places(names, features)
-    if len(names) <= MOST_FEATURES:
-        return list(range(len(names)))
-    ratio = separation(Moments.of(rows, codes, storage="diagonal"))
-    return sorted(np.argsort(-ratio, kind="stable")[:MOST_FEATURES].tolist())
-
-
-def _edges(x: Floats, n: int) -> Floats:
-    """Return the edges of bars that suit n rows."""
-    return np.histogram_bin_edges(x, int(np.clip(np.sqrt(n) * 1.4, 8, 30)))
-
-
-@documented
 def pairs(
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: LabelsLike,
     *,
-    features: Any = None,
-    coverage: Any = None,
+    features: Sequence[Feature] | None = None,
+    coverage: Sequence[float] | None = None,
     theme: Theme = "light",
-) -> Any:
+) -> Array:
     """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
 
     On the diagonal are the histograms of each class. Cells over the diagonal are empty.
 
     Parameters
     ----------
+    X : array or frame (n, d)
+        Rows.
+    y : array (n,)
+        Their labels.
     features : names or indices, optional
         The features; by default all, of more than five those that separate the classes most.
     coverage : sequence of float, optional
         Shares that the ellipses hold of a Gaussian with a class's mean and covariance.
+    theme : {"light", "dark"}
+        Colours of text and lines.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> pairs(X, y).shape
     (4, 4)
     """
-    (x, columns), (classes, codes) = rows_to_draw(X), encode(as_labels(y))
+    x, columns = rows_to_draw(X)
+    classes, codes = encode(as_labels(y))
     require_as_many(len(x), len(codes))
-    names = columns or default_names(x.shape[1])
-    chosen = _chosen(names, x, codes, features)
-    values = np.asarray(x[:, chosen], np.float64)
+    names = default_names(x.shape[1]) if columns is None else columns
+    positions = _chosen_features(names, x, codes, features)
+    values = np.asarray(x[:, positions], np.float64)
     moments = Moments.of(values, codes, storage="per-class", fourth=False)
+    shares = ellipse_coverage(coverage, len(classes))
 
     def draw(cell: Canvas, row: int, column: int) -> None:
-        cell.ax.set_visible(row >= column)
-        both = [column, row]
-        if row == column:
-            _histograms(cell, values[:, row], codes)
-        elif row > column:
-            marks.draw_points(cell, values[:, both], codes, size=0.5)
+        if row < column:
+            cell.ax.set_visible(False)
+        elif row == column:
+            _draw_histograms(cell, values[:, row], codes)
+        else:
+            pair = [column, row]
+            draw_points(cell, values[:, pair], codes, size=0.5)
             for k in moments.classes:
-                sigma = moments.scatters[k][np.ix_(both, both)] / moments.weights[k]
-                marks.ellipses(
-                    cell, moments.means[k][both], sigma, k, marks.shares(cell, coverage)
-                )
+                mean = moments.means[k][pair]
+                sigma = moments.scatters[k][np.ix_(pair, pair)] / moments.weights[k]
+                draw_ellipses(cell, mean, sigma, k, shares)
 
-    return _grid(theme, classes, [names[j] for j in chosen], values, draw)
+    return _draw_grid(
+        theme,
+        classes=classes,
+        names=[names[j] for j in positions],
+        values=values,
+        draw=draw,
+        entries=Canvas.entries,
+    )
 
 
-def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
+def _draw_histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
     """Draw the histogram of each class, or of all together if they are many."""
-    edges = _edges(x, len(x))
+    edges = _bar_edges(x, len(x))
     if len(cell.looks) > MOST_ENTRIES:
-        cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
+        cell.ax.hist(x, edges.tolist(), color=cell.style.soft, alpha=0.45, label="_histogram")
         return
     for k in range(len(cell.looks)):
-        marks.histogram(cell, x[codes == k], edges, k, alpha=0.45, linewidth=0.4)
+        draw_histogram(cell, x[codes == k], edges, k, alpha=0.45, linewidth=0.4)
 
 
-@documented
 def real_against_synthetic(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: LabelsLike,
     *,
-    features: Any = None,
+    features: Sequence[Feature] | None = None,
     random_state: int = 0,
     theme: Theme = "light",
-) -> Any:
+) -> Array:
     """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
 
     As many rows are drawn from the model as there are. Where the model is right the two halves
@@ -158,43 +130,134 @@ def real_against_synthetic(
     ----------
     estimator : fitted classifier
         Ours, with ``sample``.
+    X : array or frame (n, d)
+        Rows, of the kind the classifier was fitted on.
+    y : array (n,)
+        Their labels.
     features : names or indices, optional
         The features; by default all, of more than five those that separate the classes most.
     random_state : int
         Seed of the synthetic rows.
+    theme : {"light", "dark"}
+        Colours of text and lines.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> real_against_synthetic(sf.QDA().fit(X, y), X, y, features=(2, 3)).shape
     (2, 2)
     """
     fitted = Fitted.of(estimator, X)
-    codes = fitted.codes(y)
+    real_codes = fitted.codes(y)
     if not hasattr(estimator, "sample"):
-        cure = "use a generative classifier, such as sf.LDA or sf.QDA"
-        raise InvalidInputError(f"{type(estimator).__name__} cannot draw rows: {cure}")
+        msg = (
+            f"{type(estimator).__name__} cannot draw rows: "
+            "use a generative classifier, such as sf.LDA or sf.QDA"
+        )
+        raise InvalidInputError(msg)
     drawn, labels = estimator.sample(len(fitted.rows), random_state=random_state)
-    chosen = _chosen(fitted.names, fitted.rows, codes, features)
-    real, synthetic = fitted.rows[:, chosen], np.asarray(drawn)[:, chosen]
-    both, new_codes = np.concatenate([real, synthetic]), codes_of(labels, fitted.classes)
-    line: Any = {"linewidth": 1.1}
-    fill: Any = {"alpha": 0.45}
+    synthetic_codes = codes_of(labels, fitted.classes)
+    positions = _chosen_features(fitted.names, fitted.rows, real_codes, features)
+    real = fitted.rows[:, positions]
+    synthetic = np.asarray(drawn)[:, positions]
+    all_rows = np.concatenate([real, synthetic])
 
     def draw(cell: Canvas, row: int, column: int) -> None:
-        ink, soft = cell.style.ink, cell.style.soft
-        if row == column:
-            edges = _edges(both[:, row], len(real))
-            cell.ax.hist(real[:, row], edges, color=soft, label="_real", **fill)
-            steps = {"histtype": "step", "color": ink, "label": "_synthetic"}
-            cell.ax.hist(synthetic[:, row], edges, **steps, **line)
+        if row > column:
+            draw_points(cell, real[:, [column, row]], real_codes, size=0.5)
+        elif row < column:
+            draw_points(cell, synthetic[:, [column, row]], synthetic_codes, size=0.5)
         else:
-            rows, of = (real, codes) if row > column else (synthetic, new_codes)
-            marks.draw_points(cell, rows[:, [column, row]], of, size=0.5)
+            edges = _bar_edges(all_rows[:, row], len(real)).tolist()
+            cell.ax.hist(real[:, row], edges, color=cell.style.soft, alpha=0.45, label="_real")
+            cell.ax.hist(
+                synthetic[:, row],
+                edges,
+                histtype="step",
+                color=cell.style.ink,
+                linewidth=1.1,
+                label="_synthetic",
+            )
 
-    def entries(cell: Canvas) -> list[tuple[Any, str]]:
-        filled = Patch(facecolor=cell.style.soft, linewidth=0, **fill)
-        outline = Line2D([], [], color=cell.style.ink, **line)
-        classes = cell.entries() if len(chosen) > 1 else []
+    def entries(cell: Canvas) -> list[Entry]:
+        filled = Patch(facecolor=cell.style.soft, linewidth=0, alpha=0.45)
+        outline = Line2D([], [], color=cell.style.ink, linewidth=1.1)
+        classes = cell.entries() if len(positions) > 1 else []
         return [*classes, (filled, "real, below"), (outline, "synthetic, above")]
 
-    return _grid(theme, fitted.classes, [fitted.names[j] for j in chosen], both, draw, entries)
+    return _draw_grid(
+        theme,
+        classes=fitted.classes,
+        names=[fitted.names[j] for j in positions],
+        values=all_rows,
+        draw=draw,
+        entries=entries,
+    )
+
+
+def _draw_grid(
+    theme: Theme,
+    *,
+    classes: LabelsLike,
+    names: Sequence[str],
+    values: Floats,
+    draw: Callable[[Canvas, int, int], None],
+    entries: Callable[[Canvas], list[Entry]],
+) -> Array:
+    """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
+    m = len(names)
+    short_names = shortened(names, 20)
+    side = max(SMALLEST_CELL, LARGEST_GRID / (m + 1)) * m + 0.5
+    window = around(values, 0.1)
+    with canvas_grid(theme, (side + 1.2, side), (m, m), classes) as cells:
+        axes = np.empty((m, m), dtype=object)
+        for (row, column), cell in np.ndenumerate(cells):
+            draw(cell, row, column)
+            _name_cell(cell, row, column, short_names)
+            cell.ax.set_xlim(window[column])
+            if row != column:
+                cell.ax.set_ylim(window[row])
+            axes[row, column] = cell.ax
+        corner: Canvas = cells[0, 0]
+        write_legend(corner.ax.figure, entries(corner), corner.style)
+        corner.ax.figure.align_ylabels(axes[:, 0])
+    return axes
+
+
+def _name_cell(cell: Canvas, row: int, column: int, names: tuple[str, ...]) -> None:
+    """Write names and numbers on the outer edges of the grid only."""
+    is_bottom = row == len(names) - 1
+    is_left = column == 0 and row > 0
+    cell.ax.locator_params(nbins=3)
+    cell.ax.tick_params(labelsize=7.5, length=2.5, labelbottom=is_bottom, labelleft=is_left)
+    ink = cell.style.ink
+    x_name = names[column] if is_bottom else ""
+    y_name = names[row] if is_left else ""
+    cell.ax.set_xlabel(x_name, parse_math=False, color=ink, fontsize=8.5)
+    cell.ax.set_ylabel(y_name, parse_math=False, color=ink, fontsize=8.5)
+    if row == column:
+        cell.ax.spines["left"].set_visible(False)
+        cell.ax.tick_params(axis="y", left=False)
+
+
+def _chosen_features(
+    names: tuple[str, ...],
+    rows: Array,
+    codes: Codes,
+    features: Sequence[Feature] | None,
+) -> list[int]:
+    """Return the positions of the features asked for, or of those that separate classes most."""
+    if features is not None:
+        return feature_positions(names, features)
+    if len(names) <= MOST_FEATURES:
+        return list(range(len(names)))
+    ratio = separation(Moments.of(rows, codes, storage="diagonal"))
+    most_separating = np.argsort(-ratio, kind="stable")[:MOST_FEATURES]
+    return sorted(most_separating.tolist())
+
+
+def _bar_edges(x: Floats, n: int) -> Floats:
+    """Return the edges of bars that suit n rows."""
+    return np.histogram_bin_edges(x, int(np.clip(np.sqrt(n) * 1.4, 8, 30)))

@@ -1,123 +1,168 @@
 """A line or a plane through feature space, and what a classifier predicts on it."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
-from suffice import errors
-from suffice.core.model.geometry.hyperplanes_and_quadrics import Boundary, Hyperplane, Quadric
+from suffice.core.decision.classifier import Classifier
+from suffice.core.model.geometry.boundary import Boundary
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.quadric import Quadric
 from suffice.core.table.matrix import column_position
 from suffice.core.text.numbers import percent_label
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidInputError,
+    InvalidParameterError,
+    SufficeError,
+)
 from suffice.estimators.gaussian import LDA
 from suffice.present.plots.inputs import Fitted
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats, LabelsLike
 
-FLATTEST = 0.7  # height of an isometric window by its width
-SMOOTH = 1.2  # cells over which a boundary known only by its two sides is smoothed
-AGREEMENT = (
-    0.999  # share of the grid where the class of largest posterior is the one predicted
-)
+Feature: TypeAlias = str | int  # by name or by index
+
+FLATTEST = 0.7  # height of an isometric window by its width, at least
+SMOOTHING = 1.2  # in cells, of a boundary that is known only by the labels on its two sides
+# posteriors draw the boundaries if the most probable class is predicted in this share of cells
+AGREEMENT = 0.999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """Points x = o + (z − z_o) B of m = 1 or 2 coordinates z, and the map back z(x)."""
+    """Points x = o + (z − z_o) B of m = 1 or 2 coordinates z, and the map back, z(x)."""
 
     names: tuple[str, ...]  # of the coordinates  (m,)
     origin: Floats  # o  (d,)
-    place: Floats  # z_o  (m,)
-    steps: Floats  # B  (m, d)
-    reader: Floats  # R  (d, m), with B R = I
+    origin_coordinates: Floats  # z_o  (m,)
+    directions: Floats  # B  (m, d)
+    projection: Floats  # R  (d, m), with B R = I
     isometric: bool  # whether one unit means the same in every coordinate
 
     @classmethod
-    def of_features(cls, fitted: Fitted, features: Any, at: Any = None) -> Self:
+    def of_features(
+        cls,
+        fitted: Fitted,
+        features: Sequence[Feature],
+        at: npt.ArrayLike | None = None,
+    ) -> Self:
         """Return the plane of one or two features, the others held at ``at`` (d,)."""
-        axes = feature_places(fitted.names, features)
-        if not 1 <= len(set(axes)) == len(axes) <= 2:
+        positions = feature_positions(fitted.names, features)
+        if len(positions) not in (1, 2) or len(set(positions)) < len(positions):
             msg = f"features={features!r}: expected one feature or two different ones"
-            raise errors.InvalidParameterError(msg)
+            raise InvalidParameterError(msg)
         origin = fitted.rows.mean(axis=0) if at is None else np.asarray(at, np.float64)
         if origin.shape != (fitted.n_features,) or not np.all(np.isfinite(origin)):
             msg = f"at={at!r}: expected {fitted.n_features} numbers, one for each feature"
-            raise errors.InvalidParameterError(msg)
-        steps = np.eye(fitted.n_features)[axes]
-        names = tuple(fitted.names[j] for j in axes)
-        return cls(names, origin, origin[axes], steps, steps.T, isometric=False)
+            raise InvalidParameterError(msg)
+        directions = np.eye(fitted.n_features)[positions]
+        return cls(
+            names=tuple(fitted.names[j] for j in positions),
+            origin=origin,
+            origin_coordinates=origin[positions],
+            directions=directions,
+            projection=directions.T,
+            isometric=False,
+        )
 
     @classmethod
-    def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Self:
+    def of_discriminants(
+        cls,
+        fitted: Fitted,
+        y: LabelsLike | None,
+        count: int = 2,
+    ) -> Self:
         """Return the first discriminant coordinates, other directions at their expectation."""
-        space: Any = fitted.estimator
-        if not hasattr(
-            fitted.classifier.model, "covariance_of"
-        ):  # its classes are not Gaussian
+        gaussian = fitted.estimator
+        if not hasattr(fitted.classifier.model, "covariance_of"):  # classes are not Gaussian
             if y is None:
                 msg = "discriminant coordinates need labels: pass y, or choose two features"
-                raise errors.InvalidInputError(msg)
+                raise InvalidInputError(msg)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", errors.DegenerateDataWarning)
-                space = LDA().fit(fitted.rows, y)
-        reader = space.scalings_[:, :count]
-        centred = fitted.rows - space.xbar_
+                warnings.simplefilter("ignore", DegenerateDataWarning)
+                gaussian = LDA().fit(fitted.rows, y)
+        space = gaussian.discriminants_
+        projection = space.scalings[:, :count]
+        centred = fitted.rows - space.centre
         # E[x − x̄ | z], least squares of the rows on their coordinates
-        steps = np.linalg.lstsq(centred @ reader, centred, rcond=None)[0]
-        shares = space.explained_variance_ratio_[: reader.shape[1]]
-        said = [f"discriminant {j} ({percent_label(s)})" for j, s in enumerate(shares, 1)]
-        place = np.zeros(reader.shape[1])
-        return cls(tuple(said), space.xbar_, place, steps, reader, isometric=True)
+        directions = np.linalg.lstsq(centred @ projection, centred, rcond=None)[0]
+        m = projection.shape[1]
+        shares = space.explained_ratio[:m]
+        names = [f"discriminant {j} ({percent_label(s)})" for j, s in enumerate(shares, 1)]
+        return cls(
+            names=tuple(names),
+            origin=space.centre,
+            origin_coordinates=np.zeros(m),
+            directions=directions,
+            projection=projection,
+            isometric=True,
+        )
 
     def lift(self, z: Floats) -> Floats:
         """Return the points of feature space, (n, d), at coordinates (n, m)."""
-        return self.origin + (z - self.place) @ self.steps
+        return self.origin + (z - self.origin_coordinates) @ self.directions
 
     def coordinates(self, x: Floats) -> Floats:
         """Return the coordinates of rows, (n, m)."""
-        return self.place + (x - self.origin) @ self.reader
+        return self.origin_coordinates + (x - self.origin) @ self.projection
 
     def section(self, boundary: Boundary) -> Boundary:
         """Return where a boundary of feature space cuts the plane."""
         value = float(boundary.evaluate(self.origin)[0])
-        slope = self.steps @ boundary.gradient(self.origin)[0]
+        slope = self.directions @ boundary.gradient(self.origin)[0]
         if isinstance(boundary, Hyperplane):
-            return Hyperplane(slope, value, None, boundary.labels, self.place)
-        A = self.steps @ boundary.A @ self.steps.T
-        return Quadric(A, slope, value, None, boundary.labels, self.place)
+            return Hyperplane(slope, value, None, boundary.labels, self.origin_coordinates)
+        A = self.directions @ boundary.A @ self.directions.T
+        return Quadric(A, slope, value, None, boundary.labels, self.origin_coordinates)
 
     def window(self, x: Floats, margin: float = 0.08) -> Floats:
         """Return ((low, high), …), (m, 2), around rows; not too flat if isometric."""
         z = self.coordinates(x)
-        low, high = z.min(axis=0), z.max(axis=0)
-        width = np.where(high > low, high - low, np.where(high != 0, np.abs(high), 1.0))
+        low = z.min(axis=0)
+        high = z.max(axis=0)
+        width = high - low
+        # a coordinate that does not vary gets a window as wide as its value, or of width 1
+        width = np.where(width > 0, width, np.abs(high))
+        width = np.where(width > 0, width, 1.0)
         if self.isometric:
             width = np.maximum(width, FLATTEST * width.max())
+        middle = (low + high) / 2
         half = (0.5 + margin) * width
-        return np.stack([(low + high) / 2 - half, (low + high) / 2 + half], axis=1)
+        return np.stack([middle - half, middle + half], axis=1)
 
 
-def plane_for(fitted: Fitted, y: Any, features: Any, at: Any, most: int = 2) -> Plane:
-    """Return the features asked for; else all, if ``most`` or fewer; else discriminants."""
-    if isinstance(features, (str, int, np.integer)):
-        features = (features,)
-    if features is None and fitted.n_features > most:
+def plane_for(
+    fitted: Fitted,
+    y: LabelsLike | None,
+    features: Feature | Sequence[Feature] | None,
+    at: npt.ArrayLike | None,
+    most: int = 2,
+) -> Plane:
+    """Return the features asked for; by default all, and of more than ``most`` discriminants."""
+    if features is None:
+        if fitted.n_features <= most:
+            return Plane.of_features(fitted, range(fitted.n_features), at)
         if at is not None:
             msg = "at says where other features are held: name the features to draw over, too"
-            raise errors.InvalidParameterError(msg)
+            raise InvalidParameterError(msg)
         return Plane.of_discriminants(fitted, y, most)
-    chosen = tuple(range(fitted.n_features)) if features is None else features
-    return Plane.of_features(fitted, chosen, at)
+    if isinstance(features, (str, int, np.integer)):
+        features = (features,)
+    return Plane.of_features(fitted, features, at)
 
 
 def around(x: Floats, margin: float) -> Floats:
-    """Return ((low, high), …), (m, 2), around rows (n, m), and a share of their width more."""
-    low, high = x.min(axis=0), x.max(axis=0)
-    reach = margin * np.where(high > low, high - low, 1.0)
-    return np.stack([low - reach, high + reach], axis=1)
+    """Return ((low, high), …), (m, 2), around rows (n, m), widened by a share of their width."""
+    low = x.min(axis=0)
+    high = x.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    return np.stack([low - margin * width, high + margin * width], axis=1)
 
 
 def mesh(xs: Floats, ys: Floats) -> Floats:
@@ -125,8 +170,8 @@ def mesh(xs: Floats, ys: Floats) -> Floats:
     return np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
 
 
-def feature_places(names: tuple[str, ...], features: Iterable[Any]) -> list[int]:
-    """Return the places of features given by place or by name."""
+def feature_positions(names: tuple[str, ...], features: Iterable[Feature]) -> list[int]:
+    """Return the positions of features given by index or by name."""
     return [column_position(feature, names, len(names), "feature") for feature in features]
 
 
@@ -139,13 +184,15 @@ class PredictionGrid:
     window: Floats  # (2, 2)
     xs: Floats  # (m,)
     ys: Floats  # (m,)
-    codes: Codes  # (m, m), rows along y; −1 where the classifier refuses
+    codes: Codes  # (m, m), rows along y; −1 where the classifier rejects
 
     @classmethod
     def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Self:
         """Return the classes predicted at the centres of resolution × resolution cells."""
-        places = np.arange(resolution) + 0.5
-        xs, ys = (low + (high - low) * places / resolution for low, high in window)
+        centres = np.arange(resolution) + 0.5
+        (left, right), (bottom, top) = window
+        xs = left + (right - left) * centres / resolution
+        ys = bottom + (top - bottom) * centres / resolution
         codes = fitted.predict(plane.lift(mesh(xs, ys))).reshape(len(ys), len(xs))
         return cls(fitted, plane, window, xs, ys, codes)
 
@@ -158,45 +205,58 @@ class PredictionGrid:
         return [(int(a), int(b)) for a, b in pairs if a != b]
 
     def exact_curves(self, a: int, b: int) -> list[Floats] | None:
-        """Return where the boundary of two classes decides, as polylines; None if unknown."""
-        ours, decision = (
-            self.fitted.estimator,
-            getattr(self.fitted.classifier, "decision", None),
-        )
-        if a < 0 or decision is None or not decision.is_map or not hasattr(ours, "boundary"):
+        """Return the boundary of two classes as polylines; None if it is not known exactly."""
+        boundary = self._boundary(a, b)
+        if boundary is None:
+            return None
+        parts: list[Floats] = []
+        for curve in self.plane.section(boundary).curve(self.window, n=400):
+            parts += self._deciding(curve, a, b)
+        return parts
+
+    def _boundary(self, a: int, b: int) -> Boundary | None:
+        """Return the hyperplane or quadric where our classifier is indifferent, if there is one."""
+        estimator = self.fitted.estimator
+        classifier = self.fitted.classifier
+        if not isinstance(classifier, Classifier) or not hasattr(estimator, "boundary"):
+            return None
+        if a < 0 or not classifier.decision.is_map:
             return None
         try:
-            boundary = ours.boundary(self.fitted.classes[a], self.fitted.classes[b])
-        except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
+            boundary = estimator.boundary(self.fitted.classes[a], self.fitted.classes[b])
+        except (
+            SufficeError
+        ):  # the boundary of this model is neither a hyperplane nor a quadric
             return None
-        if not isinstance(boundary, (Hyperplane, Quadric)):
-            return None
-        curves = self.plane.section(boundary).curve(self.window, n=400)
-        return [part for curve in curves for part in self._deciding(curve, a, b)]
+        return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None
 
     def _deciding(self, curve: Floats, a: int, b: int) -> list[Floats]:
         """Return the stretches of a curve along which no third class scores higher."""
-        ours: Any = self.fitted.classifier
-        score = ours.scores(self.plane.lift(curve))
-        others = np.delete(score, [a, b], axis=1).max(axis=1, initial=-np.inf)
-        kept = np.maximum(score[:, a], score[:, b]) >= others
+        classifier: Any = self.fitted.classifier
+        scores = classifier.scores(self.plane.lift(curve))
+        best_other = np.delete(scores, [a, b], axis=1).max(axis=1, initial=-np.inf)
+        kept = np.maximum(scores[:, a], scores[:, b]) >= best_other
         cuts = np.flatnonzero(np.diff(kept)) + 1
-        parts = zip(np.split(curve, cuts), np.split(kept, cuts), strict=True)
-        return [part for part, keep in parts if keep[0] and len(part) > 1]
+        stretches = []
+        for stretch, is_kept in zip(np.split(curve, cuts), np.split(kept, cuts), strict=True):
+            if is_kept[0] and len(stretch) > 1:
+                stretches.append(stretch)
+        return stretches
 
     @cached_property
     def scores(self) -> Floats | None:
-        """Posteriors on the grid (m, m, K), if they are what the classifier goes by."""
+        """Posteriors on the grid (m, m, K), if the classifier predicts the most probable class."""
         if not self.fitted.classifier.has_posterior:
             return None
-        p = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
-        p = p.reshape(*self.codes.shape, -1)
-        return p if np.mean(p.argmax(axis=-1) == self.codes) >= AGREEMENT else None
+        posteriors = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
+        posteriors = posteriors.reshape(*self.codes.shape, -1)
+        agreement = np.mean(posteriors.argmax(axis=-1) == self.codes)
+        return posteriors if agreement >= AGREEMENT else None
 
-    def margin(self, a: int, b: int) -> Any:
-        """Return values over the cells of two classes, zero between them."""
+    def margin(self, a: int, b: int) -> Array:
+        """Return values over the cells of two classes that are zero at their boundary, masked."""
         if a < 0 or self.scores is None:
-            values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTH)
+            values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTHING)
         else:
             values = self.scores[..., a] - self.scores[..., b]
         return np.ma.masked_where(~np.isin(self.codes, (a, b)), values)

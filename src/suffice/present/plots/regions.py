@@ -5,33 +5,44 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from suffice.present.plots import marks
-from suffice.present.plots.canvas import Canvas, Entries, figure
-from suffice.present.plots.inputs import Fitted, classifier_with
-from suffice.present.plots.plane import Plane, PredictionGrid, plane_for
-from suffice.typing import Codes, Floats
+from suffice.present.plots.canvas import Canvas, Entry, open_canvas
+from suffice.present.plots.inputs import Fitted, require_whole
+from suffice.present.plots.marks import (
+    draw_ellipses,
+    draw_points,
+    ellipse_coverage,
+    name_classes,
+    sampled_rows,
+)
+from suffice.present.plots.plane import Feature, Plane, PredictionGrid, plane_for
+from suffice.present.plots.style import Theme
+from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike
 
-CELLS = 2000
+CELLS = 2000  # along one feature
 HALVINGS = 40  # of a cell, towards the point where the prediction changes
 MOST_NAMES = 30  # classes written beside their strips
 TINT = 0.22  # opacity of a region
 
 
-@figure("legend", of=classifier_with)
 def decision_regions(
-    canvas: Canvas,
-    fitted: Fitted,
-    y: Any = None,
+    estimator: Any,
+    X: RowsLike,
+    y: LabelsLike | None = None,
     *,
-    features: Any = None,
-    at: Any = None,
+    features: Feature | Sequence[Feature] | None = None,
+    at: npt.ArrayLike | None = None,
     coverage: Sequence[float] | None = None,
     resolution: int = 300,
-) -> None:
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
     """Return axes with the region of each class, boundaries, ellipses and rows.
 
     One feature is drawn as bands, with the rows of each class in a strip; two as a plane; more
@@ -42,54 +53,80 @@ def decision_regions(
 
     Parameters
     ----------
+    estimator : fitted classifier
+        Ours, or any of scikit-learn.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
+    y : array (n,), optional
+        Their labels.
     features : one or two names or indices, optional
         The features to draw over, the others held at ``at``.
+    at : array (d,), optional
+        Where other features are held; by default at their mean.
     coverage : sequence of float, optional
         Shares of each class that its ellipses hold, for Gaussian classifiers; by default a half
         and 95 %, of many classes a half only; () for none.
+    resolution : int
+        Points along each side.
+    legend : bool
+        Whether to write what is drawn beside the axes.
+    theme : {"light", "dark"}
+        Colours of text and lines.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Examples
     --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
     >>> ax = decision_regions(sf.QDA().fit(X, y), X, y)
     >>> ax.get_xlabel()
     'discriminant 1 (99 %)'
     """
+    require_whole(resolution, "resolution", least=2)
+    fitted = Fitted.of(estimator, X)
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
-    refused: Entries = []
-    if len(plane.names) == 1:
-        _draw_bands(canvas, fitted, plane)
-    else:
-        grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
-        refused = _fill(canvas, grid)
-        _outline(canvas, grid)
-        _ellipses(canvas, grid, marks.shares(canvas, coverage))
-        canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
-        canvas.ax.set_aspect("equal" if plane.isometric else "auto")
-        canvas.name_axes(*plane.names)
-    wrong = [] if codes is None else _rows(canvas, fitted, plane, codes)
-    canvas.legend([*canvas.entries(), *wrong, *refused])
+    with open_canvas(ax, theme, classes=fitted.classes, legend=legend) as canvas:
+        extra: list[Entry] = []
+        if len(plane.names) == 1:
+            _draw_bands(canvas, fitted, plane)
+            if codes is not None:
+                extra += _draw_strips(canvas, fitted, plane, codes)
+        else:
+            grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
+            rejected = _fill(canvas, grid)
+            _outline(canvas, grid)
+            _draw_model(canvas, grid, ellipse_coverage(coverage, len(canvas.looks)))
+            canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
+            canvas.ax.set_aspect("equal" if plane.isometric else "auto")
+            canvas.name_axes(*plane.names)
+            if codes is not None:
+                extra += _draw_rows(canvas, fitted, plane, codes)
+            extra += rejected
+        canvas.legend([*canvas.entries(), *extra])
+    return canvas.ax
 
 
 def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
     """Draw bands, the thresholds between them, and the names of the strips."""
     low, high = line.window(fitted.rows)[0]
-    cuts, answers = bands(fitted, line, low, high)
-    for (left, right), k in zip(pairwise([low, *cuts, high]), answers, strict=True):
+    cuts, codes = bands(fitted, line, low, high)
+    for (left, right), k in zip(pairwise([low, *cuts, high]), codes, strict=True):
         if k >= 0:
-            fill = {"color": canvas.looks[k].colour, "alpha": TINT, "linewidth": 0}
-            canvas.ax.axvspan(left, right, zorder=0, **fill)
+            colour = canvas.looks[k].colour
+            canvas.ax.axvspan(left, right, color=colour, alpha=TINT, linewidth=0, zorder=0)
     for cut in cuts:
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
     # classes along the vertical axis, the first on top
-    K, names = len(canvas.looks), [look.name for look in canvas.looks]
-    step = -(-K // MOST_NAMES)
-    canvas.ax.set_ylim(K - 0.5, -0.5)
-    canvas.ax.set_yticks(range(0, K, step), labels=names[::step], parse_math=False)
+    n_classes = len(canvas.looks)
+    names = [look.name for look in canvas.looks]
+    step = -(-n_classes // MOST_NAMES)
+    canvas.ax.set_ylim(n_classes - 0.5, -0.5)
+    canvas.ax.set_yticks(range(0, n_classes, step), labels=names[::step], parse_math=False)
     canvas.ax.tick_params(axis="y", length=0)
 
 
@@ -98,12 +135,16 @@ def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[f
     edges = np.linspace(low, high, CELLS)
     codes = fitted.predict(plane.lift(edges[:, None]))
     change = np.flatnonzero(codes[1:] != codes[:-1])
-    left, right = edges[change], edges[change + 1]
-    for _ in range(HALVINGS if len(change) else 0):
-        middle = (left + right) / 2
-        same = fitted.predict(plane.lift(middle[:, None])) == codes[change]
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
-    return ((left + right) / 2).tolist(), np.append(codes[change], codes[-1])
+    left = edges[change]
+    right = edges[change + 1]
+    if len(change):
+        for _ in range(HALVINGS):
+            middle = (left + right) / 2
+            same = fitted.predict(plane.lift(middle[:, None])) == codes[change]
+            left = np.where(same, middle, left)
+            right = np.where(same, right, middle)
+    cuts = (left + right) / 2
+    return cuts.tolist(), np.append(codes[change], codes[-1])
 
 
 def jitter(n: int, width: float = 0.6) -> Floats:
@@ -113,60 +154,120 @@ def jitter(n: int, width: float = 0.6) -> Floats:
     return np.asarray((golden - 0.5) * width)
 
 
-def _fill(canvas: Canvas, grid: PredictionGrid) -> Entries:
-    """Tint cells by class, hatch those where the classifier refuses; return what to say of them."""
-    colours = np.array([*(to_rgba(look.colour, TINT) for look in canvas.looks), (0, 0, 0, 0)])
-    image = {"extent": grid.window.ravel(), "origin": "lower", "aspect": "auto"}
-    canvas.ax.imshow(colours[grid.codes], interpolation="nearest", zorder=0, **image)
-    refused = grid.codes < 0
-    if not np.any(refused):
+def _fill(canvas: Canvas, grid: PredictionGrid) -> list[Entry]:
+    """Tint cells by class and hatch rejected ones; return legend entries for the hatches."""
+    tints = [to_rgba(look.colour, TINT) for look in canvas.looks]
+    transparent = (0, 0, 0, 0)  # the last one, which code −1 finds
+    colours = np.array([*tints, transparent])
+    (left, right), (bottom, top) = grid.window
+    canvas.ax.imshow(
+        colours[grid.codes],
+        extent=(left, right, bottom, top),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        zorder=0,
+    )
+    rejected = grid.codes < 0
+    if not np.any(rejected):
         return []
-    hatch = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"], "zorder": 1}
-    canvas.ax.contourf(grid.xs, grid.ys, refused, **hatch).set_edgecolor(canvas.style.soft)
+    hatched = canvas.ax.contourf(
+        grid.xs,
+        grid.ys,
+        rejected,
+        levels=[0.5, 1.5],
+        colors="none",
+        hatches=["////"],
+        zorder=1,
+    )
+    hatched.set_edgecolor(canvas.style.soft)
     patch = Patch(facecolor="none", edgecolor=canvas.style.soft, hatch="////", linewidth=0)
     return [(patch, "no decision")]
 
 
-def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
+def _draw_model(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
     """Draw ellipses that hold the given shares of Gaussian classes, or of their components."""
-    fitted: Any = grid.fitted.classifier.model
-    model, plane = getattr(fitted, "components", fitted), grid.plane
-    class_of = getattr(fitted, "class_of", range(len(canvas.looks)))
-    for r, k in enumerate(class_of if hasattr(model, "covariance_of") else ()):
-        mean = plane.coordinates(model.means[r : r + 1])[0]
+    density: Any = grid.fitted.classifier.model
+    gaussians = getattr(density, "components", density)
+    if not hasattr(gaussians, "covariance_of"):
+        return
+    class_of = getattr(density, "class_of", range(len(canvas.looks)))
+    projection = grid.plane.projection
+    for r, k in enumerate(class_of):
+        mean = grid.plane.coordinates(gaussians.means[r : r + 1])[0]
         # the covariance of the coordinates, RᵀΣR
-        sigma = plane.reader.T @ model.covariance_of(r).dense() @ plane.reader
-        marks.ellipses(canvas, mean, sigma, int(k), coverage)
+        sigma = projection.T @ gaussians.covariance_of(r).dense() @ projection
+        draw_ellipses(canvas, mean, sigma, int(k), coverage)
 
 
 def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
-    """Draw every boundary once: the exact curve where there is one, else a contour."""
-    line = {"linewidth": 1.5, "zorder": 2.5}
+    """Draw every boundary once: the exact curve if it is known, otherwise a contour."""
+    ink = canvas.style.ink
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
-        names = " | ".join("none" if k < 0 else str(canvas.looks[k].label) for k in (a, b))
-        for curve in curves or ():
-            canvas.ax.plot(
-                *curve.T, color=canvas.style.ink, label=f"_boundary {names}", **line
-            )
         if curves is None:
-            ink = {"colors": canvas.style.ink, "linewidths": 1.5, "zorder": 2.5}
-            canvas.ax.contour(grid.xs, grid.ys, grid.margin(a, b), levels=[0.0], **ink)
+            canvas.ax.contour(
+                grid.xs,
+                grid.ys,
+                grid.margin(a, b),
+                levels=[0.0],
+                colors=ink,
+                linewidths=1.5,
+                zorder=2.5,
+            )
+            continue
+        label = f"_boundary {_class_name(canvas, a)} | {_class_name(canvas, b)}"
+        for curve in curves:
+            x, y = curve.T
+            canvas.ax.plot(x, y, color=ink, linewidth=1.5, zorder=2.5, label=label)
 
 
-def _rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> Entries:
-    """Draw rows, on a line each class in its strip; return what to say of those judged wrongly."""
-    shown = marks.chosen_rows(len(codes))
-    rows, codes = fitted.rows[shown], codes[shown]
-    predicted, z = fitted.predict(rows), plane.coordinates(rows)
-    wrong = (predicted != codes) & (predicted >= 0)
-    if len(plane.names) == 1:
-        marks.draw_points(
-            canvas, np.column_stack([z, codes + jitter(len(codes))]), codes, wrong
-        )
-    else:
-        marks.draw_points(canvas, z, codes, wrong)
-        marks.name_classes(canvas, z, codes)
-    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=1.1)
-    ring.set(markerfacecolor="none", markeredgecolor=canvas.style.ink)
-    return [(ring, "predicted wrongly")] if np.any(wrong) else []
+def _class_name(canvas: Canvas, k: int) -> str:
+    return "none" if k < 0 else str(canvas.looks[k].label)
+
+
+def _draw_strips(canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes) -> list[Entry]:
+    """Draw the rows of each class in its strip; return legend entries for wrong predictions."""
+    shown = sampled_rows(len(codes))
+    rows = fitted.rows[shown]
+    codes = codes[shown]
+    wrong = _predicted_wrongly(fitted, rows, codes)
+    heights = codes + jitter(len(codes))
+    z = np.column_stack([line.coordinates(rows), heights])
+    draw_points(canvas, z, codes, wrong)
+    return _wrong_entries(canvas, wrong)
+
+
+def _draw_rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> list[Entry]:
+    """Draw rows in the plane; return legend entries for wrong predictions."""
+    shown = sampled_rows(len(codes))
+    rows = fitted.rows[shown]
+    codes = codes[shown]
+    wrong = _predicted_wrongly(fitted, rows, codes)
+    z = plane.coordinates(rows)
+    draw_points(canvas, z, codes, wrong)
+    name_classes(canvas, z, codes)
+    return _wrong_entries(canvas, wrong)
+
+
+def _predicted_wrongly(fitted: Fitted, rows: Floats, codes: Codes) -> Flags:
+    """Return the rows with a wrong label; rejected rows are not wrong."""
+    predicted = fitted.predict(rows)
+    wrong: Flags = (predicted != codes) & (predicted >= 0)
+    return wrong
+
+
+def _wrong_entries(canvas: Canvas, wrong: Flags) -> list[Entry]:
+    if not np.any(wrong):
+        return []
+    ring = Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker="o",
+        markersize=6,
+        markerfacecolor="none",
+        markeredgecolor=canvas.style.ink,
+        markeredgewidth=1.1,
+    )
+    return [(ring, "predicted wrongly")]

@@ -1,6 +1,6 @@
-"""One colour, marker, line and hatch for each class, the same in every figure."""
+"""Colours of text and lines, and one colour, marker, line and hatch for each class."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -8,86 +8,108 @@ from typing import Any, Literal, TypeAlias
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.typing import ColorType, LineStyleType
 
 from suffice.core.text.lists import shortened
 from suffice.errors import InvalidParameterError
+from suffice.typing import Floats, LabelsLike
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours of text, lines and ground; the background itself is transparent."""
+    """Colours of text, lines and page; the background of a figure is transparent."""
 
     ink: str  # text, boundaries
     soft: str  # axes, ticks, secondary lines
     grid: str  # faint lines
-    ground: str  # the page: edges of markers, halos
-    accent: str  # shades of one quantity
+    ground: str  # the page: edges of markers, outlines of text
+    accent: str  # a quantity that belongs to no class
 
     def context(self) -> AbstractContextManager[None]:
-        """Return a context in which matplotlib draws in this style, and then forgets it."""
-        settings: Any = {
-            "figure.facecolor": "none",
-            "axes.facecolor": "none",
-            "axes.edgecolor": self.soft,
-            "axes.labelcolor": self.ink,
-            "axes.titlecolor": self.ink,
-            "axes.linewidth": 0.8,
-            "axes.axisbelow": True,
-            "axes.grid": False,
-            "axes.labelsize": 9.5,
-            "axes.titlesize": 10,
-            "font.size": 9.5,
-            "text.color": self.ink,
-            "grid.color": self.grid,
-            "grid.linewidth": 0.7,
-            "hatch.linewidth": 0.5,
-            "legend.fontsize": 9,
-            "legend.frameon": False,
-            "lines.linewidth": 1.6,
-            "lines.solid_capstyle": "round",
-            "patch.linewidth": 0.8,
-            "xtick.labelsize": 8.5,
-            "ytick.labelsize": 8.5,
-            "figure.max_open_warning": 0,  # a report has more than 20
-        }
-        return mpl.rc_context(settings)
+        """Return a context in which matplotlib draws in this style."""
+        return mpl.rc_context(
+            {
+                "figure.facecolor": "none",
+                "axes.facecolor": "none",
+                "axes.edgecolor": self.soft,
+                "axes.labelcolor": self.ink,
+                "axes.titlecolor": self.ink,
+                "axes.linewidth": 0.8,
+                "axes.axisbelow": True,
+                "axes.grid": False,
+                "axes.labelsize": 9.5,
+                "axes.titlesize": 10,
+                "font.size": 9.5,
+                "text.color": self.ink,
+                "grid.color": self.grid,
+                "grid.linewidth": 0.7,
+                "hatch.linewidth": 0.5,
+                "legend.fontsize": 9,
+                "legend.frameon": False,
+                "lines.linewidth": 1.6,
+                "lines.solid_capstyle": "round",
+                "patch.linewidth": 0.8,
+                "xtick.labelsize": 8.5,
+                "ytick.labelsize": 8.5,
+                "figure.max_open_warning": 0,  # a report has more than 20
+            }
+        )
 
     def dress(self, ax: Any) -> None:
-        """Give the frame, ticks and labels of axes this style; ticks are made only later."""
+        """Give the frame, ticks and labels of axes, 3-D or not, the colours of this style."""
         ax.tick_params(color=self.soft, labelcolor=self.ink, labelsize=8.5)
         for side, spine in ax.spines.items():
             spine.set_color(self.soft)
-            spine.set_visible(side in {"left", "bottom"} and spine.get_visible())
-        for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
-            text.set_color(self.ink)
+            if side not in {"left", "bottom"}:
+                spine.set_visible(False)
+        ax.xaxis.label.set_color(self.ink)
+        ax.yaxis.label.set_color(self.ink)
+        ax.title.set_color(self.ink)
         if hasattr(ax, "zaxis"):
-            ax.zaxis.label.set_color(self.ink)
-            ax.tick_params(axis="z", color=self.soft, labelcolor=self.ink, labelsize=8.5)
-            for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-                axis.set_pane_color((0, 0, 0, 0))
-                axis.line.set_color(self.soft)
-                axis._axinfo["grid"].update(color=self.grid, linewidth=0.6)
+            self._dress_3d(ax)
+
+    def _dress_3d(self, ax: Any) -> None:
+        ax.zaxis.label.set_color(self.ink)
+        ax.tick_params(axis="z", color=self.soft, labelcolor=self.ink, labelsize=8.5)
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_pane_color((0, 0, 0, 0))
+            axis.line.set_color(self.soft)
+            axis._axinfo["grid"].update(color=self.grid, linewidth=0.6)
 
 
-LIGHT = Style("#1b1f24", "#6b7480", "#dfe3e8", "#ffffff", "#0072B2")
-DARK = Style("#e8edf2", "#98a2ae", "#363d47", "#14171c", "#56B4E9")
+LIGHT = Style(
+    ink="#1b1f24",
+    soft="#6b7480",
+    grid="#dfe3e8",
+    ground="#ffffff",
+    accent="#0072B2",
+)
+DARK = Style(
+    ink="#e8edf2",
+    soft="#98a2ae",
+    grid="#363d47",
+    ground="#14171c",
+    accent="#56B4E9",
+)
 THEMES: Mapping[str, Style] = {"light": LIGHT, "dark": DARK}
 Theme: TypeAlias = Literal["light", "dark"]
 
 
 def style_of(theme: Theme) -> Style:
-    """Return the style of a theme's name."""
+    """Return the style of a theme."""
     if theme not in THEMES:
         raise InvalidParameterError(f"theme={theme!r}: expected 'light' or 'dark'")
     return THEMES[theme]
 
 
-def mixed(colour: Any, other: Any, share: Any) -> Any:
-    """Return colours (…, 3): a share (…, 1) of one, the rest of another."""
-    return share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(other))
+def mixed(colour: ColorType, other: ColorType, share: float | Floats) -> Floats:
+    """Return the mixture of two colours, (…, 3), for each share (…, 1) of the first."""
+    first = np.array(to_rgb(colour))
+    second = np.array(to_rgb(other))
+    return np.asarray(share * first + (1 - share) * second)
 
 
-# Six of Okabe & Ito, then those that stay furthest apart for every kind of colour vision
+# six of Okabe & Ito, then colours that stay furthest apart for every kind of colour vision
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -107,28 +129,35 @@ COLOURS = (
     "#6647C0",
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+DASHES: tuple[LineStyleType, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one class is drawn, and what it is called."""
+    """How one class is drawn, and its name in a legend."""
 
     label: Any
-    name: str  # short enough for a legend
+    name: str  # the label, short enough for a legend
     colour: str
     marker: str
-    line: Any  # dashes, as matplotlib takes them
+    dashes: LineStyleType
     hatch: str
 
 
-def looks_of(labels: Iterable[Any]) -> tuple[Look, ...]:
-    """Return the look of each class, by its place; the first 208 differ in colour or marker."""
+def looks_of(labels: LabelsLike) -> tuple[Look, ...]:
+    """Return the look of each class, by its code; the first 208 differ in colour or marker."""
     # Okabe & Ito (2008), *Color Universal Design*
-    parts: Any = (COLOURS, MARKERS, LINES, HATCHES)
-    plain = np.asarray(labels).tolist()
-    return tuple(
-        Look(label, name, *(part[k % len(part)] for part in parts))
-        for k, (label, name) in enumerate(zip(plain, shortened(plain), strict=True))
-    )
+    plain_labels = np.asarray(labels).tolist()
+    looks = []
+    for k, (label, name) in enumerate(zip(plain_labels, shortened(plain_labels), strict=True)):
+        look = Look(
+            label=label,
+            name=name,
+            colour=COLOURS[k % len(COLOURS)],
+            marker=MARKERS[k % len(MARKERS)],
+            dashes=DASHES[k % len(DASHES)],
+            hatch=HATCHES[k % len(HATCHES)],
+        )
+        looks.append(look)
+    return tuple(looks)

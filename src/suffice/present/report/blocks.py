@@ -1,13 +1,16 @@
-"""What a report is made of: frozen blocks that every renderer knows how to write."""
+"""Blocks that a report is made of: frozen values that every renderer can write."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from suffice.core.text.numbers import number
+from suffice.typing import Floats
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
+Cell: TypeAlias = float | str | None  # raw; None is shown as a dash
+Values: TypeAlias = Floats | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Fact:
     """One number with its name and what it means."""
 
     name: str
-    value: Any
+    value: float | str
     remark: str = ""
     style: str = "text"
 
@@ -45,7 +48,7 @@ class DataTable:
     caption: str
     columns: tuple[str, ...]
     styles: tuple[str, ...]  # keys of text.numbers.STYLES
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     marked: tuple[int, ...] = ()  # rows to be seen first
     linked: bool = False  # whether the first cell names a row that plots show too
@@ -64,10 +67,12 @@ class Matrix:
 
     def share(self, row: int, column: int) -> float:
         """Return the share of a true class in a cell; of distances, how near they are."""
+        count = self.counts[row][column]
         if self.distances:
-            return 1 - self.counts[row][column] / (max(map(max, self.counts)) or 1.0)
+            farthest = max(map(max, self.counts)) or 1.0
+            return 1 - count / farthest
         total = sum(self.counts[row])
-        return self.counts[row][column] / total if total else 0.0
+        return count / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +99,15 @@ class Intervals:
 
     def place(self, value: float) -> float:
         """Return where a value lies, in percent of the width."""
-        known = [v for i in self.items for v in (i.value, i.low, i.high) if v is not None]
-        low, high = min(0.0, *known), 1.0 if self.style == "percent" else max(0.0, *known)
+        shown = [0.0]
+        for item in self.items:
+            shown.append(item.value)
+            if item.low is not None:
+                shown.append(item.low)
+            if item.high is not None:
+                shown.append(item.high)
+        low = min(shown)
+        high = 1.0 if self.style == "percent" else max(shown)
         return 100 * (value - low) / (high - low or 1.0)
 
 
@@ -120,29 +132,52 @@ class Axis:
 
     def place(self, value: float) -> float:
         """Return where a value lies, from 0 to 1."""
-        to = np.log if self.log else float
-        return float((to(value) - to(self.low)) / ((to(self.high) - to(self.low)) or 1.0))
+        low = self._scaled(self.low)
+        span = self._scaled(self.high) - low
+        return (self._scaled(value) - low) / (span or 1.0)
+
+    def _scaled(self, value: float) -> float:
+        return float(np.log(value)) if self.log else float(value)
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Places and numbers, few enough to be read."""
-        span, digits = self.high - self.low or 1.0, 4
-        if self.log:
-            at = np.outer(10.0 ** np.arange(-12, 13), (1, 2, 5)).ravel()
-        else:
-            power = 10.0 ** np.floor(np.log10(span / 6))
-            step = next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 6)
-            at = step * np.arange(np.ceil(self.low / step), self.high / step + 1)
-            # so many digits tell neighbours apart
-            digits = max(digits, 2 + int(np.log10(max(-self.low, self.high, step) / step)))
-        inside = [v for v in at if self.low - 1e-9 * span <= v <= self.high + 1e-9 * span]
-        few = [float(v) for v in inside[:: -(-len(inside) // 7) or 1]]
-        told = [100 * v if self.percent else v for v in few]
-        if all(v.is_integer() and abs(v) < 1e9 for v in told):
-            digits = 4  # whole numbers are told whole
+        candidates = self._log_candidates() if self.log else self._linear_candidates()
+        margin = 1e-9 * (self.high - self.low or 1.0)
+        inside = [v for v in candidates if self.low - margin <= v <= self.high + margin]
+        step = max(1, int(np.ceil(len(inside) / 7)))
+        values = inside[::step]
+        labels = [100 * v if self.percent else v for v in values]
+        digits = self._digits(labels)
         return tuple(
-            (self.place(v), number(t, digits)) for v, t in zip(few, told, strict=True)
+            (self.place(v), number(label, digits))
+            for v, label in zip(values, labels, strict=True)
         )
+
+    def _log_candidates(self) -> list[float]:
+        """Return 1, 2 and 5 times the powers of ten."""
+        powers = 10.0 ** np.arange(-12, 13)
+        return [float(v) for v in np.outer(powers, (1, 2, 5)).ravel()]
+
+    def _linear_candidates(self) -> list[float]:
+        step = self._step()
+        multiples = np.arange(np.ceil(self.low / step), self.high / step + 1)
+        return [float(v) for v in step * multiples]
+
+    def _step(self) -> float:
+        """Return the smallest of 1, 2, 5 or 10 times a power of ten that needs at most 6 steps."""
+        span = self.high - self.low or 1.0
+        power = float(10.0 ** np.floor(np.log10(span / 6)))
+        return next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 6)
+
+    def _digits(self, labels: list[float]) -> int:
+        """Return how many digits distinguish neighbouring labels."""
+        are_whole = all(label.is_integer() and abs(label) < 1e9 for label in labels)
+        if self.log or are_whole:
+            return 4  # whole numbers are written whole
+        step = self._step()
+        largest = max(-self.low, self.high, step)
+        return max(4, 2 + int(np.log10(largest / step)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,13 +186,13 @@ class Series:
 
     name: str
     shape: Literal["line", "band", "dots", "guide", "labels"]
-    x: Any  # (n,)
-    y: Any  # (n,)
+    x: Values  # (n,)
+    y: Values  # (n,)
     look: int = 0  # place of its colour and marker; −1 is that of text
     tips: tuple[str, ...] = ()  # what each point says
     rows: tuple[str, ...] = ()  # what each point's row is found by
     marked: tuple[int, ...] = ()  # points to be seen first
-    upper: Any = ()  # of a band: its other edge
+    upper: Values = ()  # of a band: its other edge
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,10 +214,12 @@ class Plot:
         """Return where a value lies from the top of a drawing 300 high."""
         return f"{256 - 248 * self.y.place(value):.1f}"
 
-    def path(self, s: Series) -> str:
+    def path(self, series: Series) -> str:
         """Return a line, or the outline of a band, as SVG draws it."""
-        edge = [*zip(s.x, s.y, strict=True), *zip(s.x[::-1], s.upper[::-1], strict=False)]
-        return "M" + "L".join(f"{self.across(x)} {self.down(y)}" for x, y in edge)
+        points = list(zip(series.x, series.y, strict=True))
+        if len(series.upper):
+            points.extend(zip(series.x[::-1], series.upper[::-1], strict=True))
+        return "M" + "L".join(f"{self.across(x)} {self.down(y)}" for x, y in points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +240,11 @@ class Thresholds:
     @property
     def precision(self) -> Axis:
         """The axis of precision, as far as any threshold reaches."""
-        rates = [h / (h + a) for h, a in zip(self.hits, self.false_alarms, strict=True) if h]
-        return Axis("precision, %", 0.0, min(1.0, 1.1 * max(rates, default=1.0)), percent=True)
+        highest = 0.0
+        for hits, false_alarms in zip(self.hits, self.false_alarms, strict=True):
+            if hits:
+                highest = max(highest, hits / (hits + false_alarms))
+        return Axis("precision, %", 0.0, min(1.0, 1.1 * (highest or 1.0)), percent=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +286,18 @@ class Checks:
 
 
 Block: TypeAlias = (
-    Paragraph | Facts | DataTable | Matrix | Intervals | Equation | Plot | Thresholds
-) | (Code | Download | Checks)
+    Paragraph
+    | Facts
+    | DataTable
+    | Matrix
+    | Intervals
+    | Equation
+    | Plot
+    | Thresholds
+    | Code
+    | Download
+    | Checks
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,31 @@
 """``sf.report``: from labelled rows to a report, a value that any renderer can write."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from suffice.core.progress import Progress
+from suffice.core.progress import Progress, Wish
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison import Comparison
 from suffice.persistence.archive import replacing
 from suffice.present.report.answer import answer, models_compared, more_data
+from suffice.present.report.assumptions import assumptions
 from suffice.present.report.blocks import Plot, Section
-from suffice.present.report.choosing import Findings, ReportSettings, judge
-from suffice.present.report.documented import DocumentedTable
-from suffice.present.report.glance import glance, summary
+from suffice.present.report.data_summary import data_summary, summary
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.explanation import explanation
+from suffice.present.report.findings import Findings, ReportSettings, judge
 from suffice.present.report.misclassified import Outliers, misclassified
 from suffice.present.report.render import RENDERERS, as_figure
-from suffice.present.report.trust import NewRows, compared_with, trust
 from suffice.present.report.usage import Provenance, usage
-from suffice.present.report.why import why
+from suffice.typing import LabelsLike, WeightsLike
+
+if TYPE_CHECKING:
+    from suffice.present.report.new_rows import NewRows
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
@@ -61,11 +64,13 @@ class Report:
 
     def save(self, path: str | Path, format: str | None = None) -> None:
         """Write the report, atomically, in the format of the extension or in the one given."""
-        suffix = Path(path).suffix.lower()
-        if format is None and suffix not in FORMATS:
-            msg = f"{path}: the extension must be one of {', '.join(FORMATS)}, or give format="
-            raise InvalidParameterError(msg)
-        data = self.write(format or FORMATS[suffix]).encode()
+        if format is None:
+            format = FORMATS.get(Path(path).suffix.lower())
+        if format is None:
+            raise InvalidParameterError(
+                f"{path}: the extension must be one of {', '.join(FORMATS)}, or give format="
+            )
+        data = self.write(format).encode()
         with replacing(path) as file:
             file.write(data)
         self.saved.append(Path(path).resolve())
@@ -74,31 +79,44 @@ class Report:
         return f"Report({self.title}: {self.verdict})"
 
     def _repr_html_(self) -> str:
-        plot = next((b for s in self.sections for b in s.blocks if isinstance(b, Plot)), None)
-        drawn = "" if plot is None else as_figure(plot)
-        links = [f'<a href="{escape(p.as_uri())}">{escape(p.name)}</a>' for p in self.saved]
-        where = f"<p>The page: {', '.join(links)}</p>" if links else ""
-        said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>{where}"
-        return said + self.comparison._repr_html_() + drawn
+        parts = [f"<h3>{escape(self.title)}</h3>", f"<p>{escape(self.verdict)}</p>"]
+        if self.saved:
+            links = [
+                f'<a href="{escape(path.as_uri())}">{escape(path.name)}</a>'
+                for path in self.saved
+            ]
+            parts.append(f"<p>The page: {', '.join(links)}</p>")
+        parts.append(self.comparison._repr_html_())
+        plot = self._first_plot()
+        if plot is not None:
+            parts.append(as_figure(plot))
+        return "".join(parts)
+
+    def _first_plot(self) -> Plot | None:
+        for section in self.sections:
+            for block in section.blocks:
+                if isinstance(block, Plot):
+                    return block
+        return None
 
 
 def report(
     X: Any,
-    y: Any,
+    y: LabelsLike,
     path: str | Path | None = None,
     *,
     estimator: Any = None,
     models: Any = None,
     cv: Any = None,
-    sample_weight: Any = None,
-    ids: Any = None,
+    sample_weight: WeightsLike = None,
+    ids: LabelsLike | None = None,
     name: str = "data",
     target: str | None = None,
-    groups: Any = None,
+    groups: LabelsLike | None = None,
     against: Any = None,
     fast: bool = False,
     random_state: int = 0,
-    progress: Any = None,
+    progress: Wish = None,
 ) -> Report:
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
@@ -120,7 +138,7 @@ def report(
     sample_weight : array (n,), optional
         Weights of the rows; rows of weight zero are left out.
     ids : array (n,), optional
-        What a person finds each row by; by default the index of a pandas frame, or the place.
+        A name for each row; by default the index of a pandas frame, or the row number.
     name, target : str, optional
         What data and labels are called.
     groups : array (n,), optional
@@ -145,45 +163,99 @@ def report(
     LDA()
     >>> page.save("iris.html")  # doctest: +SKIP
     """
-    named = {"ids": ids, "name": name, "target": target, "groups": groups}
-    data = DocumentedTable.of(X, y, sample_weight=sample_weight, **named)
-    settings = ReportSettings(estimator, models, cv, random_state, progress, fast)
-    pair = against if isinstance(against, tuple) else (against,)
-    made = report_of(data, settings, new=None if against is None else NewRows(*pair))
+    data = DocumentedTable.of(
+        X,
+        y,
+        sample_weight=sample_weight,
+        ids=ids,
+        name=name,
+        target=target,
+        groups=groups,
+    )
+    settings = ReportSettings(
+        estimator=estimator,
+        models=models,
+        cv=cv,
+        seed=random_state,
+        progress=progress,
+        fast=fast,
+    )
+    made = report_of(data, settings, new=_new_rows(against))
     if path is not None:
         made.save(path)
     return made
 
 
+def _new_rows(against: Any) -> "NewRows | None":
+    if against is None:
+        return None
+    from suffice.present.report.new_rows import NewRows
+
+    if not isinstance(against, tuple):
+        return NewRows(against)
+    if len(against) != 2:
+        raise InvalidParameterError(
+            f"against is a tuple of {len(against)}: give new rows, or a pair of rows and labels"
+        )
+    rows, labels = against
+    return NewRows(rows, labels)
+
+
 def report_of(
     data: DocumentedTable,
     settings: ReportSettings,
-    made: Provenance | None = None,
-    new: NewRows | None = None,
+    provenance: Provenance | None = None,
+    new: "NewRows | None" = None,
 ) -> Report:
     """Return the report of a table."""
     sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
-    f = judge(data, sample, settings, others)
+    findings = judge(data, sample, settings, others)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        outliers = Outliers.of(f)
-        stages: Mapping[str, Callable[[Findings], Section | None]] = {
-            "answer": answer,
-            "data": partial(glance, outliers=outliers),
-            "models": models_compared,
-            "errors": partial(misclassified, outliers=outliers),
-            "explanation": why,
-            "learning curve": more_data,
-            "assumptions": trust,
-            "new rows": partial(compared_with, new=new),
-            "use": partial(usage, made=made or Provenance(seed=settings.seed)),
-        }
-        sections: list[Section] = []
-        with Progress(settings.progress, len(stages), "report") as steps:
-            for name, stage in stages.items():
-                steps.begin(name)
-                sections += [section] if (section := stage(f)) is not None else []
-                steps.step()
-    told = (data.name, summary(data), f.verdict.headline, tuple(sections))
-    kept = replace(f, data=sample, learnt=())  # a page does not hold a million rows
-    return Report(*told, f.estimator, f.comparison, version("suffice"), kept)
+        sections = _sections(findings, settings, provenance, new)
+    return Report(
+        title=data.name,
+        subtitle=summary(data),
+        verdict=findings.verdict.headline,
+        sections=sections,
+        estimator=findings.estimator,
+        comparison=findings.comparison,
+        version=version("suffice"),
+        # a page does not hold a million rows
+        judgement=replace(findings, data=sample, fold_models=()),
+    )
+
+
+def _sections(
+    findings: Findings,
+    settings: ReportSettings,
+    provenance: Provenance | None,
+    new: "NewRows | None",
+) -> tuple[Section, ...]:
+    outliers = Outliers.of(findings)
+    if provenance is None:
+        provenance = Provenance(seed=settings.seed)
+    # what the progress bar names, and what makes the section
+    stages: list[tuple[str, Callable[[], Section | None]]] = [
+        ("answer", lambda: answer(findings)),
+        ("data", lambda: data_summary(findings, outliers)),
+        ("models", lambda: models_compared(findings)),
+        ("errors", lambda: misclassified(findings, outliers)),
+        ("explanation", lambda: explanation(findings)),
+        ("learning curve", lambda: more_data(findings)),
+        ("assumptions", lambda: assumptions(findings)),
+        ("use", lambda: usage(findings, provenance)),
+    ]
+    if new is not None:
+        from suffice.present.report.new_rows import new_rows
+
+        stages.insert(-1, ("new rows", lambda: new_rows(findings, new)))
+    sections = []
+    with Progress(settings.progress, len(stages), "report") as steps:
+        for name, make_section in stages:
+            steps.begin(name)
+            section = make_section()
+            if section is not None:
+                sections.append(section)
+            steps.step()
+    return tuple(sections)

@@ -1,5 +1,6 @@
 """Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,242 +9,440 @@ from scipy.special import chdtri
 from suffice.core.moments import Moments
 from suffice.core.text.numbers import number, percent
 from suffice.estimators.gaussian import LDA
-from suffice.evaluate.curves.reliability import reliability
+from suffice.evaluate.curves.reliability import Reliability, reliability
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.present.report import blocks as page
-from suffice.present.report.choosing import Findings
-from suffice.present.report.documented import DocumentedTable
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_POINTS, MOST_STEPS, MOST_BARS = 800, 200, 24
-FEWEST_VALUES = 8  # different ones of a feature that rows are drawn over
-FARTHEST = 100.0  # standard deviations within classes, beyond which no distance says more
+MOST_POINTS = 800  # rows drawn in a plane
+MOST_STEPS = 200  # points of a curve
+MOST_BARS = 24  # of a histogram
+FEWEST_VALUES = 8  # distinct values that a feature needs to be an axis for rows
+FARTHEST = 100.0  # largest distance shown, in standard deviations within classes
 
 
-def posteriors(f: Findings) -> tuple[page.Block, ...]:
+def posterior_charts(findings: Findings) -> list[page.Block]:
     """Return what thresholds on held-out posteriors find, and whether they are calibrated."""
-    if f.held_out.logs is None:
-        return ()
-    return (*((_thresholds(f),) if len(f.names) == 2 else ()), *_calibration(f))
+    if findings.held_out.logs is None:
+        return []
+    charts: list[page.Block] = []
+    if len(findings.class_names) == 2:
+        charts.append(_thresholds(findings))
+    calibration = _calibration(findings)
+    if calibration is not None:
+        charts.append(calibration)
+    return charts
 
 
-def _thresholds(f: Findings) -> page.Thresholds:
-    rows, k = f.held_out, f.positive
-    curve = cost_curve(rows, rows.classes[k])
-    total, n = float(rows.weights.sum()), float(rows.weights[rows.truth == k].sum())
-    useful = f.verdict.threshold
-    first = 0.5 if useful is None else useful.value  # that of the answer, if it names one
-    half = min(int(np.searchsorted(curve.thresholds, first)), len(curve.thresholds) - 1)
-    kept = np.unique([*_thinned(len(curve.thresholds)), half])
-    hits, alarms = n - total * curve.misses[kept], total * curve.false_alarms[kept]
-    # a threshold finds the same up to the next posterior of a row: that asked for is shown
-    asked = np.where(kept == half, min(curve.thresholds[half], first), curve.thresholds[kept])
-    at, found, called = (tuple(a.tolist()) for a in (asked, hits.round(9), alarms.round(9)))
-    size, start = (n, total - n, f.outcome.auc), int(np.searchsorted(kept, half))
-    return page.Thresholds(f.names[k], *size, at, found, called, start, f.counted)
+def _thresholds(findings: Findings) -> page.Thresholds:
+    held_out = findings.held_out
+    positive = findings.positive
+    curve = cost_curve(held_out, held_out.classes[positive])
+    n_rows = float(held_out.weights.sum())
+    n_positive = float(held_out.weights[held_out.truth == positive].sum())
+    recommended = findings.verdict.threshold
+    shown_first = 0.5 if recommended is None else recommended.value
+    last = len(curve.thresholds) - 1
+    start = min(int(np.searchsorted(curve.thresholds, shown_first)), last)
+    kept = np.unique([*_thinned(len(curve.thresholds)), start])
+    thresholds = curve.thresholds[kept].copy()
+    # thresholds up to the next posterior of a row find the same rows: show the one asked for
+    place_of_start = int(np.searchsorted(kept, start))
+    thresholds[place_of_start] = min(curve.thresholds[start], shown_first)
+    hits = n_positive - n_rows * curve.misses[kept]
+    false_alarms = n_rows * curve.false_alarms[kept]
+    return page.Thresholds(
+        positive=findings.class_names[positive],
+        n_positive=n_positive,
+        n_negative=n_rows - n_positive,
+        auc=findings.outcome.auc,
+        thresholds=tuple(thresholds.tolist()),
+        hits=tuple(hits.round(9).tolist()),
+        false_alarms=tuple(false_alarms.round(9).tolist()),
+        start=place_of_start,
+        counted=findings.counted,
+    )
 
 
-def _calibration(f: Findings) -> tuple[page.Plot, ...]:
+def _calibration(findings: Findings) -> page.Plot | None:
     """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
-    rows, k, two = f.held_out, f.positive, len(f.names) == 2
-    p = rows.posteriors[:, k] if two else rows.posteriors.max(1)
-    happened, bins = rows.truth == k if two else rows.right, int(np.clip(len(p) // 25, 3, 10))
-    found = reliability(happened, p.clip(max=1), rows.weight, bins=bins, equal_counts=True)
-    if len(found.stated) < 2:
-        return ()
-    high = min(1.0, 1.05 * float(max(found.stated.max(), found.high.max())))
-    low = max(0.0, float(min(found.stated.min(), found.low.min())) - 0.03)
-    low = 0.0 if two and low < high / 3 else low
-    points = zip(found.stated, found.observed, found.weights, strict=True)
-    of = {"rows": "of {} rows"}.get(f.counted, "of rows that weigh {}")
-    tips = (
-        f"stated {percent(s)}, observed {percent(o)} {of.format(number(w))}"
-        for s, o, w in points
+    held_out = findings.held_out
+    if len(findings.class_names) == 2:
+        positive = findings.positive
+        stated = held_out.posteriors[:, positive]
+        happened = held_out.truth == positive
+        caption = (
+            f"Calibration: how often rows are {findings.class_names[positive]}, against the "
+            "posterior stated, in bins of equally many held-out rows with 95 % intervals; on the "
+            "dashed line both agree."
+        )
+    else:
+        stated = held_out.posteriors.max(1)
+        happened = held_out.right
+        caption = (
+            "Calibration: how often the most probable class is right, against the posterior "
+            "stated, in bins of equally many held-out rows with 95 % intervals; on the dashed "
+            "line both agree."
+        )
+    bins = reliability(
+        happened,
+        stated.clip(max=1),
+        held_out.weight,
+        bins=int(np.clip(len(stated) // 25, 3, 10)),
+        equal_counts=True,
     )
-    what = f"rows are {f.names[k]}" if two else "the most probable class is right"
-    caption = (
-        f"Calibration: how often {what}, against the posterior stated, in bins of equally many "
-        "held-out rows with 95 % intervals; on the dashed line both agree."
+    if len(bins.stated) < 2:
+        return None
+    high = min(1.0, 1.05 * float(max(bins.stated.max(), bins.high.max())))
+    low = max(0.0, float(min(bins.stated.min(), bins.low.min())) - 0.03)
+    if len(findings.class_names) == 2 and low < high / 3:
+        low = 0.0
+    tips = _calibration_tips(bins, weighted=findings.counted != "rows")
+    return page.Plot(
+        key="calibration",
+        caption=caption,
+        x=page.Axis("stated probability, %", low, high, percent=True),
+        y=page.Axis("observed frequency, %", low, high, percent=True),
+        series=(
+            page.Series("", "guide", (low, high), (low, high), look=-1),
+            page.Series("", "band", bins.stated, bins.low, upper=bins.high),
+            page.Series("", "line", bins.stated, bins.observed),
+            page.Series("", "dots", bins.stated, bins.observed, tips=tips),
+        ),
     )
-    names = ("stated probability, %", "observed frequency, %")
-    across, up = (page.Axis(name, low, high, percent=True) for name in names)
-    series = (
-        page.Series("", "guide", (low, high), (low, high), -1),
-        page.Series("", "band", found.stated, found.low, upper=found.high),
-        page.Series("", "line", found.stated, found.observed),
-        page.Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
-    )
-    return (page.Plot("calibration", caption, across, up, series),)
+
+
+def _calibration_tips(bins: Reliability, *, weighted: bool) -> tuple[str, ...]:
+    tips = []
+    for stated, observed, weight in zip(bins.stated, bins.observed, bins.weights, strict=True):
+        size = number(weight)
+        rows = f"rows that weigh {size}" if weighted else f"{size} rows"
+        tips.append(f"stated {percent(stated)}, observed {percent(observed)} of {rows}")
+    return tuple(tips)
 
 
 def _thinned(n: int) -> Codes:
-    """Return at most some hundred places out of n, the ends among them."""
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_STEPS)).round().astype(np.intp))
+    """Return at most ``MOST_STEPS`` positions out of n, the first and the last among them."""
+    positions = np.linspace(0, n - 1, min(n, MOST_STEPS))
+    return np.unique(positions.round().astype(np.intp))
 
 
-def plane(f: Findings) -> tuple[page.Block, ...]:
-    """Return rows in discriminant coordinates learnt from other rows, and over two features."""
-    table = f.sample.table
+def row_charts(findings: Findings) -> list[page.Block]:
+    """Return held-out rows over discriminant coordinates, and over the two best features."""
+    table = findings.sample.table
     if table.n_features < 2:
-        return ()
-    order = np.argsort(table.codes, kind="stable")
-    drawn = order[1::2]  # every second row of each class; of rare classes as many as there are
-    sizes = np.bincount(table.codes[drawn], minlength=table.n_classes)
-    every = np.maximum(1, -(-sizes // max(1, MOST_POINTS // table.n_classes)))
-    place = np.arange(len(drawn)) - (np.cumsum(sizes) - sizes)[table.codes[drawn]]
-    drawn = drawn[place % every[table.codes[drawn]] == 0]
-    graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][
-        :2
-    ]
-    x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
-    said = (
-        "Held-out predictions of some rows over the two numbers that separate the classes most"
-    )
-    two = len(graded) == 2 and not f.many
-    found = [_scatter(f, "features", said, names, x, drawn)] if two else []
+        return []
+    drawn, others = _split_in_halves(table.codes, table.n_classes)
+    axes = [
+        j for j in findings.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES
+    ][:2]
+    x = table.x[drawn][:, axes]
+    names = [findings.sample.names[j] for j in axes]
+    charts: list[page.Block] = []
+    coordinates = _discriminant_coordinates(findings, drawn, others)
+    if coordinates is not None and coordinates.shape[1] == 1 and axes:
+        xy = np.column_stack([coordinates, x[:, 0]])
+        charts.append(
+            _discriminant_plot(findings, xy, drawn, "discriminant coordinate 1", names[0])
+        )
+    elif coordinates is not None and coordinates.shape[1] > 1:
+        charts.append(
+            _discriminant_plot(
+                findings,
+                coordinates[:, :2],
+                drawn,
+                "discriminant coordinate 1",
+                "discriminant coordinate 2",
+            )
+        )
+    if len(axes) == 2 and not findings.has_many_classes:
+        caption = (
+            "Held-out predictions of some rows over the two numbers that separate the classes "
+            "most; outlined rows were misclassified. Select a row to see it everywhere."
+        )
+        charts.append(
+            page.Plot(
+                key="features",
+                caption=caption,
+                x=_axis_around(names[0], x[:, 0]),
+                y=_axis_around(names[1], x[:, 1]),
+                series=_dots_by_class(findings, x, drawn),
+            )
+        )
+    return charts
+
+
+def _split_in_halves(codes: Codes, n_classes: int) -> tuple[Codes, Codes]:
+    """Return rows to draw and rows to learn from: every second row of each class.
+
+    Of a large class only some rows are drawn, of a rare class all of its half.
+    """
+    order = np.argsort(codes, kind="stable")
+    half = order[1::2]
+    class_of = codes[half]
+    class_sizes = np.bincount(class_of, minlength=n_classes)
+    most_of_a_class = max(1, MOST_POINTS // n_classes)
+    step = np.maximum(1, np.ceil(class_sizes / most_of_a_class).astype(np.intp))
+    first_of_class = np.cumsum(class_sizes) - class_sizes
+    place_in_class = np.arange(len(half)) - first_of_class[class_of]
+    drawn = half[place_in_class % step[class_of] == 0]
+    return drawn, order[::2]
+
+
+def _discriminant_coordinates(
+    findings: Findings,
+    drawn: Codes,
+    others: Codes,
+) -> Floats | None:
+    """Return coordinates of drawn rows by a discriminant learnt from the others, None if none."""
+    table = findings.sample.table
     try:
-        learnt = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(order[::2])))
-        z = learnt.transform(table.x[drawn])
+        discriminant = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(others)))
+        coordinates = np.asarray(discriminant.transform(table.x[drawn]))
     except (ValueError, np.linalg.LinAlgError):
-        return tuple(found)
-    if np.abs(z).max() > FARTHEST or z.shape[1] + len(graded) < 2:
-        return tuple(found)
-    coordinates = ("discriminant coordinate 1", "discriminant coordinate 2")
-    if z.shape[1] == 1:
-        z, coordinates = np.c_[z, x[:, 0]], (coordinates[0], names[0])
-    said = "Held-out rows; the discriminant was learnt from the other half of the rows"
-    return (_scatter(f, "discriminant", said, coordinates, z[:, :2], drawn), *found)
+        return None
+    if not coordinates.size or np.abs(coordinates).max() > FARTHEST:
+        return None
+    return coordinates
 
 
-def _scatter(
-    f: Findings,
-    key: str,
-    said: str,
-    names: tuple[str, ...],
+def _discriminant_plot(
+    findings: Findings,
     xy: Floats,
-    at: Codes,
+    rows: Codes,
+    x_name: str,
+    y_name: str,
 ) -> page.Plot:
-    """Return rows as dots by class; of many classes pale, with the name at each one's middle."""
-    series, truth = [], f.held_out.truth[at]
-    for k, name in enumerate(f.names):
-        own = np.flatnonzero(truth == k)
-        wrong = tuple(np.flatnonzero(f.held_out.predicted[at[own]] != k).tolist())
-        tips, ids = (tuple(map(verb, at[own])) for verb in (f.tip, f.id))
-        (x, y), (label, look) = xy[own].T, ("", -1) if f.many else (name, k)
-        series.append(page.Series(label, "dots", x, y, look, tips, ids, wrong))
-    if f.many:
-        said += "; names at the middle of classes, where there is room"
-        known = [k for k in range(len(f.names)) if (truth == k).any()]
-        means = np.array([xy[truth == k].mean(0) for k in known])
-        free = _apart(means / np.ptp(xy, axis=0), [f.names[k] for k in known])
-        middles = means[free, 0], means[free, 1], 0, tuple(f.names[known[i]] for i in free)
-        series.append(page.Series("", "labels", *middles))
-    across, up = map(_around, names, xy.T)
-    said += "; outlined rows were misclassified. Select a row to see it everywhere."
-    return page.Plot(key, said, across, up, tuple(series))
+    """Return rows as dots; of many classes they are pale, with names at the class means."""
+    series = _dots_by_class(findings, xy, rows)
+    if findings.has_many_classes:
+        caption = (
+            "Held-out rows; the discriminant was learnt from the other half of the rows; names at "
+            "the middle of classes, where there is space; outlined rows were misclassified. "
+            "Select a row to see it everywhere."
+        )
+        series = (*series, _class_labels(findings, xy, rows))
+    else:
+        caption = (
+            "Held-out rows; the discriminant was learnt from the other half of the rows; outlined "
+            "rows were misclassified. Select a row to see it everywhere."
+        )
+    return page.Plot(
+        key="discriminant",
+        caption=caption,
+        x=_axis_around(x_name, xy[:, 0]),
+        y=_axis_around(y_name, xy[:, 1]),
+        series=series,
+    )
 
 
-def _apart(places: Floats, names: list[str]) -> Codes:
-    """Return the names whose letters cover no name before them, outermost first."""
-    free: list[int] = []
-    for i in np.argsort(-np.square(places - places.mean(0)).sum(1)).tolist():
-        # a drawing has room for about 46 letters and 15 lines
-        room = [((len(names[i]) + len(names[j]) + 2) / 2 / 46, 1 / 15) for j in free]
-        if all(
-            (np.abs(places[i] - places[j]) > r).any() for j, r in zip(free, room, strict=True)
-        ):
-            free.append(i)
-    return np.array(free)
+def _dots_by_class(findings: Findings, xy: Floats, rows: Codes) -> tuple[page.Series, ...]:
+    series = []
+    for k, name in enumerate(findings.class_names):
+        of_class = np.flatnonzero(findings.held_out.truth[rows] == k)
+        rows_of_class = rows[of_class]
+        wrong = np.flatnonzero(findings.held_out.predicted[rows_of_class] != k)
+        dots = page.Series(
+            name="" if findings.has_many_classes else name,
+            shape="dots",
+            x=xy[of_class, 0],
+            y=xy[of_class, 1],
+            look=-1 if findings.has_many_classes else k,
+            tips=tuple(findings.tip(row) for row in rows_of_class),
+            rows=tuple(findings.id(row) for row in rows_of_class),
+            marked=tuple(wrong.tolist()),
+        )
+        series.append(dots)
+    return tuple(series)
 
 
-def _around(name: str, values: Floats) -> page.Axis:
-    low, high = float(values.min()), float(values.max())
-    room = 0.04 * (high - low or 1.0)
-    return page.Axis(name, low - room, high + room)
+def _class_labels(findings: Findings, xy: Floats, rows: Codes) -> page.Series:
+    """Return names at the middle of the classes, where no other name stands."""
+    truth = findings.held_out.truth[rows]
+    shown = np.unique(truth)
+    names = [findings.class_names[k] for k in shown]
+    means = np.array([xy[truth == k].mean(0) for k in shown])
+    free = _without_overlap(means / np.ptp(xy, axis=0), names)
+    return page.Series(
+        name="",
+        shape="labels",
+        x=means[free, 0],
+        y=means[free, 1],
+        tips=tuple(names[i] for i in free),
+    )
 
 
-def distributions(f: Findings) -> tuple[page.Block, ...]:
-    """Return histograms of each class over the best features; of two values, shares of one."""
-    found: list[page.Block] = []
-    for j in () if f.many else f.ranked_features[:2]:
-        x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
+def _without_overlap(places: Floats, names: list[str]) -> Codes:
+    """Return positions of names whose letters cover no name before them, outermost first."""
+    # a drawing holds about 46 letters in a line and 15 lines
+    line_height = 1 / 15
+    from_centre = np.square(places - places.mean(0)).sum(1)
+    kept: list[int] = []
+    for i in np.argsort(-from_centre).tolist():
+        is_free = True
+        for j in kept:
+            letters = (len(names[i]) + len(names[j]) + 2) / 2
+            across, up = np.abs(places[i] - places[j])
+            if across <= letters / 46 and up <= line_height:
+                is_free = False
+        if is_free:
+            kept.append(i)
+    return np.array(kept)
+
+
+def _axis_around(name: str, values: Floats) -> page.Axis:
+    low = float(values.min())
+    high = float(values.max())
+    margin = 0.04 * (high - low or 1.0)
+    return page.Axis(name, low - margin, high + margin)
+
+
+def distributions(findings: Findings) -> list[page.Block]:
+    """Return each class over the two best features: a histogram, or the share of one value."""
+    if findings.has_many_classes:
+        return []
+    charts: list[page.Block] = []
+    table = findings.sample.table
+    for j in findings.ranked_features[:2]:
+        x = table.x[:, j]
+        of_class = [x[table.codes == k] for k in range(len(findings.class_names))]
         if len(np.unique(x)) <= 2:
-            what = name if "=" in name else f"{name} = {number(x.max())}"
-            have = [x[codes == k] == x.max() for k in range(len(f.names))]
-            told = [(float(h.mean()), f"{h.sum():,} of {len(h):,}") for h in have]
-            items = tuple(
-                page.Interval(n, *each) for n, each in zip(f.names, told, strict=True)
-            )
-            caption = f"How many rows of each class have {what}"
-            found.append(
-                page.Intervals(caption, "of the rows of that class", "percent", items)
-            )
-            continue
-        of_class = [x[codes == k] for k in range(len(f.names))]
-        edges, beyond = _bars(of_class)
-        heights = [np.histogram(own.clip(edges[0], edges[-1]), edges)[0] for own in of_class]
-        shares = [h / max(h.sum(), 1) for h in heights]
-        lines = tuple(
-            page.Series(label, "line", np.repeat(edges, 2)[1:-1], np.repeat(share, 2), k)
-            for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
-        )
-        said = f"Each class over {name}: the share of its own rows in each bar{beyond}."
-        top = page.Axis(
-            "rows of the class, %", 0.0, 1.05 * float(np.max(shares)), percent=True
-        )
-        found.append(page.Plot(f"feature-{j}", said, _around(name, edges), top, lines))
-    return tuple(found)
+            charts.append(_shares_of_larger_value(findings, j, of_class))
+        else:
+            charts.append(_histograms(findings, j, of_class))
+    return charts
 
 
-def _bars(classes: list[Floats]) -> tuple[Floats, str]:
-    """Return edges of bars, which split no whole number, and what to say of rows beyond."""
-    each = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in classes if len(x)])
-    (least, low), (high, most) = each[:, :2].min(0), each[:, 2:].max(0)
-    room = (high - low) or np.inf  # a few rows far from the others would empty the picture
-    start, end = max(least, low - room), min(most, high + room)
-    x = np.concatenate(classes)
-    step, bars = np.diff(np.unique(x)).min(), np.clip(np.sqrt(len(x)), 6, MOST_BARS) // 1
-    width = step * np.ceil((end - start) / step / bars)
-    edges = start - step / 2 + width * np.arange(np.ceil((end - start + step) / width) + 1)
-    return edges, "; the outermost hold all rows beyond" if end - start < most - least else ""
+def _shares_of_larger_value(findings: Findings, j: int, of_class: list[Floats]) -> page.Block:
+    name = findings.sample.names[j]
+    larger = max(x.max() for x in of_class if len(x))
+    value = name if "=" in name else f"{name} = {number(larger)}"  # levels hold "=" already
+    items = []
+    for class_name, x in zip(findings.class_names, of_class, strict=True):
+        n_larger = int((x == larger).sum())
+        remark = f"{n_larger:,} of {len(x):,}"
+        items.append(page.Interval(class_name, float((x == larger).mean()), remark))
+    return page.Intervals(
+        caption=f"How many rows of each class have {value}",
+        axis="of the rows of that class",
+        style="percent",
+        items=tuple(items),
+    )
+
+
+def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot:
+    name = findings.sample.names[j]
+    bars = _bars(of_class)
+    edges = bars.edges
+    lines = []
+    highest = 0.0
+    for k, x in enumerate(of_class):
+        counts, _ = np.histogram(x.clip(edges[0], edges[-1]), edges)
+        shares = counts / max(counts.sum(), 1)
+        highest = max(highest, float(shares.max()))
+        outline_x = np.repeat(edges, 2)[1:-1]
+        outline_y = np.repeat(shares, 2)
+        lines.append(
+            page.Series(findings.class_names[k], "line", outline_x, outline_y, look=k)
+        )
+    caption = f"Each class over {name}: the share of its own rows in each bar."
+    if bars.has_rows_beyond:
+        caption = (
+            f"Each class over {name}: the share of its own rows in each bar; the outermost hold "
+            "all rows beyond."
+        )
+    return page.Plot(
+        key=f"feature-{j}",
+        caption=caption,
+        x=_axis_around(name, edges),
+        y=page.Axis("rows of the class, %", 0.0, 1.05 * highest, percent=True),
+        series=tuple(lines),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bars:
+    edges: Floats
+    has_rows_beyond: bool  # whether the outermost bars hold rows outside of the edges
+
+
+def _bars(of_class: list[Floats]) -> _Bars:
+    """Return bars whose edges split no whole number and leave a few distant rows outside."""
+    quantiles = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in of_class if len(x)])
+    smallest, low = quantiles[:, :2].min(0)
+    high, largest = quantiles[:, 2:].max(0)
+    # a few rows far from the others would empty the picture
+    margin = (high - low) or np.inf
+    start = max(smallest, low - margin)
+    end = min(largest, high + margin)
+    x = np.concatenate(of_class)
+    step = np.diff(np.unique(x)).min()
+    n_bars = np.floor(np.clip(np.sqrt(len(x)), 6, MOST_BARS))
+    width = step * np.ceil((end - start) / step / n_bars)
+    n_edges = np.ceil((end - start + step) / width) + 1
+    edges = start - step / 2 + width * np.arange(n_edges)
+    return _Bars(edges, has_rows_beyond=bool(end - start < largest - smallest))
 
 
 def distances(model: Any, x: Floats, sample: DocumentedTable) -> page.Plot:
-    """Return distances of rows, as Gaussians see them, from their class mean against theirs."""
-    codes, series, ends = sample.table.codes, [], [np.inf, 0.0]
-    gaussian = getattr(model.model_.model, "inner", model.model_.model)  # of transformed rows
+    """Return distances of rows (n, d) from their class mean against those of Gaussian rows."""
+    density = getattr(
+        model.model_.density, "inner", model.model_.density
+    )  # of transformed rows
+    dots = []
+    low = np.inf
+    high = 0.0
     for k, name in enumerate(sample.class_names):
-        z = gaussian.covariance_of(k).whiten(
-            x[codes == k] - gaussian.means[k]
-        )  # D = |L⁻¹(x − μ)|
+        rows = x[sample.table.codes == k]
+        # D = |L⁻¹(x − μ)|
+        z = density.covariance_of(k).whiten(rows - density.means[k])
         observed = np.sort(np.linalg.norm(z, axis=1))
-        expected = np.sqrt(
-            chdtri(x.shape[1], 1 - (np.arange(len(z)) + 0.5) / len(z))
-        )  # upper tail
-        at, both = _thinned(len(z)), (*expected, *observed)
-        ends = [min(ends[0], *both), max(ends[1], *both)]
-        series.append(page.Series(name, "dots", expected[at], observed[at], k))
+        expected = _expected_distances(len(z), x.shape[1])
+        low = min([low, *expected, *observed])
+        high = max([high, *expected, *observed])
+        shown = _thinned(len(z))
+        dots.append(page.Series(name, "dots", expected[shown], observed[shown], look=k))
+    if low <= high / 2:
+        low = 0.0
+    high = 1.02 * high
     caption = (
         "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
         "dashed line tails are heavier. In sample: the model was fitted to these rows."
     )
-    low, high = ends[0] if ends[0] > ends[1] / 2 else 0.0, 1.02 * ends[1]
-    guide = page.Series("", "guide", (low, high), (low, high), -1)
-    axes = page.Axis("expected distance", low, high), page.Axis("distance", low, high)
-    return page.Plot("distances", caption, *axes, (guide, *series))
+    guide = page.Series("", "guide", (low, high), (low, high), look=-1)
+    return page.Plot(
+        key="distances",
+        caption=caption,
+        x=page.Axis("expected distance", low, high),
+        y=page.Axis("distance", low, high),
+        series=(guide, *dots),
+    )
 
 
-def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
+def _expected_distances(n: int, n_features: int) -> Floats:
+    """Return quantiles of the distance of n Gaussian rows, which is χ-distributed."""
+    upper_tail = 1 - (np.arange(n) + 0.5) / n
+    return np.asarray(np.sqrt(chdtri(n_features, upper_tail)))
+
+
+def class_distances(findings: Findings, order: Codes) -> page.Matrix | None:
     """Return how far the means of many classes lie apart, in the order given."""
+    moments = findings.moments
     try:
-        means = LDA(shrinkage="oas").fit_moments(f.moments).transform(f.moments.means[order])
+        discriminant = LDA(shrinkage="oas").fit_moments(moments)
+        means = discriminant.transform(moments.means[order])
     except (ValueError, np.linalg.LinAlgError):
-        return ()
-    apart = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
-    cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
-    caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
+        return None
+    distances = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
     note = "The stronger the colour, the nearer."
-    note += f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
-    return (
-        page.Matrix(caption, tuple(f.names[k] for k in order), cells, note, distances=True),
+    if distances.max() > FARTHEST:
+        note = f"The stronger the colour, the nearer. Blank: {FARTHEST:.0f} or farther."
+    return page.Matrix(
+        caption="Distance between classes, in standard deviations within classes (Mahalanobis)",
+        classes=tuple(findings.class_names[k] for k in order),
+        counts=tuple(map(tuple, np.minimum(distances, FARTHEST).tolist())),
+        note=note,
+        distances=True,
     )

@@ -6,19 +6,20 @@ from typing import Self
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from suffice.core.text.lists import plural
-from suffice.core.text.numbers import count, difference, number, percent
+from suffice.core.text.lists import counted
+from suffice.core.text.numbers import count, number, percent
 from suffice.data.predict import OUTLIER_RATE, outlier_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
-from suffice.present.report.charts import class_distances, posteriors
-from suffice.present.report.choosing import Findings
-from suffice.present.report.explaining import LEAST, contributions
+from suffice.present.report.charts import class_distances, posterior_charts
+from suffice.present.report.effects import ExplainedModel, contributions
+from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST, MOST_PARTS = 10, 5  # rows or pairs shown, and columns
-MOST_COLUMNS = 300  # whose parts are found one by one
-_BLOCK = 65_536
+MOST_ROWS = 10  # rows or pairs of classes shown
+MOST_PARTS = 5  # columns shown with their contribution
+MOST_COLUMNS = 300  # columns whose contribution is computed one by one
+BLOCK_ROWS = 65_536  # rows whose density is computed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,188 +30,308 @@ class Outliers:
     threshold: float
 
     @classmethod
-    def of(cls, f: Findings) -> Self | None:
-        """Return the rows as the Gaussian classifier sees them, if densities mean anything."""
-        model, x = f.explained, f.data.table.x
-        # levels have no density, and values that are few hardly one
-        levels = any(p.kind == "category" for p in f.data.profiles)
-        if model is None or levels or not f.checks.has_many_values:
+    def of(cls, findings: Findings) -> Self | None:
+        """Return the densities by the Gaussian classifier, None where densities mean little."""
+        model = findings.gaussian
+        # levels have no density, and numbers of few values hardly one
+        has_categories = any(p.kind == "category" for p in findings.data.profiles)
+        if model is None or has_categories or not findings.checks.has_many_values:
             return None
-        blocks = (x[lo : lo + _BLOCK] for lo in range(0, len(x), _BLOCK))
-        found = np.concatenate([model.model_.model.log_density(block) for block in blocks])
-        return cls(found, outlier_threshold(model.model_, OUTLIER_RATE))
+        x = findings.data.table.x
+        blocks = [
+            model.model_.density.log_density(x[start : start + BLOCK_ROWS])
+            for start in range(0, len(x), BLOCK_ROWS)
+        ]
+        threshold = outlier_threshold(model.model_, OUTLIER_RATE)
+        return cls(np.concatenate(blocks), threshold)
 
     @property
     def n_flagged(self) -> int:
         return int((self.log_densities < self.threshold).sum())
 
 
-def _least_likely(outliers: Outliers, f: Findings) -> page.DataTable:
-    """Return the least likely rows, each with the feature that is most extreme in its class."""
-    data, moments, codes = f.data, f.moments, f.data.table.codes
-    at = np.argsort(outliers.log_densities, kind="stable")[:MOST]
-    scale = np.sqrt(moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None])[
-        codes[at]
-    ]
-    z = (data.table.x[at] - moments.means[codes[at]]) / np.where(scale > 0, scale, np.inf)
-    body = []
-    for r, i in enumerate(at):
-        j, density = int(np.abs(z[r]).argmax()), float(outliers.log_densities[i])
-        rare = "yes" if density < outliers.threshold else "no"
-        extreme = (data.names[j], float(data.table.x[i, j]), float(z[r, j]))
-        body.append((str(data.ids[i]), data.class_names[codes[i]], density, rare, *extreme))
-    head = ("class", "log density", "outlier", "most extreme feature", "value", "z-score")
-    styles = ("text", "text", "number", "text", "text", "number", "signed")
-    return page.DataTable(
-        "Least likely rows",
-        (data.id_name, *head),
-        styles,
-        tuple(body),
-        f"An outlier has a log density under {number(outliers.threshold)}; were the model true, "
-        f"{number(OUTLIER_RATE * data.table.n_rows, 2)} would be expected. The z-score is the "
-        "distance from the mean of the class in its standard deviations.",
-        linked=True,
-    )
-
-
-def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
+def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
-    counts = confusion(f.held_out)
-    square = counts[:, :-1]  # the last column is of rows without a decision
-    order = confused_together(square) if f.many else np.arange(len(counts))
-    cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
-    notes = ["Classes that are often confused stand together."] if f.many else []
-    notes += ["Numbers are weights of rows."] if f.counted != "rows" else []
-    caption = (
-        "Held-out confusion: a row for each true class, a column for each predicted class"
-    )
-    errors = square * ~np.eye(len(counts), dtype=bool)
+    counts = confusion(findings.held_out)
+    by_class = counts[:, :-1]  # the last column counts rows without a decision
+    errors = by_class * ~np.eye(len(counts), dtype=bool)
+    order = np.arange(len(counts))
+    if findings.has_many_classes:
+        order = confused_together(by_class)
     blocks: list[page.Block] = [
-        page.Paragraph(_in_words(f), "lead"),
-        page.Matrix(caption, tuple(f.names[k] for k in order), cells, " ".join(notes)),
-        *((_confused_pairs(f, counts, errors),) if f.many and errors.any() else ()),
-        *(class_distances(f, order) if f.many else ()),
-        _by_class(f, counts),
-        *posteriors(f),
+        page.Paragraph(_errors_in_words(findings), "lead"),
+        _confusion_matrix(findings, by_class, order),
     ]
-    none = page.Paragraph(f"{f.name} states no probabilities: nothing to calibrate.")
-    blocks.append(_worst(f) if f.held_out.logs is not None else none)
+    if findings.has_many_classes:
+        if errors.any():
+            blocks.append(_confused_pairs(findings, counts, errors))
+        class_means = class_distances(findings, order)
+        if class_means is not None:
+            blocks.append(class_means)
+    blocks.append(_recall_and_precision(findings, counts))
+    blocks.extend(posterior_charts(findings))
+    if findings.held_out.logs is None:
+        no_posteriors = f"{findings.name} states no probabilities: nothing to calibrate."
+        blocks.append(page.Paragraph(no_posteriors))
+    else:
+        blocks.append(_worst_predictions(findings))
     if outliers is not None and outliers.n_flagged:
-        blocks.append(_least_likely(outliers, f))
+        blocks.append(_least_likely_rows(findings, outliers))
     return page.Section("errors", "Where it errs", tuple(blocks))
 
 
 def confused_together(counts: Floats) -> Codes:
-    """Return the classes in an order in which those that are confused stand together."""
+    """Return an order of the classes in which those that are confused are neighbours."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    far = 1 - np.clip(shares + shares.T, 0, 1)
-    tree = linkage(far[np.triu_indices(len(far), 1)], "average", optimal_ordering=True)
+    distance = 1 - np.clip(shares + shares.T, 0, 1)
+    pairs = distance[np.triu_indices(len(distance), 1)]
+    tree = linkage(pairs, "average", optimal_ordering=True)
     return np.asarray(leaves_list(tree), np.intp)
 
 
-def _in_words(f: Findings) -> str:
-    """Return how many rows were predicted wrongly, whatever their weights, and how most often."""
-    n_rows, n_wrong = f.sample.table.n_rows, int(f.held_out.wrong.sum())
-    counts = confusion(replace(f.held_out, weight=None))
-    errors = counts[:, :-1] * ~np.eye(len(counts), dtype=bool)
+def _errors_in_words(findings: Findings) -> str:
+    """Return how many rows were misclassified, each counted once, and the most frequent error."""
+    n_rows = findings.sample.table.n_rows
+    n_wrong = int(findings.held_out.wrong.sum())
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
-    said = f"It misclassified {n_wrong:,} of {plural(n_rows, 'row')} while they were held out"
-    a, b = np.unravel_index(errors.argmax(), errors.shape)
-    if (errors == errors[a, b]).sum() > 1:  # no pair stands out
-        return f"{said}."
-    of, often = (
-        f"{count(errors[a, b])} of {count(counts[a].sum())}",
-        "most often " * (n_wrong > 1),
+    counts = confusion(replace(findings.held_out, weight=None))
+    errors = counts[:, :-1] * ~np.eye(len(counts), dtype=bool)
+    truth, predicted = np.unravel_index(errors.argmax(), errors.shape)
+    most = errors[truth, predicted]
+    rows = counted(n_rows, "row")
+    if (errors == most).sum() > 1:  # no pair of classes stands out
+        return f"It misclassified {n_wrong:,} of {rows} while they were held out."
+    often = "most often class" if n_wrong > 1 else "class"
+    return (
+        f"It misclassified {n_wrong:,} of {rows} while they were held out; {often} "
+        f"{findings.class_names[truth]} was predicted as {findings.class_names[predicted]} "
+        f"({count(most)} of {count(counts[truth].sum())})."
     )
-    return f"{said}; {often}class {f.names[a]} was predicted as {f.names[b]} ({of})."
 
 
-def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> page.Intervals:
+def _confusion_matrix(findings: Findings, counts: Floats, order: Codes) -> page.Matrix:
+    notes = []
+    if findings.has_many_classes:
+        notes.append("Classes that are often confused are neighbours.")
+    if findings.counted != "rows":
+        notes.append("Numbers are weights of rows.")
+    ordered = counts[np.ix_(order, order)]
+    return page.Matrix(
+        caption="Held-out confusion: a row for each true class, a column for each predicted class",
+        classes=tuple(findings.class_names[k] for k in order),
+        counts=tuple(map(tuple, ordered.tolist())),
+        note=" ".join(notes),
+    )
+
+
+def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.Intervals:
     items = []
-    for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST]:
-        a, b = np.unravel_index(flat, errors.shape)
-        share = percent(errors[a, b] / counts[a].sum())
-        items.append(page.Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
-    caption = "Most confused pairs: true class → predicted, with the share of the true class"
-    return page.Intervals(caption, f.counted, "count", tuple(i for i in items if i.value))
+    for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST_ROWS]:
+        truth, predicted = np.unravel_index(flat, errors.shape)
+        n_wrong = float(errors[truth, predicted])
+        if n_wrong:
+            name = f"{findings.class_names[truth]} → {findings.class_names[predicted]}"
+            share = percent(n_wrong / counts[truth].sum())
+            items.append(page.Interval(name, n_wrong, share))
+    return page.Intervals(
+        caption="Most confused pairs: true class → predicted, with the share of the true class",
+        axis=findings.counted,
+        style="count",
+        items=tuple(items),
+    )
 
 
-def _by_class(f: Findings, counts: Floats) -> page.DataTable:
-    hits, n, called = np.diagonal(counts), counts.sum(1), counts.sum(0)
+def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
+    hits = np.diagonal(counts)
+    n_true = counts.sum(1)
+    n_predicted = counts.sum(0)[: len(hits)]
     with np.errstate(invalid="ignore"):
-        shares = np.stack([hits / n, hits / called[: len(n)]], 1)
-    rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
-    body = tuple((name, size, *both) for name, size, both in rows)
-    head, styles = (
-        ("class", f.counted, "recall", "precision"),
-        ("text", "count", *["percent"] * 2),
-    )
-    note = (
-        "Recall: share of the class that is found. Precision: share of the rows predicted so "
-    )
-    return page.DataTable("By class", head, styles, body, f"{note}that are of the class.")
-
-
-def _worst(f: Findings) -> page.DataTable:
-    """Return the rows whose own class had the least posterior, and why."""
-    p, codes, chosen = f.held_out.posteriors, f.held_out.truth, f.held_out.predicted
-    at = np.argsort(f.held_out.log_posteriors[np.arange(len(codes)), codes], kind="stable")[
-        :MOST
-    ]
-    others = p[at].copy()
-    others[np.arange(len(at)), codes[at]] = -1  # the most probable class but the true one
-    why, columns = _why(f, at, others.argmax(1))
-    body = [
-        (f.id(i), f.names[codes[i]], f.guess(i), float(p[i, codes[i]]), *parts)
-        for i, parts in zip(at, why.tolist(), strict=True)
-    ]
-    said = (
-        " On the right, why, by a model that had not seen the row: the log odds of the most "
-        "probable wrong class against the true one. They start from those of a typical row, the "
-        "one of the true class nearest to its mean; each column adds its part; the sum, rounded, "
-        "is above zero where the wrong class is the more probable one. "
-        f"Log posteriors below {difference(LEAST)} count as that."
+        recall = hits / n_true
+        precision = hits / n_predicted
+    body = zip(
+        findings.class_names, n_true.tolist(), recall.tolist(), precision.tolist(), strict=True
     )
     return page.DataTable(
-        "Worst predictions",
-        (f.sample.id_name, "true class", "predicted", "posterior of true class", *columns),
-        ("text", "text", "text", "percent", *["signed"] * len(columns)),
-        tuple(body),
+        caption="By class",
+        columns=("class", findings.counted, "recall", "precision"),
+        styles=("text", "count", "percent", "percent"),
+        rows=tuple(body),
+        note=(
+            "Recall: share of the class that is found. Precision: share of the rows predicted so "
+            "that are of the class."
+        ),
+    )
+
+
+def _worst_predictions(findings: Findings) -> page.DataTable:
+    """Return the rows whose true class had the smallest posterior, and why."""
+    held_out = findings.held_out
+    truth = held_out.truth
+    posteriors = held_out.posteriors
+    log_of_truth = held_out.log_posteriors[np.arange(len(truth)), truth]
+    worst = np.argsort(log_of_truth, kind="stable")[:MOST_ROWS]
+    of_others = posteriors[worst].copy()
+    of_others[np.arange(len(worst)), truth[worst]] = -1
+    rivals = of_others.argmax(1)  # the most probable wrong class
+    parts = _log_odds_in_parts(findings, worst, rivals)
+    body = []
+    for row, parts_of_row in zip(worst, parts.values.tolist(), strict=True):
+        true_class = findings.class_names[truth[row]]
+        posterior = float(posteriors[row, truth[row]])
+        named = (findings.id(row), true_class, findings.predicted_class(row))
+        body.append((*named, posterior, *parts_of_row))
+    note = (
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
-        f"were misclassified.{said if columns else ''}",
-        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()),
+        "were misclassified."
+    )
+    if parts.names:
+        note = (
+            "Smallest posterior of the true class first, while the row was held out; rows in "
+            "colour were misclassified. On the right, why, by a model that had not seen the row: "
+            "the log odds of the most probable wrong class against the true one. They start from "
+            "those of a typical row, the one of the true class nearest to its mean. Each column "
+            "adds its part. The rounded sum is above zero where the wrong class is the more "
+            "probable one. Posteriors below 2e-9 are treated as 2e-9."
+        )
+    misclassified_rows = np.flatnonzero(held_out.predicted[worst] != truth[worst])
+    return page.DataTable(
+        caption="Worst predictions",
+        columns=(
+            findings.sample.id_name,
+            "true class",
+            "predicted",
+            "posterior of true class",
+            *parts.names,
+        ),
+        styles=("text", "text", "text", "percent", *["signed"] * len(parts.names)),
+        rows=tuple(body),
+        note=note,
+        marked=tuple(misclassified_rows.tolist()),
         linked=True,
     )
 
 
-def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
-    """Return the log odds of the rival class part by part, with their sum, and what parts are."""
-    names, table, truth = f.sample.columns, f.sample.table, f.sample.table.codes[at]
-    z = (table.x - table.x.mean(0)) / np.maximum(table.x.std(0), 1e-300)
-    typical = np.zeros(table.n_classes, np.intp)  # the row of each class nearest to its mean
-    for k in np.unique(truth):
-        own = np.flatnonzero(table.codes == k)
-        typical[k] = own[np.square(z[own] - z[own].mean(0)).sum(1).argmin()]
-    who, pairs = np.stack([at, typical[truth]], axis=1), np.stack([rival, truth], axis=1)
-    every = np.arange(len(names))
-    tried = (f.ranked_features if table.n_features == len(names) else every)[:MOST_COLUMNS]
-    rest = np.setdiff1d(every, tried)
-    groups = [np.array([j]) for j in tried] + ([rest] if len(rest) else [])
-    found = np.zeros((len(at), 1 + len(groups)))
-    folds = f.outcome.folds[np.argsort(f.outcome.held_out.rows, kind="stable")][at]
-    for fold in np.unique(folds):
-        here = folds == fold
-        of_fold = f.learnt[fold], f.sample.rows, table.classes, who[here], pairs[here]
-        parts = contributions(*of_fold, groups)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Log odds of some rows as a sum of named parts; the last column is the sum."""
+
+    values: Floats  # (m, P)
+    names: tuple[str, ...]  # (P,)
+
+
+def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts:
+    """Return the log odds of the rival class against the true one, column by column."""
+    columns = findings.sample.columns
+    groups = _column_groups(findings)
+    values = _contributions_by_fold(findings, rows, rivals, groups)
+    if values is None:
+        return _Parts(np.zeros((len(rows), 0)), ())
+    total = values.sum(1)
+    # the columns that contribute most to these rows, then the sum of all others
+    single = [group for group in groups[:MOST_COLUMNS] if len(group) == 1]
+    mean_size = np.abs(values[:, 1 : 1 + len(single)]).mean(0)
+    largest = np.argsort(-mean_size, kind="stable")[:MOST_PARTS]
+    shown = values[:, [0, *(1 + largest)]]
+    names = ["typical row", *(f"+ {columns[single[i][0]]}" for i in largest)]
+    if len(columns) > len(largest):
+        shown = np.column_stack([shown, total - shown.sum(1)])
+        names.append("+ all others")
+    return _Parts(np.column_stack([shown, total]), (*names, "= log odds"))
+
+
+def _column_groups(findings: Findings) -> list[Codes]:
+    """Return one group for each of the best columns, and one for all that are left."""
+    n_columns = len(findings.sample.columns)
+    every = np.arange(n_columns)
+    has_one_feature_each = findings.sample.table.n_features == n_columns
+    ranked = findings.ranked_features if has_one_feature_each else every
+    one_by_one = ranked[:MOST_COLUMNS]
+    groups = [np.array([j]) for j in one_by_one]
+    rest = np.setdiff1d(every, one_by_one)
+    if len(rest):
+        groups.append(rest)
+    return groups
+
+
+def _contributions_by_fold(
+    findings: Findings,
+    rows: Codes,
+    rivals: Codes,
+    groups: list[Codes],
+) -> Floats | None:
+    """Return contributions (m, 1 + G), each by the model of the fold that held the row out."""
+    table = findings.sample.table
+    truth = table.codes[rows]
+    typical = _typical_rows(table.x, table.codes, table.n_classes)
+    who = np.stack([rows, typical[truth]], axis=1)
+    pairs = np.stack([rivals, truth], axis=1)
+    outcome = findings.outcome
+    fold_of_row = outcome.folds[np.argsort(outcome.held_out.rows, kind="stable")][rows]
+    values = np.zeros((len(rows), 1 + len(groups)))
+    for fold in np.unique(fold_of_row):
+        in_fold = fold_of_row == fold
+        model = ExplainedModel(findings.fold_models[fold], findings.sample.rows, table.classes)
+        parts = contributions(model, who[in_fold], pairs[in_fold], groups)
         if parts is None:
-            return np.zeros((len(at), 0)), ()
-        found[here] = parts
-    # the columns that say most of these rows, and the sum of what is left
-    largest = np.argsort(-np.abs(found[:, 1 : 1 + len(tried)]).mean(0), kind="stable")[
-        :MOST_PARTS
-    ]
-    told, shown = found[:, [0, *(1 + largest)]], [f"+ {names[tried[i]]}" for i in largest]
-    if len(names) > len(shown):
-        told, shown = np.c_[told, found.sum(1) - told.sum(1)], [*shown, "+ all others"]
-    return np.c_[told, found.sum(1)], ("typical row", *shown, "= log odds")
+            return None
+        values[in_fold] = parts
+    return values
+
+
+def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
+    """Return the row of each class that is nearest to its mean, (K,); 0 for a class of no rows."""
+    z = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
+    typical = np.zeros(n_classes, np.intp)
+    for k in np.unique(codes):
+        of_class = np.flatnonzero(codes == k)
+        from_mean = np.square(z[of_class] - z[of_class].mean(0)).sum(1)
+        typical[k] = of_class[from_mean.argmin()]
+    return typical
+
+
+def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable:
+    """Return the least likely rows, each with the feature that is most extreme in its class."""
+    data = findings.data
+    moments = findings.moments
+    rows = np.argsort(outliers.log_densities, kind="stable")[:MOST_ROWS]
+    codes = data.table.codes[rows]
+    variances = moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None]
+    scale = np.sqrt(variances)[codes]
+    deviations = data.table.x[rows] - moments.means[codes]
+    z_scores = deviations / np.where(scale > 0, scale, np.inf)
+    body = []
+    for row, code, z in zip(rows, codes, z_scores, strict=True):
+        j = int(np.abs(z).argmax())
+        log_density = float(outliers.log_densities[row])
+        cells = (
+            str(data.ids[row]),
+            data.class_names[code],
+            log_density,
+            "yes" if log_density < outliers.threshold else "no",
+            data.names[j],
+            float(data.table.x[row, j]),
+            float(z[j]),
+        )
+        body.append(cells)
+    n_expected = number(OUTLIER_RATE * data.table.n_rows, 2)
+    return page.DataTable(
+        caption="Least likely rows",
+        columns=(
+            data.id_name,
+            "class",
+            "log density",
+            "outlier",
+            "most extreme feature",
+            "value",
+            "z-score",
+        ),
+        styles=("text", "text", "number", "text", "text", "number", "signed"),
+        rows=tuple(body),
+        note=(
+            f"An outlier has a log density under {number(outliers.threshold)}. If the model were "
+            f"true, about {n_expected} of the {data.table.n_rows:,} rows would look like this. "
+            "The z-score is the distance from the mean of the class in its standard deviations."
+        ),
+        linked=True,
+    )

@@ -1,4 +1,4 @@
-"""A report as JSON, as Markdown, and as one HTML file that asks nothing of any other place."""
+"""A report as JSON, as Markdown, and as one HTML file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -7,41 +7,50 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from suffice.core.text.numbers import cell, count, percent
-from suffice.core.text.tables import jsonable
-from suffice.present.report.blocks import Block, DataTable, Intervals, Matrix, Plot
+from suffice.core.text.tables import json_value
+from suffice.present.report.blocks import Block, Cell, DataTable, Intervals, Matrix, Plot
 
 if TYPE_CHECKING:
     from suffice.present.report.build import Report
 
 N_LOOKS = 16  # colours of chart.css
-_GLUED = re.compile(r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)")
-glued = partial(
-    _GLUED.sub, "\N{NO-BREAK SPACE}"
-)  # no line ends in a p-value, or before a unit
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
+# spaces before a unit ("3 %"), and on both sides of a relation ("p = 0.01")
+_SPACE_IN_NUMBER = re.compile(
+    r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)"
+)
+_MARKDOWN_SYNTAX = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
 def as_json(report: Report) -> str:
     """Return the report as a JSON document."""
-    head = {name: getattr(report, name) for name in ("title", "subtitle", "verdict")}
-    sections = [
-        {"key": s.key, "title": s.title, "blocks": [_block(b) for b in s.blocks]}
-        for s in report.sections
-    ]
-    document = {"suffice": report.version, **head, "sections": sections}
+    sections = []
+    for section in report.sections:
+        blocks = [_json_block(block) for block in section.blocks]
+        sections.append({"key": section.key, "title": section.title, "blocks": blocks})
+    document = {
+        "suffice": report.version,
+        "title": report.title,
+        "subtitle": report.subtitle,
+        "verdict": report.verdict,
+        "sections": sections,
+    }
     return json.dumps(document, ensure_ascii=False, indent=1)
 
 
-def _block(block: Block) -> dict[str, Any]:
-    return {"kind": block.kind, **{n: v for n, v in jsonable(block).items() if n != "base64"}}
+def _json_block(block: Block) -> dict[str, object]:
+    document: dict[str, object] = {"kind": block.kind}
+    document.update(json_value(block))
+    document.pop("base64", None)  # files stay in the HTML page
+    return document
 
 
 def as_markdown(report: Report) -> str:
@@ -50,34 +59,33 @@ def as_markdown(report: Report) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def escaped(text: str) -> str:
-    r"""Return text that Markdown shows as it is."""
-    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
-
-
-def fenced(text: str, language: str = "") -> str:
-    """Return lines of Markdown that are shown as they are."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
 def as_html(report: Report) -> str:
     """Return the report as a page."""
-    style, script = _asset("style.css"), _asset("script.js")
+    script = _template_file("script.js")
     # by its hash the page allows its own script and no other
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assets = {"style": Markup(style), "script": Markup(script), "script_hash": digest}
-    return str(_environment().get_template("page.html.j2").render(report=report, **assets))
+    digest = hashlib.sha256(script.encode()).digest()
+    page = _environment().get_template("page.html.j2")
+    return page.render(
+        report=report,
+        style=Markup(_template_file("style.css")),
+        script=Markup(script),
+        script_hash=base64.b64encode(digest).decode(),
+    )
 
 
 def as_figure(plot: Plot) -> str:
     """Return one drawing with all that it needs to stand outside the page."""
-    style = Markup(_asset("style.css").split("* {")[0] + _asset("chart.css"))
-    return str(_environment().get_template("figure.html.j2").render(b=plot, style=style))
+    colours, _, _ = _template_file("style.css").partition("* {")
+    style = Markup(colours + _template_file("chart.css"))
+    return _environment().get_template("figure.html.j2").render(b=plot, style=style)
+
+
+def _template_file(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Any:
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("suffice.present.report"),
         autoescape=lambda name: not (name or "").endswith(".md.j2"),
@@ -85,42 +93,81 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    named: tuple[Any, ...] = (anchor, cell, count, fenced, percent, raw, stamped)
-    environment.filters |= {verb.__name__: verb for verb in named} | {
-        "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
-        "begun": lambda text: glued(text[:1].upper() + text[1:]),
-        "glued": glued,
-        "groupby_runs": runs,
-        "look": lambda k: "ink" if k < 0 else f"k{k % N_LOOKS}",
-        "md": escaped,
-    }
+    environment.filters["anchor"] = anchor
+    environment.filters["as_sentence"] = as_sentence
+    environment.filters["breakable"] = breakable
+    environment.filters["cell"] = cell
+    environment.filters["count"] = count
+    environment.filters["fenced"] = fenced
+    environment.filters["unbroken"] = with_unbroken_numbers
+    environment.filters["runs_of_one_kind"] = runs_of_one_kind
+    environment.filters["css_class"] = css_class
+    environment.filters["md"] = escaped
+    environment.filters["percent"] = percent
+    environment.filters["value_attribute"] = value_attribute
+    environment.filters["value_element"] = value_element
     return environment
 
 
-def raw(value: Any, style: str) -> Markup:
+# ---- filters of both templates
+
+
+def escaped(text: str) -> str:
+    r"""Return text that Markdown shows as it is."""
+    one_line = " ".join(str(text).split())
+    return _MARKDOWN_SYNTAX.sub(r"\\\1", one_line)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return lines of Markdown that are shown as they are."""
+    longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest_run + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def with_unbroken_numbers(text: str) -> str:
+    """Return text in which no line ends inside a p-value or before a unit."""
+    return _SPACE_IN_NUMBER.sub("\N{NO-BREAK SPACE}", text)
+
+
+def as_sentence(text: str) -> str:
+    """Return text with a capital first letter, numbers unbroken."""
+    return with_unbroken_numbers(text[:1].upper() + text[1:])
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that a line may break after an underscore."""
+    return escape(name).replace("_", Markup("_<wbr>"))
+
+
+def css_class(look: int) -> str:
+    """Return the class that gives a series its colour."""
+    return "ink" if look < 0 else f"k{look % N_LOOKS}"
+
+
+def value_attribute(value: Cell, style: str) -> Markup:
     """Return a number as the attribute that tables are sorted by, and tests compare."""
-    known = style != "text" and isinstance(value, (int, float))
-    return Markup(' data-value="{}"').format(float(value)) if known else Markup("")
+    if style == "text" or not isinstance(value, (int, float)):
+        return Markup("")
+    return Markup(' data-value="{}"').format(float(value))
 
 
-def stamped(value: Any, style: str) -> Markup:
-    """Return a number as it is read, marked with what it is."""
-    text, known = cell(value, style), style != "text" and isinstance(value, (int, float))
-    return Markup('<data value="{}">{}</data>').format(value, text) if known else escape(text)
+def value_element(value: Cell, style: str) -> Markup:
+    """Return a number as it is read, in an element that holds its value."""
+    text = cell(value, style)
+    if style == "text" or not isinstance(value, (int, float)):
+        return escape(text)
+    return Markup('<data value="{}">{}</data>').format(value, text)
 
 
-def runs(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
-    """Return blocks that follow each other and are of one kind together."""
-    return [(kind, list(group)) for kind, group in groupby(blocks, lambda b: b.kind)]
+def runs_of_one_kind(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
+    """Return consecutive blocks of one kind together."""
+    return [(kind, list(run)) for kind, run in groupby(blocks, lambda block: block.kind)]
 
 
 def anchor(block: DataTable | Matrix | Intervals) -> str:
     """Return a name for the heading of a table."""
     return f"t-{hashlib.sha256(block.caption.encode()).hexdigest()[:8]}"
-
-
-def _asset(name: str) -> str:
-    return str(_environment().loader.get_source(_environment(), name)[0])
 
 
 RENDERERS = {"html": as_html, "md": as_markdown, "json": as_json}

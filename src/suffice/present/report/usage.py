@@ -1,10 +1,11 @@
-"""How to use the chosen model: commands and Python, word for word; files; what made the page."""
+"""How to use the chosen model: commands, Python code, files, and what made the page."""
 
 import base64
 import platform
 import re
 import shlex
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,152 +16,187 @@ from sklearn.base import clone
 
 from suffice.errors import SufficeError
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
-from suffice.present.report.choosing import Findings
+from suffice.present.report.findings import Findings
 from suffice.selection.validation.fitting import weight_name
 
-LARGEST = 300_000  # bytes of a file that the page carries
-MADE_WITH = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
+MOST_BYTES = 300_000  # of a file that the page carries
+PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")  # whose versions are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The command that made the report, the model file beside it, and the seed."""
+    """The command that made the report, the model file next to it, and the seed."""
 
     command: str | None = None
     model: str | None = None
     seed: int = 0
 
 
-def usage(f: Findings, made: Provenance) -> Section:
+def usage(findings: Findings, provenance: Provenance) -> Section:
     """Return the section of commands, code and files."""
-    packed = _packed(f.estimator)
-    blocks: list[Block] = [Paragraph(_where(f, made, packed), "lead")]
-    if made.model is not None and packed is not None:
-        commands, loading = _commands(f, made.model), _loading(f, made.model)
+    model_file = _model_file(findings.estimator)
+    blocks: list[Block] = [
+        Paragraph(_where_the_model_is(findings, provenance, model_file), "lead")
+    ]
+    if provenance.model is not None and model_file is not None:
+        commands = _commands(findings, provenance.model)
+        loading = _loading_code(findings, provenance.model)
         blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
         blocks.append(Code("In Python: the saved model", "python", loading))
-    fitting = _fitting(f)
-    if packed is None:
+    fitting = _fitting_code(findings)
+    if model_file is None:
         fitting = f"import joblib\n{fitting}\njoblib.dump(model, 'model.joblib')"
     blocks.append(Code("In Python: the same model, fitted again", "python", fitting))
-    if made.command is not None:
-        blocks.append(Code("This page, made again", "sh", made.command))
-    blocks += _predictions(f)
-    if packed is not None:
-        what = f"{f.name}, fitted to {f.learnt_from}: sf.load reads it"
-        blocks += _carried(Path(made.model or "model.suffice").name, what, packed)
-    versions = [("Python", platform.python_version()), *((n, version(n)) for n in MADE_WITH)]
-    body = (("seed", str(made.seed)), *versions)
-    blocks.append(DataTable("Made with", ("", "value"), ("text", "text"), body))
+    if provenance.command is not None:
+        blocks.append(Code("This page, made again", "sh", provenance.command))
+    predictions = _predictions_file(findings)
+    if len(predictions) <= MOST_BYTES:
+        content = "what was predicted for each row while it was held out"
+        blocks.append(_download("predictions.csv", content, predictions))
+    if model_file is not None and len(model_file) <= MOST_BYTES:
+        name = Path(provenance.model or "model.suffice").name
+        content = f"{findings.name}, fitted to {findings.learnt_from}: sf.load reads it"
+        blocks.append(_download(name, content, model_file))
+    blocks.append(_versions(provenance.seed))
     return Section("use", "How to use it", tuple(blocks))
 
 
-def _packed(estimator: Any) -> bytes | None:
-    """Return a classifier as a file, None where files cannot keep it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.suffice")
-        return path.read_bytes() if _answers(estimator, "save", path) else None
-
-
-def _where(f: Findings, made: Provenance, packed: bytes | None) -> str:
-    if packed is None:
-        return (
-            f"{f.name} cannot be saved as a .suffice file here: these hold single models of "
-            "suffice, no pipeline and no model of scikit-learn. The code below fits it, and keeps "
-            "it with joblib."
-        )
-    if made.model is None:
-        return (
-            f"{f.name}, fitted to {f.learnt_from}, is the report's estimator: "
-            "report.estimator.save('model.suffice') keeps it."
-        )
-    large = " It is too large for the page to carry it as well." * (len(packed) > LARGEST)
-    return (
-        f"{f.name}, fitted to {f.learnt_from}, is saved as {made.model} beside "
-        f"this page: numbers and settings, no code, safe to load.{large}"
-    )
-
-
-def _commands(f: Findings, file: str) -> str:
-    model, fitted = shlex.quote(file), f.estimator
-    lines = [f"suffice predict {model} new.csv -o predictions.csv", f"suffice show {model}"]
-    if _answers(fitted, "boundary", *fitted.classes_[:2]):
-        names = f.names[:2]
-        words = shlex.join(["--", *names] if any(n.startswith("-") for n in names) else names)
-        lines.append(f"suffice boundary {model} {words}")
-    if _answers(fitted, "sample", 1):
-        lines.append(f"suffice sample {model} -n 1000 -o drawn.csv")
-    return "\n".join(lines)
-
-
-def _answers(fitted: Any, verb: str, *arguments: Any) -> bool:
-    """Whether a fitted classifier has a verb, and it works."""
+def _works(call: Callable[[], object]) -> bool:
+    """Whether a fitted classifier has a method and can answer it."""
     try:
-        getattr(fitted, verb)(*arguments)
+        call()
     except (AttributeError, SufficeError, NotImplementedError):
         return False
     return True
 
 
-def _loading(f: Findings, file: str) -> str:
-    data = f.data
-    columns = ", ".join(map(repr, data.columns[:3])) + (", …" if len(data.columns) > 3 else "")
-    one, fitted = data.asked[:1], f.estimator
-    asked = {
-        "predict": "model.predict(X)",
-        "predict_proba": "model.predict_proba(X)  # posterior of each class",
-        "log_density": "model.log_density(X)    # low values are outliers",
-    }
-    lines = [line for verb, line in asked.items() if _answers(fitted, verb, one)]
-    at = f.verdict.threshold
-    if at is not None:
-        k = [str(c) for c in fitted.classes_].index(str(at.label))
-        said = f"# {at.label}, from the threshold of the answer on"
-        lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.3g}  {said}")
-    head = [
+def _model_file(estimator: Any) -> bytes | None:
+    """Return the content of a classifier's file, None where files cannot hold it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.suffice")
+        if not _works(lambda: estimator.save(path)):
+            return None
+        return path.read_bytes()
+
+
+def _where_the_model_is(
+    findings: Findings,
+    provenance: Provenance,
+    model_file: bytes | None,
+) -> str:
+    if model_file is None:
+        return (
+            f"{findings.name} cannot be saved as a .suffice file here: these hold single models of "
+            "suffice, no pipeline and no model of scikit-learn. The code below fits it, and keeps "
+            "it with joblib."
+        )
+    if provenance.model is None:
+        return (
+            f"{findings.name}, fitted to {findings.learnt_from}, is the report's estimator: "
+            "report.estimator.save('model.suffice') keeps it."
+        )
+    sentence = (
+        f"{findings.name}, fitted to {findings.learnt_from}, is saved as {provenance.model} next "
+        "to this page: numbers and settings, no code, safe to load."
+    )
+    if len(model_file) > MOST_BYTES:
+        sentence += " It is too large for the page to carry it as well."
+    return sentence
+
+
+def _commands(findings: Findings, file: str) -> str:
+    model = shlex.quote(file)
+    fitted = findings.estimator
+    lines = [
+        f"suffice predict {model} new.csv -o predictions.csv",
+        f"suffice show {model}",
+    ]
+    if _works(lambda: fitted.boundary(*fitted.classes_[:2])):
+        classes = list(findings.class_names[:2])
+        if any(name.startswith("-") for name in classes):  # not an option
+            classes.insert(0, "--")
+        lines.append(f"suffice boundary {model} {shlex.join(classes)}")
+    if _works(lambda: fitted.sample(1)):
+        lines.append(f"suffice sample {model} -n 1000 -o drawn.csv")
+    return "\n".join(lines)
+
+
+def _loading_code(findings: Findings, file: str) -> str:
+    columns = findings.data.columns
+    first_columns = ", ".join(repr(name) for name in columns[:3])
+    if len(columns) > 3:
+        first_columns += ", …"
+    lines = [
         "import suffice as sf",
         "",
         f"model = sf.load({file!r})",
-        f"# columns of X: {columns}",
+        f"# columns of X: {first_columns}",
     ]
-    return "\n".join([*head, *lines])
+    fitted = findings.estimator
+    one_row = findings.data.named_rows[:1]
+    if _works(lambda: fitted.predict(one_row)):
+        lines.append("model.predict(X)")
+    if _works(lambda: fitted.predict_proba(one_row)):
+        lines.append("model.predict_proba(X)  # posterior of each class")
+    if _works(lambda: fitted.model_.log_density(one_row)):
+        lines.append("model.model_.log_density(X)  # low values are outliers")
+    threshold = findings.verdict.threshold
+    if threshold is not None:
+        k = [str(label) for label in fitted.classes_].index(str(threshold.label))
+        lines.append(
+            f"model.predict_proba(X)[:, {k}] >= {threshold.value:.3g}  # {threshold.label}, "
+            "from the threshold of the answer on"
+        )
+    return "\n".join(lines)
 
 
-def _fitting(f: Findings) -> str:
+def _fitting_code(findings: Findings) -> str:
     """Return the code that fits the same model, with all that it must import."""
-    bare = clone(f.estimator)
-    words, imports = " ".join(bare.__repr__(N_CHAR_MAX=100_000).split()), set()
-    parts = (bare, *bare.get_params().values())
-    for part in (part for part in parts if hasattr(part, "get_params")):
-        name, module = type(part).__name__, type(part).__module__
+    unfitted = clone(findings.estimator)
+    constructor = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
+    imports = set()
+    for part in (unfitted, *unfitted.get_params().values()):
+        if not hasattr(part, "get_params"):
+            continue
+        name = type(part).__name__
+        module = type(part).__module__
         if module.startswith("suffice.estimators."):
             imports.add("import suffice as sf")
-            words = re.sub(rf"(?<![\w.]){name}\(", f"sf.{name}(", words)
+            constructor = re.sub(rf"(?<![\w.]){name}\(", f"sf.{name}(", constructor)
         else:
-            public = ".".join(p for p in module.split(".") if not p.startswith("_"))
-            imports.add(f"from {public} import {name}")
-    taken = None if f.data.table.weight is None else weight_name(bare)
-    weights = f", {taken}=weights" if taken else ""
-    fit = f"model = {words}.fit(X, y{weights})"
-    return "\n".join([*sorted(imports), "", fit, "model.predict(X_new)"])
-
-
-def _predictions(f: Findings) -> tuple[Download, ...]:
-    """Return what was predicted for each row while it was held out, as CSV."""
-    rows, ids = f.held_out, [str(i) for i in f.sample.ids]
-    table: dict[str, Any] = {f.sample.id_name: ids, "true": rows.labels.astype(str)}
-    table["predicted"] = [
-        "" if label is None else str(label) for label in rows.predicted_labels
+            public_parts = [word for word in module.split(".") if not word.startswith("_")]
+            imports.add(f"from {'.'.join(public_parts)} import {name}")
+    weight = None if findings.data.table.weight is None else weight_name(unfitted)
+    arguments = f"X, y, {weight}=weights" if weight else "X, y"
+    lines = [
+        *sorted(imports),
+        "",
+        f"model = {constructor}.fit({arguments})",
+        "model.predict(X_new)",
     ]
-    if rows.logs is not None and not f.many:
-        table |= dict(
-            zip(map("p({})".format, f.names), rows.posteriors.round(4).T, strict=True)
-        )
-    what = "what was predicted for each row while it was held out"
-    return _carried("predictions.csv", what, pl.DataFrame(table).write_csv().encode())
+    return "\n".join(lines)
 
 
-def _carried(name: str, what: str, content: bytes) -> tuple[Download, ...]:
-    if len(content) > LARGEST:
-        return ()
-    return (Download(name, what, base64.b64encode(content).decode()),)
+def _predictions_file(findings: Findings) -> bytes:
+    """Return what was predicted for each row while it was held out, as CSV."""
+    held_out = findings.held_out
+    predicted = ["" if label is None else str(label) for label in held_out.predicted_labels]
+    columns: dict[str, Any] = {
+        findings.sample.id_name: [str(row_id) for row_id in findings.sample.ids],
+        "true": held_out.labels.astype(str),
+        "predicted": predicted,
+    }
+    if held_out.logs is not None and not findings.has_many_classes:
+        for name, posteriors in zip(findings.class_names, held_out.posteriors.T, strict=True):
+            columns[f"p({name})"] = posteriors.round(4)
+    return pl.DataFrame(columns).write_csv().encode()
+
+
+def _download(name: str, content: str, data: bytes) -> Download:
+    return Download(name, content, base64.b64encode(data).decode())
+
+
+def _versions(seed: int) -> DataTable:
+    body = [("seed", str(seed)), ("Python", platform.python_version())]
+    body.extend((package, version(package)) for package in PACKAGES)
+    return DataTable("Made with", ("", "value"), ("text", "text"), tuple(body))

@@ -11,11 +11,11 @@ from suffice.core.model.averaged import ForeignModel, PosteriorModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.views import Plain, View
 from suffice.core.table import Table
-from suffice.discriminative.descent import Stopping
-from suffice.discriminative.design import Problem, coded_moments
-from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.problem import Problem, coded_moments
+from suffice.discriminative.solver import Stopping
+from suffice.discriminative.starts import lda_start
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
 from suffice.selection.validation.fitting import fitted

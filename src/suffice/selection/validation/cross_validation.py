@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import joblib
 import numpy as np
@@ -19,7 +19,6 @@ from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import taken
 from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
-from suffice.drawing import draw
 from suffice.errors import InvalidParameterError, require_word
 from suffice.selection.validation.fitting import fitted, weight_name
 from suffice.selection.validation.fold_rows import FoldsLike
@@ -33,6 +32,8 @@ ParameterPoints: TypeAlias = ParameterValues | Sequence[ParameterValues] | None
 Parameters: TypeAlias = dict[str, Any]  # of one candidate
 
 _REGULARISING = ("pooling", "shrinkage", "l2")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +100,11 @@ class CrossValidation(Tabled):
             rows.append(row)
         return rows
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the path of one parameter, or the map of two; return the Axes."""
-        return draw("cross-validation", self, ax)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the curve of one parameter, or the map of two; return the axes."""
+        from suffice.present.plots.tuning import cross_validation_figure
+
+        return cross_validation_figure(self, ax)
 
     def __repr__(self) -> str:
         error, log_loss, _ = self.means[self.best_index]

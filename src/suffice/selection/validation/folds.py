@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from suffice.core.decision.predictions import Predictions, log_posteriors_of
 from suffice.core.moments import Moments
-from suffice.core.moments.merging import fills_of
+from suffice.core.moments.schema_change import fills_of
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_foreign, is_on_device, to_numpy

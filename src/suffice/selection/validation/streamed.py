@@ -15,10 +15,11 @@ from suffice.core.moments.merging import aligned
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.threads import one_blas_thread
-from suffice.data.chunks import Chunk, chunks_of
-from suffice.data.columns import ColumnOptions, require_columns, roles_for_learning
+from suffice.data.columns.roles import require_columns, roles_for_learning
 from suffice.data.opening import open_source
-from suffice.data.summed import by_key, keys_in, sums_by_key
+from suffice.data.options import Columns, SumSettings, TextFormat
+from suffice.data.rows.loading import Chunk, chunks_of
+from suffice.data.sums.groups import by_key, keys_in, sums_by_key
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.selection.validation.cross_validation import (
     Criterion,
@@ -45,9 +46,10 @@ def cross_validate_stream(
     cv: int = 5,
     *,
     fold: str | None = None,
-    features: Sequence[str] | None = None,
+    columns: Columns | Sequence[str] | None = None,
     weight: str | None = None,
-    ignore: Sequence[str] = (),
+    text: TextFormat | None = None,
+    table: str | None = None,
     criterion: Criterion = "log_loss",
     refit_priors: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
@@ -61,7 +63,7 @@ def cross_validate_stream(
     ----------
     estimator : GaussianClassifier or preset
         With no setting left to "auto"; a transform must be a ``PowerTransform``.
-    source, target, features, weight, ignore, progress
+    source, target, columns, weight, text, table, progress
         As in ``summarize``: files, frames, or anything that can be read twice.
     cv : int, default=5
         Number of folds. A row's fold is a hash of its features: the same whatever the order of
@@ -74,7 +76,8 @@ def cross_validate_stream(
     Examples
     --------
     >>> import suffice as sf
-    >>> result = sf.cross_validate_stream(sf.LDA(), "iris", grid={"shrinkage": [0.0, 0.1]}, cv=4)
+    >>> from suffice.streams import cross_validate_stream
+    >>> result = cross_validate_stream(sf.LDA(), "iris", grid={"shrinkage": [0.0, 0.1]}, cv=4)
     >>> result.best_params
     {'shrinkage': 0.0}
     """
@@ -83,24 +86,26 @@ def cross_validate_stream(
     _check_candidates(candidates)
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
-    opened = open_source(source)
-    fold_columns = () if fold is None else (fold,)
-    require_columns(opened, fold_columns)
-    columns = ColumnOptions(
-        target, features, weight, (*ignore, *fold_columns), categories=False, holes=False
+    opened = open_source(source, text or TextFormat(), table)
+    kept = () if fold is None else (fold,)
+    require_columns(opened, kept)
+    asked = Columns.of(columns)
+    asked = replace(asked, ignore=(*asked.ignore, *kept))
+    roles = roles_for_learning(
+        opened, target, weight, asked, categories=False, allow_missing=False
     )
-    roles = replace(roles_for_learning(opened, columns), kept=fold_columns)
+    roles = replace(roles, kept=kept)
 
     def fold_keys(chunk: Chunk) -> Array:
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
     power: PowerTransform | None = candidates[0].power
     trains, total = _training_sums(
-        chunks_of(opened, roles, progress, tell=True), fold_keys, candidates, power
+        chunks_of(opened, roles, progress, warns=True), fold_keys, candidates, power
     )
 
     def held_out_parts() -> Iterator[tuple[Hashable, Fold]]:
-        for chunk in chunks_of(opened, roles, progress, tell=False):
+        for chunk in chunks_of(opened, roles, progress, warns=False):
             for key, rows in by_key(chunk.table, fold_keys(chunk)):
                 yield key, _held_out(chunk.table.take(rows), trains[key], power)
 
@@ -125,9 +130,8 @@ def _training_sums(
 ) -> tuple[dict[Hashable, Moments], Moments]:
     """Return the moments of the training rows of each fold, by key, and those of all rows."""
     required = required_sums(candidate.settings() for candidate in candidates)
-    parts = sums_by_key(
-        chunks, fold_keys, storage=required.storage, fourth=required.fourth, power=power
-    )
+    settings = SumSettings(required.storage, required.fourth, power=power)
+    parts = sums_by_key(chunks, fold_keys, settings)
     if len(parts) < 2:
         raise InvalidInputError(
             f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"

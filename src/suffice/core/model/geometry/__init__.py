@@ -1,1 +1,5 @@
-"""Boundaries between classes as values: where they are, how far a point is from them."""
+"""Boundaries between classes as values: their equations, curves, and distances to points.
+
+The modules import NumPy, the models of ``core.model``, and ``core.linalg``, ``core.table`` and
+``core.text``.
+"""

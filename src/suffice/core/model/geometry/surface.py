@@ -2,25 +2,27 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
 from html import escape
-from typing import Any, Self, TypeAlias, cast
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.core.linalg import EPS
-from suffice.core.model.geometry.conic import real_roots, traced
+from suffice.core.model.geometry.conic import conic_polylines, real_roots
 from suffice.core.table.matrix import column_position
 from suffice.core.text.lists import default_names
-from suffice.core.text.tables import titled
+from suffice.core.text.tables import titled_html
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Floats, Labels
 
 Axes: TypeAlias = tuple[int | str, int | str]  # names or numbers of two features
-_DIGITS = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-_RAISED, _LEVEL = str.maketrans(*_DIGITS), str.maketrans(*_DIGITS[::-1])
+Sides: TypeAlias = tuple[object, object]  # labels of the positive and the negative side
+Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
+# a coefficient, and the features it multiplies
+Term: TypeAlias = tuple[float, tuple[int, ...]]
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Surface(ABC):
@@ -29,7 +31,7 @@ class Surface(ABC):
     __slots__ = ()
 
     feature_names: tuple[str, ...] | None
-    labels: tuple[Any, Any] | None  # of the positive and the negative side
+    labels: Sides | None
     anchor: Floats  # m, a point near the data  (d,)
 
     @property
@@ -41,14 +43,28 @@ class Surface(ABC):
     def _steps(self, x: npt.ArrayLike) -> Floats:
         """Return the shortest step from each row to the surface, (n, d)."""
 
+    @abstractmethod
+    def _section(
+        self,
+        axes: list[int],
+        gradient: Floats,
+        value: float,
+        feature_names: tuple[str, ...] | None,
+    ) -> Self:
+        """Return the surface over two features, given ∇y (2,) and y at their anchor."""
+
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
-        u, (A, b, c) = as_points(x, self.n_features) - self.anchor, self.coefficients
-        return u @ b + c if A is None else np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
+        u = as_points(x, self.n_features) - self.anchor
+        A, b, c = self.coefficients
+        if A is None:
+            return u @ b + c
+        return np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
-        u, (A, b, _) = as_points(x, self.n_features) - self.anchor, self.coefficients
+        u = as_points(x, self.n_features) - self.anchor
+        A, b, _ = self.coefficients
         # ∇y = 2Au + b
         return np.tile(b, (len(u), 1)) if A is None else 2 * u @ A + b
 
@@ -70,12 +86,13 @@ class Surface(ABC):
     def roots(self) -> Floats:
         """Return the boundary points of a single feature, ascending: none, one or two."""
         if self.n_features != 1:
-            msg = (
-                f"roots are for one feature, here are {self.n_features}: trace a curve instead"
+            raise InvalidParameterError(
+                f"roots() is for a boundary of one feature, and this one has {self.n_features}: "
+                "use curve() instead"
             )
-            raise InvalidParameterError(msg)
         A, b, c = self.coefficients
-        return self.anchor + real_roots(0.0 if A is None else float(A[0, 0]), float(b[0]), c)
+        square = 0.0 if A is None else float(A[0, 0])
+        return self.anchor + real_roots(square, float(b[0]), c)
 
     @property
     def n_features(self) -> int:
@@ -89,38 +106,40 @@ class Surface(ABC):
 
     def side(self, x: npt.ArrayLike) -> Labels:
         """Return the label of each row's side, (n,): +1 and −1 where there are no labels."""
-        labels, pair = self.labels, np.array([1, -1])
-        if (
-            labels is not None
-            and type(labels[0]) is type(labels[1])
-            and np.ndim(labels[0]) == 0
-        ):
-            pair = np.array(labels)
-        elif labels is not None:
-            pair = np.empty(2, dtype=object)
-            pair[0], pair[1] = labels
-        return pair[(self.evaluate(x) < 0).astype(np.intp)]
+        return self._side_labels()[(self.evaluate(x) < 0).astype(np.intp)]
+
+    def _side_labels(self) -> Labels:
+        """Return the labels of the positive and the negative side, (2,)."""
+        if self.labels is None:
+            return np.array([1, -1])
+        positive, negative = self.labels
+        if type(positive) is type(negative) and np.ndim(positive) == 0:  # type: ignore[arg-type]
+            return np.array([positive, negative])
+        pair = np.empty(2, dtype=object)
+        pair[0] = positive
+        pair[1] = negative
+        return pair
 
     def section(self, features: Axes = (0, 1), at: npt.ArrayLike | None = None) -> Self:
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
-        d, known = self.n_features, self.feature_names
-        axes = [column_position(feature, known, d, "feature") for feature in features]
+        d = self.n_features
+        names = self.feature_names
+        axes = [column_position(feature, names, d, "feature") for feature in features]
         if len(set(axes)) != 2:
             msg = f"features={features!r}: a plane is drawn over two different features"
             raise InvalidParameterError(msg)
-        names = known and tuple(known[i] for i in axes)
-        here, (A, _, _) = np.zeros(d), self.coefficients
-        if at is not None:
-            here = fixed("at", at, here.shape).copy()
-        here[axes] = self.anchor[axes]
-        form = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
-        whole: Any = form if A is None else (A[np.ix_(axes, axes)], *form)
-        kind: Any = type(self)
-        return cast(Self, kind(*whole, names, self.labels, self.anchor[axes]))
+        point = np.zeros(d) if at is None else fixed("at", at, (d,)).copy()
+        point[axes] = self.anchor[axes]
+        return self._section(
+            axes,
+            self.gradient(point)[0, axes],
+            float(self.evaluate(point)[0]),
+            None if names is None else tuple(names[i] for i in axes),
+        )
 
     def curve(
         self,
-        window: Any,
+        window: Window,
         features: Axes = (0, 1),
         at: npt.ArrayLike | None = None,
         n: int = 100,
@@ -130,83 +149,98 @@ class Surface(ABC):
         Each has n points to a smooth arc; an ellipse inside the window is closed.
         """
         limits = np.asarray(window, dtype=np.float64)
-        sound = limits.shape == (2, 2) and np.all(np.isfinite(limits))
-        if not sound or not np.all(limits[:, 0] < limits[:, 1]):
+        is_finite = limits.shape == (2, 2) and np.all(np.isfinite(limits))
+        if not is_finite or not np.all(limits[:, 0] < limits[:, 1]):
             msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
             raise InvalidParameterError(msg)
         if n < 2:
             raise InvalidParameterError(f"n={n}: an arc needs at least its two ends")
+        section = self.section(features, at)
         # in units of the window, seen as the square [−1, 1]²
-        own, (low, high) = self.section(features, at), limits.T
+        low, high = limits.T
         half = 0.5 * (high - low)
-        centre, A = low + half, own.coefficients[0]
-        A = None if A is None else half[:, None] * A * half
-        b, c = half * own.gradient(centre)[0], float(own.evaluate(centre)[0])
-        return [np.clip(centre + half * u, low, high) for u in traced(A, b, c, int(n))]
+        centre = low + half
+        A, _, _ = section.coefficients
+        scaled_A = None if A is None else half[:, None] * A * half
+        scaled_b = half * section.gradient(centre)[0]
+        c = float(section.evaluate(centre)[0])
+        polylines = conic_polylines(scaled_A, scaled_b, c, int(n))
+        return [np.clip(centre + half * u, low, high) for u in polylines]
 
     def equation(self, digits: int = 4) -> str:
         """Return the equation as text; its left side is y(x)."""
-        if digits < 1:
-            raise InvalidParameterError(f"digits={digits}: at least one digit is written")
+        _check_digits(digits)
+        names = self.feature_names
+        if names is None:
+            names = ("x",) if self.n_features == 1 else default_names(self.n_features)
         line = ""
-        for value, factor in self._terms():
-            number = _number(abs(value), digits)
-            if factor:
-                number = factor if number == "1" else f"{number}·{factor}"
-            sign = "−" if value < 0 else "+" if line else ""
-            line += f" {sign} {number}" if line else sign + number
+        for value, features in self._terms():
+            number = _number_text(abs(value), digits)
+            factor = _product_text(names, features)
+            line = _with_term(line, "−" if value < 0 else "+", _scaled(number, "·", factor))
         return f"{line or '0'} = 0"
 
     def latex(self, digits: int = 4) -> str:
         """Return the equation in LaTeX."""
-        d, names = self.n_features, self.feature_names
-        signs = [chr(0x4E00 + i) for i in range(d)]  # in the place of names
-        line = replace(cast(Any, self), feature_names=tuple(signs)).equation(digits)
-        tens = "×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-        line = re.sub(tens, lambda m: rf"\times 10^{{{m[1].translate(_LEVEL)}}}", line)
-        line = line.replace("²", "^{2}").replace("·", r"\,").replace("−", "-")
-        for i, sign in enumerate(signs):
-            name = "x" if d == 1 else f"x_{{{i + 1}}}"
-            if names is not None:
-                plain = re.sub(r"([#$%&_{}])", r"\\\1", names[i].replace("\\", "/"))
-                name = rf"\mathrm{{{plain}}}".replace(" ", r"\ ")
-            line = line.replace(sign, name)
-        return line
+        _check_digits(digits)
+        names = self._latex_names()
+        line = ""
+        for value, features in self._terms():
+            number = _number_latex(abs(value), digits)
+            factor = _product_latex(names, features)
+            line = _with_term(line, "-" if value < 0 else "+", _scaled(number, r"\,", factor))
+        return f"{line or '0'} = 0"
+
+    def _latex_names(self) -> list[str]:
+        if self.feature_names is None:
+            d = self.n_features
+            return ["x"] if d == 1 else [f"x_{{{i + 1}}}" for i in range(d)]
+        names = []
+        for name in self.feature_names:
+            escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
+            names.append(rf"\mathrm{{{escaped}}}".replace(" ", r"\ "))
+        return names
 
     def _repr_html_(self) -> str:
-        a, b = self.labels or ("one side", "the other")
-        above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
-        return titled(f"{type(self).__name__}: {self.equation()}", above)
+        positive, negative = self.labels or ("one side", "the other")
+        positive_text = escape(str(positive))
+        negative_text = escape(str(negative))
+        sides = f"<p>Above zero: {positive_text}; below: {negative_text}.</p>"
+        return titled_html(f"{type(self).__name__}: {self.equation()}", sides)
 
-    def _terms(self) -> Iterator[tuple[float, str]]:
-        """Return every coefficient of y(x) that is not zero, and the product it multiplies."""
-        (A, b, c), far, d = self.coefficients, np.abs(self.anchor), self.n_features
-        v = self.feature_names or (("x",) if d == 1 else default_names(d))
-        bend = np.zeros(d) if A is None else np.abs(A) @ far
-        terms: list[tuple[float, str]] = []
+    def _terms(self) -> list[Term]:
+        """Return every coefficient of y(x) that is not zero, and the features it multiplies."""
+        A, b, c = self.coefficients
+        d = self.n_features
+        anchor_size = np.abs(self.anchor)
+        curvature_size = np.zeros(d)
+        terms: list[Term] = []
         if A is not None:
-            squares = [f"{x}²" if re.fullmatch(r"\w+|\(.*\)", x) else f"({x})²" for x in v]
-            for i, j in zip(*np.triu_indices(d), strict=True):
-                terms.append(
-                    (A[i, i], squares[i]) if i == j else (2 * A[i, j], f"{v[i]}·{v[j]}")
-                )
+            curvature_size = np.abs(A) @ anchor_size
+            for i in range(d):
+                terms.append((float(A[i, i]), (i, i)))
+                terms += [(float(2 * A[i, j]), (i, j)) for j in range(i + 1, d)]
         # ∇y and y at the origin, and zero where a sum of terms of that size cancelled entirely
-        slopes = self.gradient(np.zeros(d))[0], 2 * bend + np.abs(b)
-        level = self.evaluate(np.zeros(d)), np.array([far @ (bend + np.abs(b)) + abs(c)])
-        for (values, sizes), factors in ((slopes, v), (level, [""])):
-            kept = np.where(np.abs(values) <= 16 * EPS * sizes, 0.0, values)
-            terms += zip(kept.tolist(), factors, strict=True)
-        return ((value, factor) for value, factor in terms if value != 0)
+        slopes = self.gradient(np.zeros(d))[0]
+        slope_size = 2 * curvature_size + np.abs(b)
+        slopes = np.where(np.abs(slopes) <= 16 * EPS * slope_size, 0.0, slopes)
+        terms += [(float(slope), (i,)) for i, slope in enumerate(slopes)]
+        level = float(self.evaluate(np.zeros(d))[0])
+        level_size = float(anchor_size @ (curvature_size + np.abs(b)) + abs(c))
+        if abs(level) > 16 * EPS * level_size:
+            terms.append((level, ()))
+        return [(value, features) for value, features in terms if value != 0]
 
-    def _set_fields(self, d: int, **fields: Floats | float) -> None:
+    def _check_anchor_and_names(self, d: int) -> None:
+        """Make the anchor read-only and (d,), and the names text."""
         anchor = self.anchor if np.ndim(self.anchor) else np.full(d, self.anchor)
+        object.__setattr__(self, "anchor", fixed("anchor", anchor, (d,)))
         names = self.feature_names
-        if names is not None and len(names) != d:
+        if names is None:
+            return
+        if len(names) != d:
             raise FeatureMismatchError(f"{len(names)} feature names for {d} features")
-        fields["anchor"] = fixed("anchor", anchor, (d,))
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "feature_names", names and tuple(map(str, names)))
+        object.__setattr__(self, "feature_names", tuple(str(name) for name in names))
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -214,9 +248,9 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
         raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
-    strange = array[~np.isfinite(array)]
-    if strange.size:
-        raise InvalidParameterError(f"{name} holds {strange[0]}: coefficients must be finite")
+    non_finite = array[~np.isfinite(array)]
+    if non_finite.size:
+        raise InvalidParameterError(f"{name} holds {non_finite[0]}: it must be finite")
     array.flags.writeable = False
     return array
 
@@ -232,12 +266,66 @@ def as_points(x: npt.ArrayLike, d: int) -> Floats:
     return rows
 
 
-def _number(value: float, digits: int) -> str:
+def _check_digits(digits: int) -> None:
+    if digits < 1:
+        raise InvalidParameterError(f"digits={digits}: at least one digit is written")
+
+
+def _with_term(line: str, sign: str, term: str) -> str:
+    """Return a sum with one more term; the first term has no plus sign."""
+    if line:
+        return f"{line} {sign} {term}"
+    return term if sign == "+" else sign + term
+
+
+def _scaled(number: str, times: str, factor: str) -> str:
+    """Return a product in which a factor of 1 is left out."""
+    if not factor:
+        return number
+    return factor if number == "1" else f"{number}{times}{factor}"
+
+
+def _is_square(features: tuple[int, ...]) -> bool:
+    return len(features) == 2 and features[0] == features[1]
+
+
+def _product_text(names: Sequence[str], features: tuple[int, ...]) -> str:
+    if _is_square(features):
+        name = names[features[0]]
+        needs_no_brackets = re.fullmatch(r"\w+|\(.*\)", name)
+        return f"{name}²" if needs_no_brackets else f"({name})²"
+    return "·".join(names[i] for i in features)
+
+
+def _product_latex(names: Sequence[str], features: tuple[int, ...]) -> str:
+    if _is_square(features):
+        return f"{names[features[0]]}^{{2}}"
+    return r"\,".join(names[i] for i in features)
+
+
+def _number_text(value: float, digits: int) -> str:
+    mantissa, exponent = _significant(value, digits)
+    if exponent is None:
+        return mantissa
+    return f"{mantissa}×10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def _number_latex(value: float, digits: int) -> str:
+    mantissa, exponent = _significant(value, digits)
+    if exponent is None:
+        return mantissa
+    return rf"{mantissa}\times 10^{{{exponent}}}"
+
+
+def _significant(value: float, digits: int) -> tuple[str, int | None]:
+    """Return a positive number in full and None, or its mantissa and its power of ten."""
     if 1e-4 <= value < 1e6:
-        return np.format_float_positional(value, digits, fractional=False, trim="-")
+        text = np.format_float_positional(value, digits, fractional=False, trim="-")
+        return text, None
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return f"{mantissa}×10{str(int(exponent)).translate(_RAISED)}"
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return mantissa, int(exponent)
 
 
 def with_sign(y: Floats, distance: Floats) -> Floats:

@@ -1,113 +1,284 @@
 // What a person does: sliders, painting, keys.
-import { View } from "./drawing.js";
-import { SCENES, sampled, short, stated } from "./scenes.js";
-import { all, bench, change, heightOf, repaint, say } from "./bench.js";
+import { View } from "./canvas.js";
+import { SCENES, rounded, sampled, statedModel } from "./scenes.js";
+import { change, findAll, repaint, say, session } from "./session.js";
+import { heightOf } from "./painting.js";
 
-// ---- sliders and boxes: an element with data-key shows and changes that part of the state
-const partOf = (path) => path.split(".").reduce((value, key) => value?.[key], bench.state);
+const MOST_POINTS = 2000;
+const MOST_UNDONE = 50;
+
+// ---- controls: an element with data-key shows and changes that part of the state
+
 /** Show the value of a control. */
-export function display(e) {
-  const { state, fit } = bench, [word, k] = e.dataset.key.split("."), own = fit.present.indexOf(+k);
-  const value = (word === "priors" && !state.stated && fit.model?.priors?.[own]) || partOf(e.dataset.key);
-  if (value === undefined || (e === document.activeElement && e.type === "number")) return;
-  if (e.type === "checkbox") e.checked = value;
-  else e.value = e.dataset.scale ? Math.log10(value) : value;
-  const out = e.parentNode.querySelector("output"), base = Math.exp(1 / value);
-  const softness = `T = ${short(+value)}, base ${base < 1e6 ? short(base) : "> 10⁶"}`;
-  const words = { temperature: softness, reject: value < 1 ? value : "off" };
-  if (out) out.textContent = words[word] ?? short(+value);
-}
-/** Take the value of a control into the state. */
-export function changed(e) {
-  const { state, fit } = bench, keys = e.dataset.key.split("."), last = keys.pop();
-  const number = e.dataset.scale ? 10 ** +e.value : +e.value;
-  const value = e.type === "checkbox" ? e.checked : e.tagName === "SELECT" ? e.value : number;
-  if (Number.isNaN(value) || (e.type === "number" && e.value === "")) return;
-  if (e.dataset.key.startsWith("priors") && !state.stated) {
-    fit.present.forEach((k, i) => { state.priors[k] = fit.model?.priors?.[i] ?? state.priors[k]; });
-    state.stated = true;
+export function display(control) {
+  const isBeingTyped = control === document.activeElement && control.type === "number";
+  const value = shownValue(control.dataset.key);
+  if (value === undefined || isBeingTyped) {
+    return;
   }
-  keys.reduce((part, key) => part[key], state)[last] = value;
-  if (last === "n") draw(state.seed);
-  else change({});
+  if (control.type === "checkbox") {
+    control.checked = value;
+  } else {
+    control.value = control.dataset.scale === "log" ? Math.log10(value) : value;
+  }
+  const output = control.parentNode.querySelector("output");
+  if (output) {
+    output.textContent = outputText(control.dataset.key, value);
+  }
+}
+
+/** Return the part of the state that a path such as "priors.0" names, undefined if there is none. */
+function shownValue(path) {
+  const { state, fit } = session;
+  const [key, k] = path.split(".");
+  if (key === "priors" && !state.stated) {
+    const fitted = fit.model?.priors?.[fit.present.indexOf(Number(k))];
+    return fitted || state.priors[k];
+  }
+  return path.split(".").reduce((part, name) => part?.[name], state);
+}
+
+function outputText(path, value) {
+  if (path === "temperature") {
+    const base = Math.exp(1 / value);
+    return `T = ${rounded(value)}, base ${base < 1e6 ? rounded(base) : "> 10⁶"}`;
+  }
+  if (path === "reject") {
+    return value < 1 ? value : "off";
+  }
+  return rounded(Number(value));
+}
+
+/** Take the value of a control into the state. */
+export function readControl(control) {
+  const { state } = session;
+  const value = controlValue(control);
+  if (Number.isNaN(value)) {
+    return;
+  }
+  const path = control.dataset.key.split(".");
+  if (path[0] === "priors" && !state.stated) {
+    startFromFittedPriors();
+  }
+  const last = path.pop();
+  const part = path.reduce((parent, name) => parent[name], state);
+  part[last] = value;
+  if (last === "n") {
+    drawSample(state.seed);
+  } else {
+    change({});
+  }
+}
+
+/** Return the value of a control, NaN where a number is not complete. */
+function controlValue(control) {
+  if (control.type === "checkbox") {
+    return control.checked;
+  }
+  if (control.tagName === "SELECT") {
+    return control.value;
+  }
+  if (control.value === "") {
+    return Number.NaN;
+  }
+  const number = Number(control.value);
+  return control.dataset.scale === "log" ? 10 ** number : number;
+}
+
+function startFromFittedPriors() {
+  const { state, fit } = session;
+  fit.present.forEach((k, i) => {
+    state.priors[k] = fit.model?.priors?.[i] ?? state.priors[k];
+  });
+  state.stated = true;
 }
 
 // ---- points
-export const keepPast = () => { bench.past = [...bench.past.slice(-49), bench.state.points]; };
+
+export function rememberPoints() {
+  session.past.push(session.state.points);
+  session.past = session.past.slice(-MOST_UNDONE);
+}
+
 /** Take other points: they are no longer a sample of what the scene states. */
-export function edited(points) {
-  bench.truth = null;
+export function setPoints(points) {
+  session.truth = null;
   change({ points, painted: true });
 }
-/** Draw new points from the scene's own model, or from the one that is fitted. */
-export function draw(seed) {
-  const { state, fit } = bench, from = state.painted ? null : SCENES[bench.scene].truth;
-  if (!from && !fit.model?.isDensity) return say("There is no density to draw from: choose a generative model.");
-  keepPast();
-  bench.chosen = bench.hovered = null;
-  const points = sampled(from ? stated(from) : fit.model, state.n, seed);
-  return change({ points: from ? points : points.map(([x, y, k]) => [x, y, fit.present[k]]), seed });
+
+/** Draw new points from the scene's own model, or from the fitted one. */
+export function drawSample(seed) {
+  const { state, fit } = session;
+  const truth = state.painted ? null : SCENES[session.scene].truth;
+  if (!truth && !fit.model?.isDensity) {
+    say("There is no density to draw from: choose a generative model.");
+    return;
+  }
+  rememberPoints();
+  session.chosen = null;
+  session.hovered = null;
+  let points;
+  if (truth) {
+    points = sampled(statedModel(truth), state.n, seed);
+  } else {
+    const sample = sampled(fit.model, state.n, seed);
+    points = sample.map(([x, y, k]) => [x, y, fit.present[k]]);
+  }
+  change({ points, seed });
 }
 
-const pointAt = (x, y, k) => [short(x), bench.state.dimension === 1 ? 0 : short(y), k];
-const add = (x, y) => bench.state.points.length < 2000 && edited([...bench.state.points, pointAt(x, y, bench.brush)]);
-function remove(point) {
-  if (bench.chosen === point) bench.chosen = null;
-  bench.hovered = null;
-  if (point) edited(bench.state.points.filter((p) => p !== point));
-}
-/** Return the point nearest to a place on the canvas, if any is within reach; no `py`: at any height. */
-function near(view, px, py, reach) {
-  const far = (p) => Math.hypot(view.px(p[0]) - px, py === null ? 0 : heightOf(view, p) - py);
-  return bench.state.points.reduce((best, p) => (far(p) < (best ? far(best) : reach) ? p : best), null);
+function pointAt(x, y, k) {
+  return [rounded(x), session.state.dimension === 1 ? 0 : rounded(y), k];
 }
 
-let held = null, spot = null; // "paint", "erase" or the point that is moved; where it was last
+function addPoint(x, y) {
+  const { points } = session.state;
+  if (points.length < MOST_POINTS) {
+    setPoints([...points, pointAt(x, y, session.brush)]);
+  }
+}
+
+function removePoint(point) {
+  session.hovered = null;
+  if (!point) {
+    return;
+  }
+  if (session.chosen === point) {
+    session.chosen = null;
+  }
+  setPoints(session.state.points.filter((other) => other !== point));
+}
+
+function movePoint(point, x, y) {
+  const moved = pointAt(x, y, point[2]);
+  const points = session.state.points.map((other) => (other === point ? moved : other));
+  session.chosen = moved;
+  setPoints(points);
+  return moved;
+}
+
+/** Return the point nearest to a pixel within reach, or null; without `py`, at any height. */
+function nearestPoint(view, px, py, reach) {
+  let nearest = null;
+  let least = reach;
+  for (const point of session.state.points) {
+    const dx = view.px(point[0]) - px;
+    const dy = py === null ? 0 : heightOf(view, point) - py;
+    const distance = Math.hypot(dx, dy);
+    if (distance < least) {
+      nearest = point;
+      least = distance;
+    }
+  }
+  return nearest;
+}
+
+// ---- the pointer
+
+/** What the pressed pointer does, null where it is not pressed. */
+let gesture = null; // { action: "paint" | "erase" | "move", point, px, py }
+
 /** Paint on empty ground, move or choose a point, erase. */
-export function pointer(event) {
-  const { type, target } = event, box = target.getBoundingClientRect(), view = new View(target, bench.state.window);
-  const [px, py] = [event.clientX - box.left, event.clientY - box.top], [x, y] = [view.x(px), view.y(py)];
-  const found = near(view, px, py, event.pointerType === "touch" ? 18 : 11);
-  const moved = spot ? Math.hypot(px - spot[0], py - spot[1]) : 0;
-  bench.cursor = type === "pointerleave" ? null : [x, y];
-  if (type === "pointerdown") {
-    target.setPointerCapture(event.pointerId);
-    keepPast();
-    spot = [px, py];
-    held = bench.brush < 0 || event.button === 2 ? "erase" : found || "paint";
-    bench.chosen = typeof held === "string" ? null : found;
-    if (held === "paint") add(x, y);
+export function handlePointer(event) {
+  const place = pointerPlace(event);
+  session.cursor = event.type === "pointerleave" ? null : [place.x, place.y];
+  if (event.type === "pointerdown") {
+    startGesture(event, place);
   }
-  if (held === "erase") remove(found);
-  else if (held === "paint" && moved > 16) { spot = [px, py]; add(x, y); }
-  else if (held && held !== "paint" && moved > 3) {
-    const there = pointAt(x, y, held[2]), points = bench.state.points.map((p) => (p === held ? there : p));
-    held = bench.chosen = there;
-    edited(points);
+  if (gesture) {
+    continueGesture(place);
+  } else if (event.type === "pointermove") {
+    session.hovered = place.point;
   }
-  if (type === "pointermove" && !held) bench.hovered = found;
-  if (["pointerup", "pointercancel", "pointerleave"].includes(type)) [held, spot, bench.hovered] = [null, null, null];
+  if (["pointerup", "pointercancel", "pointerleave"].includes(event.type)) {
+    gesture = null;
+    session.hovered = null;
+  }
   repaint();
 }
 
+/** Return where the pointer is, in pixels and coordinates, and the point under it. */
+function pointerPlace(event) {
+  const view = new View(event.target, session.state.window);
+  const box = event.target.getBoundingClientRect();
+  const px = event.clientX - box.left;
+  const py = event.clientY - box.top;
+  const reach = event.pointerType === "touch" ? 18 : 11;
+  const point = nearestPoint(view, px, py, reach);
+  return { px, py, x: view.x(px), y: view.y(py), point };
+}
+
+function startGesture(event, { px, py, x, y, point }) {
+  event.target.setPointerCapture(event.pointerId);
+  rememberPoints();
+  session.chosen = null;
+  const erases = session.brush < 0 || event.button === 2;
+  if (erases) {
+    gesture = { action: "erase", px, py };
+  } else if (point) {
+    gesture = { action: "move", point, px, py };
+    session.chosen = point;
+  } else {
+    gesture = { action: "paint", px, py };
+    addPoint(x, y);
+  }
+}
+
+function continueGesture({ px, py, x, y, point }) {
+  const distance = Math.hypot(px - gesture.px, py - gesture.py);
+  if (gesture.action === "erase") {
+    removePoint(point);
+  } else if (gesture.action === "paint" && distance > 16) {
+    gesture.px = px;
+    gesture.py = py;
+    addPoint(x, y);
+  } else if (gesture.action === "move" && distance > 3) {
+    gesture.point = movePoint(gesture.point, x, y);
+  }
+}
+
+// ---- the keyboard
+
 const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-/** Move a cursor by arrows, paint, choose and erase by keys. */
-export function pressed(event) {
-  const { state } = bench, [x0, x1, y0, y1] = state.window, view = new View(event.target, state.window);
-  const step = event.shiftKey ? 0.01 : 0.04, { key } = event, [u, v] = bench.cursor || [(x0 + x1) / 2, (y0 + y1) / 2];
-  const found = near(view, view.px(u), state.dimension === 1 ? null : view.py(v), 16);
-  bench.cursor = [u, v];
-  if (MOVES[key]) bench.cursor = [u + MOVES[key][0] * step * (x1 - x0), v + MOVES[key][1] * step * (y1 - y0)];
-  else if (key === " ") { keepPast(); add(u, v); }
-  else if (key === "Enter") bench.chosen = found;
-  else if (key === "Delete" || key === "Backspace") { keepPast(); remove(found); }
-  else if (key >= "1" && key <= "5") choose(+key - 1);
-  else return;
+
+/** Move a cursor by arrows; paint, choose and erase by keys. */
+export function handleKey(event) {
+  const [x0, x1, y0, y1] = session.state.window;
+  const [x, y] = session.cursor || [(x0 + x1) / 2, (y0 + y1) / 2];
+  session.cursor = [x, y];
+  const { key } = event;
+  if (key in MOVES) {
+    const [right, up] = MOVES[key];
+    const step = event.shiftKey ? 0.01 : 0.04;
+    session.cursor = [x + right * step * (x1 - x0), y + up * step * (y1 - y0)];
+  } else if (key === " ") {
+    rememberPoints();
+    addPoint(x, y);
+  } else if (key === "Enter") {
+    session.chosen = pointAtCursor(event.target, x, y);
+  } else if (key === "Delete" || key === "Backspace") {
+    rememberPoints();
+    removePoint(pointAtCursor(event.target, x, y));
+  } else if (key >= "1" && key <= "5") {
+    chooseBrush(Number(key) - 1);
+  } else {
+    return;
+  }
   event.preventDefault();
   repaint();
 }
+
+function pointAtCursor(canvas, x, y) {
+  const { state } = session;
+  const view = new View(canvas, state.window);
+  const py = state.dimension === 1 ? null : view.py(y);
+  return nearestPoint(view, view.px(x), py, 16);
+}
+
 /** Choose the class that is painted; −1 erases. */
-export function choose(k) {
-  bench.brush = k;
-  all("[data-brush]").forEach((b) => b.setAttribute("aria-pressed", String(+b.dataset.brush === k)));
+export function chooseBrush(k) {
+  session.brush = k;
+  for (const button of findAll("[data-brush]")) {
+    button.setAttribute("aria-pressed", String(Number(button.dataset.brush) === k));
+  }
 }

@@ -2,85 +2,201 @@
 export const EPS = 2 ** -52;
 export const LOG_2PI = Math.log(2 * Math.PI);
 
-export const range = (n) => Array.from({ length: n }, (_, i) => i);
-export const sum = (values) => values.reduce((total, v) => total + v, 0);
-export const zeros = (n, m) => range(n).map(() => new Array(m).fill(0));
-export const diagonal = (values) => values.map((v, i) => values.map((_, j) => (i === j ? v : 0)));
-export const dot = (a, b) => a.reduce((total, v, i) => total + v * b[i], 0);
-export const outer = (a, b) => a.map((u) => b.map((v) => u * v));
-export const transposed = (A) => A[0].map((_, j) => A.map((row) => row[j]));
-export const times = (A, B, columns = transposed(B)) => A.map((row) => columns.map((column) => dot(row, column)));
-export const applied = (A, x) => A.map((row) => dot(row, x));
-export const scaled = (A, c) => A.map((row) => row.map((v) => c * v));
-export const added = (A, B) => A.map((row, i) => row.map((v, j) => v + B[i][j]));
-export const argmax = (values) => values.reduce((best, v, k) => (v > values[best] ? k : best), 0);
+/** Return 0, 1, …, n − 1. */
+export function range(n) {
+  return Array.from({ length: n }, (_, i) => i);
+}
+
+export function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Return the position of the largest value, the first of equal ones. */
+export function argmax(values) {
+  let best = 0;
+  for (let k = 1; k < values.length; k++) {
+    if (values[k] > values[best]) {
+      best = k;
+    }
+  }
+  return best;
+}
+
+// ---- vectors and matrices
+
+export function zeros(n, m) {
+  return range(n).map(() => new Array(m).fill(0));
+}
+
+export function diagonal(values) {
+  return values.map((value, i) => values.map((_, j) => (i === j ? value : 0)));
+}
+
+export function dot(a, b) {
+  return a.reduce((total, value, i) => total + value * b[i], 0);
+}
+
+export function outer(a, b) {
+  return a.map((u) => b.map((v) => u * v));
+}
+
+export function subtract(a, b) {
+  return a.map((value, i) => value - b[i]);
+}
+
+export function transpose(A) {
+  return A[0].map((_, j) => A.map((row) => row[j]));
+}
+
+export function multiply(A, B) {
+  const columns = transpose(B);
+  return A.map((row) => columns.map((column) => dot(row, column)));
+}
+
+/** Return the vector A x. */
+export function apply(A, x) {
+  return A.map((row) => dot(row, x));
+}
+
+export function scale(A, factor) {
+  return A.map((row) => row.map((value) => factor * value));
+}
+
+export function add(A, B) {
+  return A.map((row, i) => row.map((value, j) => value + B[i][j]));
+}
 
 /** Return the centre of one of n × n cells of a window, counted along the first axis. */
-export const cellCentre = ([x0, x1, y0, y1], n, at) =>
-  [x0 + (((at % n) + 0.5) / n) * (x1 - x0), y0 + ((Math.floor(at / n) + 0.5) / n) * (y1 - y0)];
+export function cellCentre([x0, x1, y0, y1], n, cell) {
+  const column = cell % n;
+  const row = Math.floor(cell / n);
+  return [x0 + ((column + 0.5) / n) * (x1 - x0), y0 + ((row + 0.5) / n) * (y1 - y0)];
+}
 
-// the eigenvalue of a d × d correlation matrix that rounding alone can leave
-export const rankTolerance = (d) => 64 * d * EPS;
-export const unitScale = (variance) => Math.sqrt(variance > 0 ? variance : 1);
-/** Return lower L with M = L Lᵀ, or null where a pivot is below `least`. */
+// ---- factorisations
+
+/** Return the eigenvalue of a d × d correlation matrix that rounding alone can leave. */
+export function rankTolerance(d) {
+  return 64 * d * EPS;
+}
+
+/** Return a standard deviation, 1 where there is no variance. */
+export function unitScale(variance) {
+  return variance > 0 ? Math.sqrt(variance) : 1;
+}
+
+/** Return lower L with M = L Lᵀ, or null where a pivot is not above `least`. */
 export function cholesky(M, least = 0) {
-  const d = M.length, L = zeros(d, d);
+  const d = M.length;
+  const L = zeros(d, d);
   for (let i = 0; i < d; i++) {
-    for (let j = 0; j <= i; j++) {
-      let v = M[i][j];
-      for (let k = 0; k < j; k++) v -= L[i][k] * L[j][k];
-      if (i === j && !(v > least)) return null;
-      L[i][j] = i === j ? Math.sqrt(v) : v / L[j][j];
+    for (let j = 0; j < i; j++) {
+      L[i][j] = (M[i][j] - partialDot(L[i], L[j], j)) / L[j][j];
     }
+    const pivot = M[i][i] - partialDot(L[i], L[i], i);
+    if (!(pivot > least)) {
+      return null;
+    }
+    L[i][i] = Math.sqrt(pivot);
   }
   return L;
 }
-/** Return L of Σ, or null where Σ is singular up to rounding; of correlations, free of units. */
-export function scaledCholesky(sigma) {
-  const s = sigma.map((row, i) => unitScale(row[i]));
-  const L = cholesky(sigma.map((row, i) => row.map((v, j) => v / s[i] / s[j])), rankTolerance(s.length));
-  return L && L.map((row, i) => row.map((v) => s[i] * v));
+
+/** Return Σ a_k b_k over the first n entries. */
+function partialDot(a, b, n) {
+  let total = 0;
+  for (let k = 0; k < n; k++) {
+    total += a[k] * b[k];
+  }
+  return total;
 }
+
+/** Return L of Σ, or null where its correlations are singular up to rounding. */
+export function scaledCholesky(sigma) {
+  const scales = sigma.map((row, i) => unitScale(row[i]));
+  const correlations = sigma.map((row, i) => row.map((value, j) => value / scales[i] / scales[j]));
+  const L = cholesky(correlations, rankTolerance(scales.length));
+  if (L === null) {
+    return null;
+  }
+  return L.map((row, i) => row.map((value) => scales[i] * value));
+}
+
 /** Return L⁻¹ of a lower triangular L. */
 export function inverseLower(L) {
-  const d = L.length, inverse = zeros(d, d);
+  const d = L.length;
+  const inverse = zeros(d, d);
   for (let j = 0; j < d; j++) {
-    for (let i = j; i < d; i++) {
-      let v = i === j ? 1 : 0;
-      for (let k = j; k < i; k++) v -= L[i][k] * inverse[k][j];
-      inverse[i][j] = v / L[i][i];
+    inverse[j][j] = 1 / L[j][j];
+    for (let i = j + 1; i < d; i++) {
+      let total = 0;
+      for (let k = j; k < i; k++) {
+        total -= L[i][k] * inverse[k][j];
+      }
+      inverse[i][j] = total / L[i][i];
     }
   }
   return inverse;
 }
+
+const RIDGES = [0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1];
+
 /** Return H⁻¹ b of a positive definite H, its diagonal a little larger where it is singular. */
-export function solved(H, b) {
-  for (const ridge of [0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1]) {
-    const M = H.map((row, i) => row.map((v, j) => (i === j ? v * (1 + ridge) || 1 : v)));
+export function solve(H, b) {
+  for (const ridge of RIDGES) {
+    const M = H.map((row) => [...row]);
+    for (let i = 0; i < M.length; i++) {
+      M[i][i] = M[i][i] * (1 + ridge) || 1;
+    }
     const L = scaledCholesky(M);
-    if (L) {
-      const W = inverseLower(L);
-      return applied(transposed(W), applied(W, b));
+    if (L !== null) {
+      const inverse = inverseLower(L);
+      return apply(transpose(inverse), apply(inverse, b));
     }
   }
   return b.map(() => 0);
 }
+
 /** Return the eigenvalues of a symmetric matrix (d ≤ 2), rising, and eigenvectors as columns. */
 export function symmetricEigen(M) {
-  if (M.length === 1) return { values: M[0], vectors: [[1]] };
+  if (M.length === 1) {
+    return { values: M[0], vectors: [[1]] };
+  }
+  const [[a, b], [, c]] = M;
   // the axis of greatest variance lies at the angle θ with tan 2θ = 2b / (a − c)
-  const [[a, b], [, c]] = M, theta = 0.5 * Math.atan2(2 * b, a - c), u = Math.cos(theta), v = Math.sin(theta);
-  const values = [a * v * v - 2 * b * u * v + c * u * u, a * u * u + 2 * b * u * v + c * v * v];
-  return { values, vectors: [[-v, u], [u, v]] };
+  const theta = 0.5 * Math.atan2(2 * b, a - c);
+  const u = Math.cos(theta);
+  const v = Math.sin(theta);
+  const small = a * v * v - 2 * b * u * v + c * u * u;
+  const large = a * u * u + 2 * b * u * v + c * v * v;
+  const vectors = [
+    [-v, u],
+    [u, v],
+  ];
+  return { values: [small, large], vectors };
 }
+
+// ---- probabilities
+
 /** Write softmax(a / T) into `out`. */
 export function softmax(a, temperature, out) {
-  let top = -Infinity, total = 0;
-  for (let k = 0; k < a.length; k++) if (a[k] > top) top = a[k];
-  for (let k = 0; k < a.length; k++) total += out[k] = Math.exp((a[k] - top) / temperature);
-  for (let k = 0; k < a.length; k++) out[k] /= total;
+  let largest = -Infinity;
+  for (let k = 0; k < a.length; k++) {
+    if (a[k] > largest) {
+      largest = a[k];
+    }
+  }
+  let total = 0;
+  for (let k = 0; k < a.length; k++) {
+    out[k] = Math.exp((a[k] - largest) / temperature);
+    total += out[k];
+  }
+  for (let k = 0; k < a.length; k++) {
+    out[k] /= total;
+  }
   return out;
 }
+
 /** Return a generator of uniform numbers in [0, 1) (mulberry32). */
 export function uniform(seed) {
   let state = seed >>> 0;
@@ -92,12 +208,20 @@ export function uniform(seed) {
   };
 }
 
-// Box & Muller
-export const normal = (random) =>
-  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-/** Return the index of a draw with these probabilities. */
-export function drawn(probabilities, random) {
-  let u = random() * sum(probabilities), k = 0;
-  while (k < probabilities.length - 1 && (u -= probabilities[k]) >= 0) k++;
-  return k;
+/** Return a standard normal number (Box & Muller). */
+export function normal(random) {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()));
+  return radius * Math.cos(2 * Math.PI * random());
+}
+
+/** Return a position drawn with probabilities proportional to the weights. */
+export function drawIndex(weights, random) {
+  let rest = random() * sum(weights);
+  for (let k = 0; k < weights.length - 1; k++) {
+    rest -= weights[k];
+    if (rest < 0) {
+      return k;
+    }
+  }
+  return weights.length - 1;
 }

@@ -1,116 +1,307 @@
-// What buttons do, what Python answers, and the beginning.
+// What buttons do, what Python answers, and how the page starts.
 import { range } from "./linalg.js";
 import { contributions } from "./models.js";
-import { View, raster } from "./drawing.js";
-import { SCENES, START, short } from "./scenes.js";
-import { AnsweredModel, asked, post } from "./server.js";
-import { all, bench, change, find, judge, load, open, paint, remember, repaint, restart, say } from "./bench.js";
-import { equations, errors, row, tell } from "./telling.js";
-import { changed, choose, display, draw, edited, keepPast, pointer, pressed } from "./controls.js";
+import { View } from "./canvas.js";
+import { raster } from "./drawing.js";
+import { SCENES, START, rounded } from "./scenes.js";
+import { RemoteModel, pointsToPredict, post } from "./server.js";
+import {
+  change,
+  find,
+  findAll,
+  onChange,
+  openAddress,
+  openScene,
+  remember,
+  repaint,
+  restartDescent,
+  say,
+  session,
+  setModel,
+} from "./session.js";
+import { paint } from "./painting.js";
+import { describe, equations, errors, tableRow } from "./description.js";
+import {
+  chooseBrush,
+  display,
+  drawSample,
+  handleKey,
+  handlePointer,
+  readControl,
+  rememberPoints,
+  setPoints,
+} from "./controls.js";
 
-const server = JSON.parse(find("#server").textContent), root = document.documentElement; // the page's own Python, or null
-let running = 0;
-const steps = (n) => { const on = range(n).map(() => bench.descent?.step()).includes(true); repaint(); return on; };
-const stop = () => { clearInterval(running); running = 0; };
-const turn = (by) => {
-  const names = Object.keys(SCENES);
-  load(names[(names.indexOf(bench.scene) + by + names.length) % names.length]);
+// ---- points and scenes
+
+function undo() {
+  if (session.past.length > 0) {
+    setPoints(session.past.pop());
+  }
+}
+
+function clear() {
+  rememberPoints();
+  setPoints([]);
+}
+
+function showScene(name) {
+  openScene(name);
   remember();
-};
+}
 
-const ACTIONS = {
-  undo: () => bench.past.length && edited(bench.past.pop()),
-  clear: () => { keepPast(); edited([]); },
-  draw: () => draw(bench.state.seed + 1),
-  step: () => steps(1),
-  many: () => steps(20),
-  run: () => { if (running) stop(); else running = setInterval(() => steps(1) || stop(), 60); },
-  reset: () => { stop(); restart(); repaint(); },
-  descend: () => change({ descent: bench.state.descent ? null : { method: "gd", rate: 0.1, start: [0, 0, 0] } }),
-  previous: () => turn(-1),
-  next: () => turn(1),
-  again: () => { load(bench.scene); remember(); },
-  link: () => navigator.clipboard?.writeText(location.href).then(() => say("The link is copied."), () => say("Copy the address.")),
-  theme: () => { root.dataset.theme = getComputedStyle(root).colorScheme.includes("dark") ? "light" : "dark"; repaint(); },
-};
+/** Show the scene so many places after this one. */
+function turn(places) {
+  const names = Object.keys(SCENES);
+  const place = names.indexOf(session.scene) + places;
+  showScene(names[(place + names.length) % names.length]);
+}
+
+async function copyLink() {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied.");
+  } catch {
+    say("Copy the address.");
+  }
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const isDark = getComputedStyle(root).colorScheme.includes("dark");
+  root.dataset.theme = isDark ? "light" : "dark";
+  repaint();
+}
+
+// ---- the descent
+
+const STEP_MILLISECONDS = 60;
+let timer = null; // of a descent that runs
+
+/** Take n steps; return whether any changed something. */
+function takeSteps(n) {
+  const changes = range(n).map(() => session.descent?.step());
+  repaint();
+  return changes.includes(true);
+}
+
+function stopDescent() {
+  clearInterval(timer);
+  timer = null;
+}
+
+function runOrPauseDescent() {
+  if (timer !== null) {
+    stopDescent();
+    return;
+  }
+  timer = setInterval(() => {
+    if (!takeSteps(1)) {
+      stopDescent();
+    }
+  }, STEP_MILLISECONDS);
+}
+
+function resetDescent() {
+  stopDescent();
+  restartDescent();
+  repaint();
+}
+
+function showOrHideDescent() {
+  const start = { method: "gd", rate: 0.1, start: [0, 0, 0] };
+  change({ descent: session.state.descent ? null : start });
+}
+
+/** Start the descent where the surface was clicked. */
+function startDescentAt(event) {
+  const { descent, state } = session;
+  const view = new View(event.target, descent.window());
+  const [i, j] = descent.axes;
+  const start = [0, 0, 0];
+  start[i] = rounded(view.x(event.offsetX));
+  start[j] = rounded(view.y(event.offsetY));
+  change({ descent: { ...state.descent, start } });
+}
 
 // ---- Python
+
+const server = JSON.parse(find("#server").textContent); // null where no Python serves the page
+const REMOTE_CELLS = 100; // along each axis
+
 /** Ask Python for the model of these points, and show it if they are still the same. */
-async function ask(fit) {
-  const { model: name, window } = bench.state, { x, y, K } = fit, n = 100;
+async function askPython(fit) {
+  const { model, window } = session.state;
+  const { x, y, K } = fit;
+  const points = pointsToPredict(x, window, REMOTE_CELLS);
   try {
-    const numbers = await post(`${server.at}fit`, { name, x, y, at: asked(x, window, n) });
-    if (fit === bench.fit) judge(fit, new AnsweredModel(numbers, x, K, window, n));
+    const numbers = await post(`${server.at}fit`, { name: model, x, y, at: points });
+    if (fit === session.fit) {
+      setModel(fit, new RemoteModel(numbers, x, K, window, REMOTE_CELLS));
+    }
     repaint();
-  } catch (error) { say(error.message); }
+  } catch (error) {
+    say(error.message);
+  }
 }
+
 /** Show rows of a table: points of two columns, or of one, and the class. */
 function showTable(table) {
-  const line = table.points[0].length === 2, points = table.points.map((p) => (line ? [p[0], 0, p[1]] : p));
-  const ends = (j) => {
-    const values = points.map((p) => p[j]), [low, high] = [Math.min(...values), Math.max(...values)];
-    return [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
-  };
-  Object.assign(bench, { table, truth: null, chosen: null });
-  const labels = START.labels.map((label, k) => table.labels[k] ?? label), { names, columns } = table;
-  const window = [...ends(0), ...(line ? [0, 1] : ends(1))];
-  change({ points, window, labels, names, K: table.labels.length, dimension: line ? 1 : 2, painted: true, descent: null });
-  const isShown = (name, i) => name === (columns.includes(names[i]) ? names[i] : columns[i]);
-  const options = (i) => columns.map((name) => new Option(name, name, false, isShown(name, i)));
-  ["#axis-x", "#axis-y"].forEach((id, i) => find(id).replaceChildren(...options(i)));
-  find("#columns").hidden = false;
+  const hasOneColumn = table.points[0].length === 2;
+  let { points } = table;
+  if (hasOneColumn) {
+    points = points.map(([x, k]) => [x, 0, k]);
+  }
+  session.table = table;
+  session.truth = null;
+  session.chosen = null;
+  change({
+    points,
+    window: [...endsOf(points, 0), ...(hasOneColumn ? [0, 1] : endsOf(points, 1))],
+    labels: START.labels.map((label, k) => table.labels[k] ?? label),
+    names: table.names,
+    K: table.labels.length,
+    dimension: hasOneColumn ? 1 : 2,
+    painted: true,
+    descent: null,
+  });
+  showColumns(table);
   find("#title").textContent = "Your own table";
-  for (const id of ["#text", "#table-said"]) find(id).textContent = table.said;
+  find("#text").textContent = table.said;
+  find("#table-said").textContent = table.said;
 }
-/** Return an action that posts a request and shows the answer, or the library's own words. */
-const posting = (path, body, show) => async () => {
-  find("#table-said").textContent = "Python is at work…";
-  try {
-    show(await post(server.at + path(), body()));
-  } catch (error) { find("#table-said").textContent = error.message; }
-};
+
+/** Return the ends of an axis that holds all points. */
+function endsOf(points, j) {
+  const values = points.map((point) => point[j]);
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const margin = 0.06 * (high - low || 1);
+  return [low - margin, high + margin];
+}
+
+/** Offer the columns of a table as axes. */
+function showColumns({ names, columns }) {
+  ["#axis-x", "#axis-y"].forEach((id, i) => {
+    // discriminant coordinates are not columns
+    const shown = columns.includes(names[i]) ? names[i] : columns[i];
+    const options = columns.map((name) => new Option(name, name, false, name === shown));
+    find(id).replaceChildren(...options);
+  });
+  find("#columns").hidden = false;
+}
+
 function showErrors({ models, said }) {
-  const rows = models.map(([name, ...losses]) => row(name, ...losses.map((v) => v?.toFixed(4) ?? "–")));
-  find("#judged").replaceChildren(row("model", "error", "± s.e.", "log-loss"), ...rows);
+  const rows = models.map(([name, ...losses]) => {
+    const cells = losses.map((loss) => loss?.toFixed(4) ?? "–");
+    return tableRow(name, ...cells);
+  });
+  const head = tableRow("model", "error", "± s.e.", "log-loss");
+  find("#judged").replaceChildren(head, ...rows);
   find("#table-said").textContent = said;
 }
-const upload = () => find("#file").files[0];
-const tablePath = () => `table?${new URLSearchParams({ name: upload()?.name ?? "", target: find("#target").value })}`;
-Object.assign(ACTIONS, {
-  upload: posting(tablePath, () => upload() ?? new Blob(), showTable),
-  axes: posting(() => "view", () => ({ axes: [find("#axis-x").value, find("#axis-y").value] }), showTable),
-  discriminant: posting(() => "view", () => ({ axes: "discriminant" }), showTable),
-  judge: posting(() => "errors", () => (find("#all-columns").checked ? {} : { x: bench.fit.x, y: bench.fit.y }), showErrors),
-});
 
-// ---- the beginning
-Object.assign(bench, { ask, told: () => { tell(); all("[data-key]").forEach(display); } });
-find("#scene").addEventListener("change", (event) => { load(event.target.value); remember(); });
-all("[data-key]").forEach((e) => e.addEventListener("input", () => changed(e)));
-all("[data-do]").forEach((e) => e.addEventListener("click", () => ACTIONS[e.dataset.do]()));
-all("[data-brush]").forEach((e) => e.addEventListener("click", () => choose(+e.dataset.brush)));
-const plane = find("#plane");
-["down", "move", "up", "cancel", "leave"].forEach((what) => plane.addEventListener(`pointer${what}`, pointer));
-plane.addEventListener("keydown", pressed);
-plane.addEventListener("contextmenu", (event) => event.preventDefault());
-find("#surface").addEventListener("pointerdown", (event) => {
-  const { descent, state } = bench, view = new View(event.target, descent.window()), start = [0, 0, 0];
-  [view.x(event.offsetX), view.y(event.offsetY)].forEach((v, i) => { start[descent.axes[i]] = short(v); });
-  change({ descent: { ...state.descent, start } });
-});
-new ResizeObserver(repaint).observe(plane);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-addEventListener("hashchange", open);
-choose(0);
-open();
+/** Post a request and show the answer, or the library's own words. */
+async function request(path, body, show) {
+  find("#table-said").textContent = "Python is at work…";
+  try {
+    show(await post(server.at + path, body));
+  } catch (error) {
+    find("#table-said").textContent = error.message;
+  }
+}
+
+function uploadTable() {
+  const file = find("#file").files[0];
+  const parameters = new URLSearchParams({
+    name: file?.name ?? "",
+    target: find("#target").value,
+  });
+  return request(`table?${parameters}`, file ?? new Blob(), showTable);
+}
+
+function showTwoColumns() {
+  const axes = [find("#axis-x").value, find("#axis-y").value];
+  return request("view", { axes }, showTable);
+}
+
+function showDiscriminant() {
+  return request("view", { axes: "discriminant" }, showTable);
+}
+
+function crossValidate() {
+  const { x, y } = session.fit;
+  const ofAllColumns = find("#all-columns").checked;
+  return request("errors", ofAllColumns ? {} : { x, y }, showErrors);
+}
+
+// ---- the start of the page
+
+/** What each button does, by its data-do. */
+const ACTIONS = {
+  undo,
+  clear,
+  draw: () => drawSample(session.state.seed + 1),
+  previous: () => turn(-1),
+  next: () => turn(1),
+  again: () => showScene(session.scene),
+  link: copyLink,
+  theme: switchTheme,
+  step: () => takeSteps(1),
+  many: () => takeSteps(20),
+  run: runOrPauseDescent,
+  reset: resetDescent,
+  descend: showOrHideDescent,
+  upload: uploadTable,
+  axes: showTwoColumns,
+  discriminant: showDiscriminant,
+  judge: crossValidate,
+};
+
+function listen() {
+  find("#scene").addEventListener("change", (event) => showScene(event.target.value));
+  for (const control of findAll("[data-key]")) {
+    control.addEventListener("input", () => readControl(control));
+  }
+  for (const button of findAll("[data-do]")) {
+    button.addEventListener("click", () => ACTIONS[button.dataset.do]());
+  }
+  for (const button of findAll("[data-brush]")) {
+    button.addEventListener("click", () => chooseBrush(Number(button.dataset.brush)));
+  }
+  const plane = find("#plane");
+  for (const kind of ["down", "move", "up", "cancel", "leave"]) {
+    plane.addEventListener(`pointer${kind}`, handlePointer);
+  }
+  plane.addEventListener("keydown", handleKey);
+  plane.addEventListener("contextmenu", (event) => event.preventDefault());
+  find("#surface").addEventListener("pointerdown", startDescentAt);
+  new ResizeObserver(repaint).observe(plane);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  addEventListener("hashchange", openAddress);
+}
+
+session.askPython = askPython;
+onChange(describe);
+onChange(() => findAll("[data-key]").forEach(display));
+onChange(paint);
+listen();
+chooseBrush(0);
+openAddress();
 if (server?.table) {
-  load("lda");
+  openScene("lda");
   showTable(server.table);
 }
 
 // what tests and other pages may ask
 globalThis.lab = {
-  bench, load, change, paint, errors, equations, contributions,
+  session,
+  openScene,
+  change,
+  paint,
+  errors,
+  equations,
+  contributions,
   /** Return posteriors and actions on n × n cell centres of the window. */
-  grid: (n) => raster(bench.fit.model, bench.fit.rule, bench.state.window, n),
+  grid: (n) => raster(session.fit.model, session.fit.rule, session.state.window, n),
 };

@@ -1,80 +1,132 @@
-// Every model by its name, what is decided, and what is told about it.
+// Every model by its name, what it decides, and its boundaries in words.
 import { argmax, range, softmax, sum } from "./linalg.js";
 import { fitGaussian } from "./gaussian.js";
 import { fitMixture } from "./mixture.js";
-import { NeighbourModel, fitLeastSquares, fitLogistic, fitPerceptron } from "./discriminative.js";
+import { fitLeastSquares, fitLogistic, fitPerceptron } from "./discriminative.js";
+import { NeighbourModel } from "./neighbours.js";
 
-const gaussianOf = (covariance, groups) => (x, y, K, s) =>
-  fitGaussian(x, y, K, { ...s, covariance, groupOf: groups(K, s) });
-const one = (K) => new Array(K).fill(0), each = range;
-// classes that are ticked share a covariance, all others have their own
-const shared = (K, { tied }) => range(K).map((k) => (tied[k] ? tied.indexOf(true) : k));
+// ---- models
 
-// name → the settings that a model has, and how it is fitted, or that Python fits it
-const SOFT = ["costs", "temperature"], GAUSSIAN = ["divisor", "pooling", "shrinkage", "target", "priors", ...SOFT];
+/** Return how a Gaussian model is fitted; `groupsOf` says which classes share a covariance. */
+function gaussianFit(covariance, groupsOf) {
+  return (x, y, K, settings) => {
+    const groupOf = groupsOf(K, settings);
+    return fitGaussian(x, y, K, { ...settings, covariance, groupOf });
+  };
+}
+
+function oneGroup(K) {
+  return new Array(K).fill(0);
+}
+
+function ownGroups(K) {
+  return range(K);
+}
+
+/** Classes that are ticked share a covariance, all others have their own. */
+function tickedGroup(K, { tied }) {
+  const first = tied.indexOf(true);
+  return range(K).map((k) => (tied[k] ? first : k));
+}
+
+function fitNeighbours(x, y, K, settings) {
+  return new NeighbourModel(x, y, K, settings);
+}
+
+const GAUSSIAN = ["divisor", "pooling", "shrinkage", "target", "priors", "costs", "temperature"];
+
+/** Models by name: the settings that each uses, and how it is fitted, or that Python fits it. */
 export const MODELS = {
-  lda: { uses: GAUSSIAN.filter((use) => use !== "pooling"), fit: gaussianOf("full", one) },
-  qda: { uses: GAUSSIAN, fit: gaussianOf("full", each) },
-  partial: { uses: [...GAUSSIAN, "tied"], fit: gaussianOf("full", shared) },
-  naive: { uses: GAUSSIAN, fit: gaussianOf("diagonal", each) },
-  spherical: { uses: ["divisor", "pooling", "priors", ...SOFT], fit: gaussianOf("spherical", each) },
-  mixture: { uses: ["components", "priors", ...SOFT], fit: fitMixture },
-  logistic: { uses: ["solver", "rate", "passes", ...SOFT], fit: fitLogistic },
+  lda: {
+    uses: ["divisor", "shrinkage", "target", "priors", "costs", "temperature"],
+    fit: gaussianFit("full", oneGroup),
+  },
+  qda: { uses: GAUSSIAN, fit: gaussianFit("full", ownGroups) },
+  partial: { uses: [...GAUSSIAN, "tied"], fit: gaussianFit("full", tickedGroup) },
+  naive: { uses: GAUSSIAN, fit: gaussianFit("diagonal", ownGroups) },
+  spherical: {
+    uses: ["divisor", "pooling", "priors", "costs", "temperature"],
+    fit: gaussianFit("spherical", ownGroups),
+  },
+  mixture: { uses: ["components", "priors", "costs", "temperature"], fit: fitMixture },
+  logistic: { uses: ["solver", "rate", "passes", "costs", "temperature"], fit: fitLogistic },
   perceptron: { uses: ["batch", "rate", "passes"], fit: fitPerceptron },
   squares: { uses: [], fit: fitLeastSquares },
-  neighbours: { uses: ["k", "costs"], fit: (x, y, K, s) => new NeighbourModel(x, y, K, s) },
-  ...Object.fromEntries(["tree", "forest", "auto"].map((name) => [name, { uses: ["costs"], remote: true }])),
+  neighbours: { uses: ["k", "costs"], fit: fitNeighbours },
+  tree: { uses: ["costs"], remote: true },
+  forest: { uses: ["costs"], remote: true },
+  auto: { uses: ["costs"], remote: true },
 };
-/** Return p(k | x), softmax(a / T); the shares of neighbours are what they are. */
+
+// ---- decisions
+
+/** Return p(k | x): softmax(a / T), or the shares of neighbours as they are. */
 export function posterior(model, x, temperature, out = new Array(model.K)) {
-  const a = model.scores(x, out);
-  return model.isShare ? a : softmax(a, temperature, out);
+  const scores = model.scores(x, out);
+  return model.isShare ? scores : softmax(scores, temperature, out);
 }
-/** Return the action of least expected cost: a class, or K to reject; `costs[k]` of an error where k is true. */
+
+/** Return the action of least expected cost: a class, or K to reject.
+ *  `costs[k]` is the cost of an error where k is true. */
 export function decide(p, costs, reject) {
-  let best = 0, total = 0;
+  let best = 0;
+  let total = 0;
   for (let k = 0; k < p.length; k++) {
-    // R_a = Σ_k c_k p_k − c_a p_a
-    if (costs[k] * p[k] > costs[best] * p[best]) best = k;
+    if (costs[k] * p[k] > costs[best] * p[best]) {
+      best = k;
+    }
     total += costs[k] * p[k];
   }
-  return reject !== null && reject < total - costs[best] * p[best] ? p.length : best;
+  // R_a = Σ_k c_k p_k − c_a p_a
+  const risk = total - costs[best] * p[best];
+  return reject !== null && reject < risk ? p.length : best;
 }
+
 /** Return the class (or K) that a model with settings predicts at x. */
 export function predicted(model, x, { temperature, costs, reject }, out = new Array(model.K)) {
-  if (!model.hasPosterior) return argmax(model.scores(x, out));
+  if (!model.hasPosterior) {
+    return argmax(model.scores(x, out));
+  }
   return decide(posterior(model, x, temperature, out), costs, reject);
 }
+
 /** Return how many rows are wrong and rejected. */
 export function errorsOf(model, x, y, rule) {
   const out = new Array(model.K);
   const codes = x.map((row) => predicted(model, row, rule, out));
-  const rejected = codes.filter((c) => c === model.K).length;
-  return { wrong: codes.filter((c, i) => c !== y[i] && c < model.K).length, rejected, rows: x.length, codes };
+  const rejected = codes.filter((code) => code === model.K).length;
+  const wrong = codes.filter((code, i) => code !== y[i] && code < model.K).length;
+  return { wrong, rejected, rows: x.length, codes };
 }
+
 /** Return Σ log p(x_i | y_i) + log π_{y_i} of a density, or Σ log p(y_i | x_i). */
 export function logLikelihood(model, x, y) {
   const out = new Array(model.K);
-  if (model.isDensity) return sum(x.map((row, i) => model.scores(row, out)[y[i]]));
+  if (model.isDensity) {
+    return sum(x.map((row, i) => model.scores(row, out)[y[i]]));
+  }
   return sum(x.map((row, i) => Math.log(posterior(model, row, 1, out)[y[i]])));
 }
 
-const LEAST = -20; // log posterior below which a class is simply impossible
+const SMALLEST_LOG_POSTERIOR = -20; // smaller ones are treated as this one
 
-/** Return what each feature adds to log p(a | x) − log p(b | x), against a reference row: the parts
- *  of x come one after the other, in their order and in reverse, and both are averaged. */
+/** Return what each feature adds to log p(a | x) − log p(b | x), against a reference row.
+ *  The cells of the reference are replaced by those of x, once in order and once in reverse, and
+ *  both results are averaged. */
 export function contributions(model, x, reference, a, b, temperature) {
-  const odds = (row) => {
-    const p = posterior(model, row, temperature).map((v) => Math.max(Math.log(v), LEAST));
-    return p[a] - p[b];
+  const logOdds = (row) => {
+    const p = posterior(model, row, temperature);
+    const logs = p.map((value) => Math.max(Math.log(value), SMALLEST_LOG_POSTERIOR));
+    return logs[a] - logs[b];
   };
-  const order = range(x.length), parts = order.map(() => 0);
-  for (const way of [order, [...order].reverse()]) {
+  const features = range(x.length);
+  const parts = features.map(() => 0);
+  for (const order of [features, [...features].reverse()]) {
     const row = [...reference];
-    let before = odds(row);
-    for (const j of way) {
+    let before = logOdds(row);
+    for (const j of order) {
       row[j] = x[j];
-      const after = odds(row);
+      const after = logOdds(row);
       parts[j] += 0.5 * (after - before);
       before = after;
     }
@@ -82,36 +134,90 @@ export function contributions(model, x, reference, a, b, temperature) {
   return parts;
 }
 
-const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹", LOWERED = "₀₁₂₃₄₅₆₇₈₉";
-/** Return a positive number to so many significant digits. */
+// ---- boundaries in words
+
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
+
+/** Return a positive number to a few significant digits. */
 export function written(value, digits = 4) {
-  if (value >= 1e-4 && value < 1e6) return String(Number(value.toPrecision(digits)));
+  if (value >= 1e-4 && value < 1e6) {
+    return String(Number(value.toPrecision(digits)));
+  }
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  const power = String(Math.abs(exponent)).replace(/\d/g, (n) => RAISED[n]);
-  return `${Number(mantissa)}×10${exponent < 0 ? "⁻" : ""}${power}`;
+  const sign = exponent < 0 ? "⁻" : "";
+  const power = String(Math.abs(exponent)).replace(/\d/g, (digit) => SUPERSCRIPTS[digit]);
+  return `${Number(mantissa)}×10${sign}${power}`;
 }
+
 /** Return the equation xᵀAx + bᵀx + c = 0 as text. */
 export function equation({ A, b, c }, names, digits = 4) {
-  const square = (name) => (/^\w+$/u.test(name) || /^x[₀-₉]+$/u.test(name) ? `${name}²` : `(${name})²`);
-  const v = names || (b.length === 1 ? ["x"] : b.map((_, i) => `x${LOWERED[i + 1]}`)), terms = [];
-  for (let i = 0; A && i < b.length; i++) {
-    for (let j = i; j < b.length; j++) terms.push([A[i][j] * (i === j ? 1 : 2), i === j ? square(v[i]) : `${v[i]}·${v[j]}`]);
+  const variables = names || defaultNames(b.length);
+  const terms = A ? quadraticTerms(A, variables) : [];
+  b.forEach((value, i) => {
+    terms.push({ value, factor: variables[i] });
+  });
+  terms.push({ value: c, factor: "" });
+  const shown = terms.filter(({ value }) => value !== 0);
+  if (shown.length === 0) {
+    return "0 = 0";
   }
-  b.forEach((value, i) => terms.push([value, v[i]]));
-  terms.push([c, ""]);
-  let line = "";
-  for (const [value, factor] of terms) {
-    if (value === 0) continue;
-    let number = written(Math.abs(value), digits);
-    if (factor) number = number === "1" ? factor : `${number}·${factor}`;
-    const minus = value < 0;
-    line += line ? ` ${minus ? "−" : "+"} ${number}` : (minus ? "−" : "") + number;
+  const [first, ...rest] = shown.map(({ value, factor }) => {
+    return { isNegative: value < 0, size: sizeOfTerm(Math.abs(value), factor, digits) };
+  });
+  let line = first.isNegative ? `−${first.size}` : first.size;
+  for (const { isNegative, size } of rest) {
+    line += isNegative ? ` − ${size}` : ` + ${size}`;
   }
-  return `${line || "0"} = 0`;
+  return `${line} = 0`;
 }
-/** Return what a boundary is: a line or the name of its conic, by the sign of |A|. */
+
+function defaultNames(d) {
+  if (d === 1) {
+    return ["x"];
+  }
+  return range(d).map((i) => `x${SUBSCRIPTS[i + 1]}`);
+}
+
+function quadraticTerms(A, variables) {
+  const terms = [];
+  for (let i = 0; i < A.length; i++) {
+    terms.push({ value: A[i][i], factor: squared(variables[i]) });
+    for (let j = i + 1; j < A.length; j++) {
+      terms.push({ value: 2 * A[i][j], factor: `${variables[i]}·${variables[j]}` });
+    }
+  }
+  return terms;
+}
+
+function squared(name) {
+  const isOneWord = /^\w+$/u.test(name) || /^x[₀-₉]+$/u.test(name);
+  return isOneWord ? `${name}²` : `(${name})²`;
+}
+
+function sizeOfTerm(value, factor, digits) {
+  const number = written(value, digits);
+  if (!factor) {
+    return number;
+  }
+  return number === "1" ? factor : `${number}·${factor}`;
+}
+
+/** Return what a boundary is: points, a line, or the name of its conic by the sign of |A|. */
 export function kindOf({ A, b }) {
-  if (!A || b.length === 1) return b.length > 1 ? "line" : A ? "points" : "point";
-  const size = Math.max(...A.flat().map(Math.abs)), sign = (A[0][0] * A[1][1] - A[0][1] ** 2) / size ** 2;
-  return size === 0 ? "line" : Math.abs(sign) < 1e-12 ? "parabola" : sign < 0 ? "hyperbola" : "ellipse";
+  if (b.length === 1) {
+    return A ? "points" : "point";
+  }
+  if (!A) {
+    return "line";
+  }
+  const size = Math.max(...A.flat().map(Math.abs));
+  if (size === 0) {
+    return "line";
+  }
+  const determinant = (A[0][0] * A[1][1] - A[0][1] ** 2) / size ** 2;
+  if (Math.abs(determinant) < 1e-12) {
+    return "parabola";
+  }
+  return determinant < 0 ? "hyperbola" : "ellipse";
 }

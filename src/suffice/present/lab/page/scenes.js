@@ -1,18 +1,32 @@
-// Scenes of the course: what scenes.json says, as states of the page.
+// Scenes of the course: what scenes.json states, as states of the page.
 import { sum } from "./linalg.js";
 import { DensityModel, gaussian } from "./gaussian.js";
 
-const told = JSON.parse(document.getElementById("scenes").textContent);
-export const START = told.start;
-export const SCENES = told.scenes;
+const stored = JSON.parse(document.getElementById("scenes").textContent);
+export const START = stored.start;
+export const SCENES = stored.scenes;
+
 /** Return the model of stated parameters; `of` names the class of each Gaussian. */
-export function stated({ priors, means, sigmas, of = priors.map((_, k) => k) }) {
-  const own = (k) => means.map((_, r) => r).filter((r) => of[r] === k);
-  const shares = [...new Set(of)].map((k) => sum(own(k).map((r) => priors[r])));
-  return new DensityModel(shares, shares.map((all, k) => own(k).map((r) => gaussian(priors[r] / all, means[r], sigmas[r]))));
+export function statedModel({ priors, means, sigmas, of = priors.map((_, k) => k) }) {
+  const classCodes = [...new Set(of)];
+  const partsOf = (k) => means.map((_, r) => r).filter((r) => of[r] === k);
+  const classPriors = classCodes.map((k) => sum(partsOf(k).map((r) => priors[r])));
+  const classes = classPriors.map((classPrior, k) =>
+    partsOf(k).map((r) => gaussian(priors[r] / classPrior, means[r], sigmas[r])),
+  );
+  return new DensityModel(classPriors, classes);
 }
 
-export const short = (v) => Number(v.toPrecision(4));
+/** Return a number of four significant digits. */
+export function rounded(value) {
+  return Number(value.toPrecision(4));
+}
+
 /** Return n points [x, y, k] of a model, y = 0 in one dimension. */
-export const sampled = (model, n, seed) =>
-  model.sample(n, seed).map((row) => [short(row[0]), row.length > 2 ? short(row[1]) : 0, row.at(-1)]);
+export function sampled(model, n, seed) {
+  return model.sample(n, seed).map((row) => {
+    const k = row.at(-1);
+    const y = row.length > 2 ? rounded(row[1]) : 0;
+    return [rounded(row[0]), y, k];
+  });
+}

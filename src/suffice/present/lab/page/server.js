@@ -1,26 +1,57 @@
-// What Python answers where the page is served by `suffice lab`.
+// Models that Python fits, where the page is served by `suffice lab`.
 import { cellCentre, range } from "./linalg.js";
-/** Posteriors that Python computed: on n × n cells of a window, and at the points themselves. */
-export class AnsweredModel {
+
+/** Posteriors that Python computed: on n × n cells of a window, and at the rows themselves. */
+export class RemoteModel {
   constructor(numbers, x, K, window, n) {
-    Object.assign(this, { numbers, K, window, n, hasPosterior: true, isShare: true });
-    this.known = new Map(x.map((row, i) => [String(row), n ** 2 + i]));
+    this.numbers = numbers;
+    this.K = K;
+    this.window = window;
+    this.n = n;
+    this.hasPosterior = true;
+    this.isShare = true;
+    this.placeOfRow = new Map(x.map((row, i) => [String(row), n * n + i]));
   }
+
   scores(x, out) {
-    const [x0, x1, y0, y1] = this.window, { n, K } = this;
-    const cell = (v, low, high) => Math.min(n - 1, Math.max(0, Math.floor(((v - low) / (high - low)) * n)));
-    const at = this.known.get(String(x)) ?? cell(x[1] ?? 0, y0, y1) * n + cell(x[0], x0, x1);
-    for (let k = 0; k < K; k++) out[k] = this.numbers[at * K + k];
+    const place = this.placeOfRow.get(String(x)) ?? this.cellOf(x);
+    for (let k = 0; k < this.K; k++) {
+      out[k] = this.numbers[place * this.K + k];
+    }
     return out;
   }
-  boundary() { return null; }
+
+  cellOf(x) {
+    const [x0, x1, y0, y1] = this.window;
+    const column = this.cellAlong(x[0], x0, x1);
+    const row = this.cellAlong(x[1] ?? 0, y0, y1);
+    return row * this.n + column;
+  }
+
+  cellAlong(value, low, high) {
+    const cell = Math.floor(((value - low) / (high - low)) * this.n);
+    return Math.min(this.n - 1, Math.max(0, cell));
+  }
+
+  boundary() {
+    return null;
+  }
 }
-/** Return the points at which Python is asked: the centres of n × n cells, then the rows. */
-export const asked = (x, window, n) => [...range(n * n).map((at) => cellCentre(window, n, at).slice(0, x[0].length)), ...x];
+
+/** Return the points at which Python computes posteriors: the centres of cells, then the rows. */
+export function pointsToPredict(x, window, n) {
+  const d = x[0].length;
+  const centres = range(n * n).map((cell) => cellCentre(window, n, cell).slice(0, d));
+  return [...centres, ...x];
+}
+
 /** Post a request and return the answer; an error of the library is thrown with its own words. */
 export async function post(url, body) {
-  const answer = await fetch(url, { method: "POST", body: body instanceof Blob ? body : JSON.stringify(body) });
-  if (!answer.ok) throw new Error(await answer.text());
+  const content = body instanceof Blob ? body : JSON.stringify(body);
+  const answer = await fetch(url, { method: "POST", body: content });
+  if (!answer.ok) {
+    throw new Error(await answer.text());
+  }
   const isJson = answer.headers.get("content-type")?.includes("json");
   return isJson ? answer.json() : new Float64Array(await answer.arrayBuffer());
 }

@@ -1,208 +1,430 @@
-(function () {
-  "use strict";
-  var root = document.documentElement, key = "suffice-theme";
-  function all(where, words) { return Array.from(where.querySelectorAll(words)); }
-  function at(id) { return document.getElementById(id); }
-  function made(tag, text, owner) {
-    var e = document.createElement(tag);
-    e.textContent = text;
-    owner.appendChild(e);
-    return e;
+// The report in a browser: theme, navigation, tips, linked rows, tables, thresholds, figures.
+
+const THEME_KEY = "suffice-theme";
+const SVG = "http://www.w3.org/2000/svg";
+const root = document.documentElement;
+
+function elements(selector, within = document) {
+  return Array.from(within.querySelectorAll(selector));
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+function appendElement(tag, text, parent) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  parent.appendChild(element);
+  return element;
+}
+
+// ---- light and dark
+
+// a page that is opened as a file or in a frame may have no storage
+function storedTheme() {
+  try {
+    return localStorage.getItem(THEME_KEY);
+  } catch {
+    return null;
   }
-  root.classList.add("js");
+}
 
-  // light and dark
-  function kept() { try { return localStorage.getItem(key); } catch (e) { return null; } }
-  function keep(v) { try { localStorage.setItem(key, v); } catch (e) { return; } }
-  function dark() {
-    var t = root.dataset.theme;
-    return t ? t === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+function storeTheme(theme) {
+  try {
+    localStorage.setItem(THEME_KEY, theme);
+  } catch {
+    // the theme lasts until the page is closed
   }
-  if (kept()) { root.dataset.theme = kept(); }
-  at("theme").addEventListener("click", function () {
-    root.dataset.theme = dark() ? "light" : "dark";
-    keep(root.dataset.theme);
-  });
+}
 
-  // code to copy
-  all(document, "button.copy").forEach(function (b) {
-    b.addEventListener("click", function () {
-      var text = b.parentNode.querySelector("code").textContent;
-      function done() { b.textContent = "copied"; setTimeout(function () { b.textContent = "copy"; }, 1500); }
-      if (navigator.clipboard) { navigator.clipboard.writeText(text).then(done, function () {}); }
-    });
-  });
+function isDark() {
+  if (root.dataset.theme) {
+    return root.dataset.theme === "dark";
+  }
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
 
-  // the section that is read
-  var links = {};
-  all(document, "nav a").forEach(function (a) { links[a.hash.slice(1)] = a; });
-  var seen = new IntersectionObserver(function (entries) {
-    entries.forEach(function (e) {
-      if (e.isIntersecting && links[e.target.id]) {
-        var link = links[e.target.id], list = link.closest("ol");
-        Object.keys(links).forEach(function (k) { links[k].removeAttribute("aria-current"); });
-        link.setAttribute("aria-current", "true");
-        list.scrollLeft += link.getBoundingClientRect().left - list.getBoundingClientRect().left - 32;
+function setUpTheme() {
+  const theme = storedTheme();
+  if (theme) {
+    root.dataset.theme = theme;
+  }
+  byId("theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    storeTheme(root.dataset.theme);
+  });
+}
+
+// ---- code to copy
+
+function setUpCopyButtons() {
+  for (const button of elements("button.copy")) {
+    button.addEventListener("click", () => copyCode(button));
+  }
+}
+
+async function copyCode(button) {
+  const code = button.parentNode.querySelector("code").textContent;
+  try {
+    await navigator.clipboard.writeText(code);
+  } catch {
+    return; // the reader can still select the text
+  }
+  button.textContent = "copied";
+  setTimeout(() => {
+    button.textContent = "copy";
+  }, 1500);
+}
+
+// ---- the section that is read
+
+function setUpNavigation() {
+  const links = new Map();
+  for (const link of elements("nav a")) {
+    links.set(link.hash.slice(1), link);
+  }
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        if (entry.isIntersecting && links.has(entry.target.id)) {
+          markAsCurrent(links.get(entry.target.id), links);
+        }
+      }
+    },
+    { rootMargin: "-10% 0px -75% 0px" },
+  );
+  for (const section of elements("section[id]")) {
+    observer.observe(section);
+  }
+}
+
+function markAsCurrent(current, links) {
+  for (const link of links.values()) {
+    link.removeAttribute("aria-current");
+  }
+  current.setAttribute("aria-current", "true");
+  // on a narrow screen the links are one line that scrolls
+  const list = current.closest("ol");
+  const offset = current.getBoundingClientRect().left - list.getBoundingClientRect().left;
+  list.scrollLeft += offset - 32;
+}
+
+// ---- values under the pointer
+
+function setUpTips() {
+  document.addEventListener("pointermove", showTip);
+  document.addEventListener("pointerdown", showTip);
+}
+
+function showTip(event) {
+  const tip = byId("tip");
+  const target = event.target.closest?.("[data-tip]");
+  tip.hidden = !target;
+  if (!target) {
+    return;
+  }
+  tip.textContent = target.dataset.tip;
+  const rightmost = root.clientWidth - tip.offsetWidth - 4;
+  const left = Math.max(4, Math.min(event.clientX + 12, rightmost));
+  const below = event.clientY + 16;
+  const above = event.clientY - tip.offsetHeight - 10;
+  const fitsBelow = event.clientY + tip.offsetHeight + 24 <= innerHeight;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${fitsBelow ? below : above}px`;
+}
+
+// ---- a row that is selected in one place is selected everywhere
+
+function setUpRowSelection() {
+  document.addEventListener("click", (event) => {
+    const target = event.target.closest?.("[data-row]");
+    if (target) {
+      toggleRow(target.dataset.row);
+    }
+  });
+  for (const row of elements("tr[data-row]")) {
+    row.tabIndex = 0;
+    row.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        toggleRow(row.dataset.row);
       }
     });
-  }, { rootMargin: "-10% 0px -75% 0px" });
-  all(document, "section[id]").forEach(function (s) { seen.observe(s); });
-
-  // values under the pointer
-  var tip = at("tip");
-  function tell(e) {
-    var on = e.target.closest && e.target.closest("[data-tip]");
-    tip.hidden = !on;
-    if (!on) { return; }
-    tip.textContent = on.dataset.tip;
-    tip.style.left = Math.max(4, Math.min(e.clientX + 12, root.clientWidth - tip.offsetWidth - 4)) + "px";
-    tip.style.top = (e.clientY + tip.offsetHeight + 24 > innerHeight ? e.clientY - tip.offsetHeight - 10 : e.clientY + 16) + "px";
   }
-  ["pointermove", "pointerdown"].forEach(function (kind) { document.addEventListener(kind, tell); });
+}
 
-  // a row that is selected in one place is selected everywhere
-  function select(name) {
-    all(document, "[data-row]").forEach(function (e) {
-      var is = e.dataset.row === name && !e.classList.contains("picked");
-      e.classList.toggle("picked", is);
-      if (is && e.tagName === "use") { e.parentNode.appendChild(e); }
-      if (e.tagName === "TR") { e.setAttribute("aria-selected", is); }
-    });
-  }
-  document.addEventListener("click", function (e) {
-    var on = e.target.closest && e.target.closest("[data-row]");
-    if (on) { select(on.dataset.row); }
-  });
-  all(document, "tr[data-row]").forEach(function (row) {
-    row.tabIndex = 0;
-    row.addEventListener("keydown", function (e) {
-      if (e.key === "Enter" || e.key === " ") { e.preventDefault(); select(row.dataset.row); }
-    });
-  });
-
-  // tables that are sorted by any column, and filtered by what is typed
-  function value(row, j) {
-    var cell = row.cells[j];
-    return "value" in cell.dataset ? parseFloat(cell.dataset.value) : cell.textContent;
-  }
-  function order(a, b) {
-    if (typeof a === "number" && typeof b === "number") {
-      return isNaN(a) - isNaN(b) || a - b;
+function toggleRow(name) {
+  for (const element of elements("[data-row]")) {
+    const isPicked = element.dataset.row === name && !element.classList.contains("picked");
+    element.classList.toggle("picked", isPicked);
+    if (isPicked && element.tagName === "use") {
+      element.parentNode.appendChild(element); // above the other dots
     }
-    return String(a).localeCompare(String(b), undefined, { numeric: true });
+    if (element.tagName === "TR") {
+      element.setAttribute("aria-selected", isPicked);
+    }
   }
-  all(document, "table.data").forEach(function (table) {
-    var body = table.tBodies[0], heads = all(table, "thead th");
-    if (body.rows.length < 2) { return; }
-    heads.forEach(function (head, j) {
-      if (!head.textContent) { return; }
-      var button = made("button", "", head);
-      while (head.firstChild !== button) { button.appendChild(head.firstChild); }
-      button.addEventListener("click", function () {
-        var down = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach(function (h) { h.removeAttribute("aria-sort"); });
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        Array.from(body.rows).sort(function (a, b) {
-          return (down ? -1 : 1) * order(value(a, j), value(b, j));
-        }).forEach(function (row) { body.appendChild(row); });
-      });
-    });
-    if (body.rows.length < 10) { return; }
-    var box = document.createElement("input"), around = table.closest(".scroll");
-    box.type = "search";
-    box.placeholder = "filter rows";
-    box.className = "filter";
-    box.setAttribute("aria-label", "filter rows of: " + around.previousElementSibling.textContent);
-    around.parentNode.insertBefore(box, around);
-    box.addEventListener("input", function () {
-      var wanted = box.value.toLowerCase();
-      Array.from(body.rows).forEach(function (row) {
-        row.hidden = row.textContent.toLowerCase().indexOf(wanted) < 0;
-      });
+}
+
+// ---- tables that are sorted by any column, and filtered by what is typed
+
+const ROWS_WITH_FILTER = 10;
+
+function setUpTables() {
+  for (const table of elements("table.data")) {
+    const nRows = table.tBodies[0].rows.length;
+    if (nRows > 1) {
+      addSortButtons(table);
+    }
+    if (nRows >= ROWS_WITH_FILTER) {
+      addFilter(table);
+    }
+  }
+}
+
+function addSortButtons(table) {
+  const headings = elements("thead th", table);
+  headings.forEach((heading, column) => {
+    if (!heading.textContent) {
+      return;
+    }
+    const button = document.createElement("button");
+    button.append(...heading.childNodes);
+    heading.appendChild(button);
+    button.addEventListener("click", () => {
+      const wasAscending = heading.getAttribute("aria-sort") === "ascending";
+      for (const other of headings) {
+        other.removeAttribute("aria-sort");
+      }
+      heading.setAttribute("aria-sort", wasAscending ? "descending" : "ascending");
+      sortRows(table.tBodies[0], column, wasAscending ? -1 : 1);
     });
   });
+}
 
-  // a shadow where a table goes on
-  function edges() {
-    all(document, ".wide").forEach(function (w) {
-      w.parentNode.classList.toggle("more", w.scrollLeft + w.clientWidth < w.scrollWidth - 2);
-    });
+function sortRows(body, column, direction) {
+  const rows = Array.from(body.rows);
+  rows.sort((a, b) => direction * compare(cellValue(a, column), cellValue(b, column)));
+  body.append(...rows);
+}
+
+function cellValue(row, column) {
+  const cell = row.cells[column];
+  return "value" in cell.dataset ? Number.parseFloat(cell.dataset.value) : cell.textContent;
+}
+
+function compare(a, b) {
+  if (typeof a === "number" && typeof b === "number") {
+    const byPresence = Number.isNaN(a) - Number.isNaN(b); // missing numbers come last
+    return byPresence || a - b;
   }
-  all(document, ".wide").forEach(function (w) { w.addEventListener("scroll", edges); });
-  addEventListener("resize", edges);
-  all(document, "details").forEach(function (d) { d.addEventListener("toggle", edges); });
-  edges();
+  return String(a).localeCompare(String(b), undefined, { numeric: true });
+}
 
-  // the threshold
-  var slider = at("slider");
-  if (slider) {
-    var t = JSON.parse(slider.dataset.thresholds), hits = JSON.parse(slider.dataset.hits),
-      alarms = JSON.parse(slider.dataset.alarms), range = at("threshold"),
-      positives = +slider.dataset.positives, negatives = +slider.dataset.negatives;
-    var count = function (v) { return v.toLocaleString("en", { maximumFractionDigits: 2 }); };
-    var share = function (a, b) {  // as suffice.core.text.numbers.percent writes it
-      var p = 100 * a / b, few = p === 0 || p === 100 ? p : p < 1e-3 ? "< 0.001" : p < .05 ? +p.toPrecision(2)
-        : p < 99.95 ? p.toFixed(1) : p < 99.995 ? +p.toPrecision(4) : "> 99.99";
-      return b ? few + "\u00a0%" : "–";
-    };
-    var cost = function (i) {
-      return +at("cost-miss").value * (positives - hits[i]) + +at("cost-alarm").value * alarms[i];
-    };
-    var dot = function (figure, x, y) {
-      var svg = document.querySelector("#f-" + figure + " svg");
-      var now = svg.querySelector(".now") || svg.appendChild(
-        document.createElementNS("http://www.w3.org/2000/svg", "circle"));
-      now.setAttribute("class", "now");
-      now.setAttribute("r", 5.5);
-      now.setAttribute("cx", 54 + 374 * x);
-      var top = svg.querySelector("[data-top]");
-      now.setAttribute("cy", isNaN(y) ? 0 : 256 - 248 * y / (top ? +top.dataset.top : 1));
-      now.setAttribute("visibility", isNaN(y) ? "hidden" : "visible");
-    };
-    var move = function () {
-      var i = +range.value, found = hits[i], false_ = alarms[i];
-      at("t-threshold").textContent = t[i] > 1 ? "more than 1" : t[i].toPrecision(3);
-      range.setAttribute("aria-valuetext", t[i].toPrecision(3));
-      at("t-hits").textContent = count(found);
-      at("t-missed").textContent = count(positives - found);
-      at("t-alarms").textContent = count(false_);
-      at("t-precision").textContent = share(found, found + false_);
-      at("t-recall").textContent = share(found, positives);
-      at("t-cost").textContent = count(cost(i));
-      dot("roc", false_ / negatives, found / positives);
-      dot("precision", found / positives, found / (found + false_));  // of no rows there is none
-    };
-    [range, at("cost-miss"), at("cost-alarm")].forEach(function (e) { e.addEventListener("input", move); });
-    at("cheapest").addEventListener("click", function () {
-      var best = 0;
-      for (var i = 1; i < t.length; i++) { if (cost(i) < cost(best)) { best = i; } }
-      range.value = best;
-      move();
-    });
-    move();
+function addFilter(table) {
+  const frame = table.closest(".scroll");
+  const caption = frame.previousElementSibling.textContent;
+  const box = document.createElement("input");
+  box.type = "search";
+  box.placeholder = "filter rows";
+  box.className = "filter";
+  box.setAttribute("aria-label", `filter rows of: ${caption}`);
+  frame.parentNode.insertBefore(box, frame);
+  box.addEventListener("input", () => {
+    const wanted = box.value.toLowerCase();
+    for (const row of table.tBodies[0].rows) {
+      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    }
+  });
+}
+
+// ---- a shadow where a table goes on
+
+function setUpShadows() {
+  for (const frame of elements(".wide")) {
+    frame.addEventListener("scroll", updateShadows);
   }
+  for (const details of elements("details")) {
+    details.addEventListener("toggle", updateShadows);
+  }
+  addEventListener("resize", updateShadows);
+  updateShadows();
+}
 
-  // figures as files, in the inks that they are shown in
-  all(document, "figure svg:not(.legend svg)").forEach(function (svg) {
-    var figure = svg.closest("figure"), button = made("button", "save SVG", figure);
+function updateShadows() {
+  for (const frame of elements(".wide")) {
+    const goesOn = frame.scrollLeft + frame.clientWidth < frame.scrollWidth - 2;
+    frame.parentNode.classList.toggle("more", goesOn);
+  }
+}
+
+// ---- the threshold from which a class is predicted
+
+function setUpThreshold() {
+  const slider = byId("slider");
+  if (!slider) {
+    return;
+  }
+  const curve = {
+    thresholds: JSON.parse(slider.dataset.thresholds),
+    hits: JSON.parse(slider.dataset.hits),
+    falseAlarms: JSON.parse(slider.dataset.alarms),
+    nPositive: Number(slider.dataset.positives),
+    nNegative: Number(slider.dataset.negatives),
+  };
+  const range = byId("threshold");
+  const update = () => showThreshold(curve, Number(range.value));
+  for (const input of [range, byId("cost-miss"), byId("cost-alarm")]) {
+    input.addEventListener("input", update);
+  }
+  byId("cheapest").addEventListener("click", () => {
+    range.value = cheapest(curve);
+    update();
+  });
+  update();
+}
+
+function costAt(curve, i) {
+  const costOfMiss = Number(byId("cost-miss").value);
+  const costOfAlarm = Number(byId("cost-alarm").value);
+  return costOfMiss * (curve.nPositive - curve.hits[i]) + costOfAlarm * curve.falseAlarms[i];
+}
+
+function cheapest(curve) {
+  let best = 0;
+  for (let i = 1; i < curve.thresholds.length; i++) {
+    if (costAt(curve, i) < costAt(curve, best)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+function showThreshold(curve, i) {
+  const threshold = curve.thresholds[i];
+  const hits = curve.hits[i];
+  const falseAlarms = curve.falseAlarms[i];
+  const recall = hits / curve.nPositive;
+  const precision = hits / (hits + falseAlarms); // NaN where no row is predicted
+  byId("threshold").setAttribute("aria-valuetext", threshold.toPrecision(3));
+  byId("t-threshold").textContent = threshold > 1 ? "more than 1" : threshold.toPrecision(3);
+  byId("t-hits").textContent = countText(hits);
+  byId("t-missed").textContent = countText(curve.nPositive - hits);
+  byId("t-alarms").textContent = countText(falseAlarms);
+  byId("t-precision").textContent = percentText(precision);
+  byId("t-recall").textContent = percentText(recall);
+  byId("t-cost").textContent = countText(costAt(curve, i));
+  moveDot("roc", falseAlarms / curve.nNegative, recall);
+  moveDot("precision", recall, precision);
+}
+
+function countText(value) {
+  return value.toLocaleString("en", { maximumFractionDigits: 2 });
+}
+
+// as suffice.core.text.numbers.percent writes it
+function percentText(share) {
+  if (Number.isNaN(share)) {
+    return "–";
+  }
+  return `${percentNumber(100 * share)}\u00a0%`;
+}
+
+function percentNumber(percent) {
+  if (percent === 0 || percent === 100) {
+    return String(percent);
+  }
+  if (percent < 1e-3) {
+    return "< 0.001";
+  }
+  if (percent < 0.05) {
+    return String(Number(percent.toPrecision(2)));
+  }
+  if (percent < 99.95) {
+    return percent.toFixed(1);
+  }
+  if (percent < 99.995) {
+    return String(Number(percent.toPrecision(4)));
+  }
+  return "> 99.99";
+}
+
+// the frame of a figure begins at (54, 8) and is 374 wide and 248 high
+function moveDot(figure, x, y) {
+  const svg = document.querySelector(`#f-${figure} svg`);
+  let dot = svg.querySelector(".now");
+  if (!dot) {
+    dot = document.createElementNS(SVG, "circle");
+    dot.setAttribute("class", "now");
+    dot.setAttribute("r", 5.5);
+    svg.appendChild(dot);
+  }
+  const axis = svg.querySelector("[data-top]");
+  const highest = axis ? Number(axis.dataset.top) : 1;
+  const isShown = !Number.isNaN(y);
+  dot.setAttribute("cx", 54 + 374 * x);
+  dot.setAttribute("cy", isShown ? 256 - (248 * y) / highest : 0);
+  dot.setAttribute("visibility", isShown ? "visible" : "hidden");
+}
+
+// ---- figures as files, in the colours that they are shown in
+
+const DRAWN_PROPERTIES = [
+  "fill",
+  "stroke",
+  "opacity",
+  "fill-opacity",
+  "stroke-width",
+  "stroke-dasharray",
+  "font",
+];
+
+function setUpSaveButtons() {
+  for (const svg of elements("figure svg:not(.legend svg)")) {
+    const figure = svg.closest("figure");
+    const button = appendElement("button", "save SVG", figure);
     button.className = "save";
-    button.addEventListener("click", function () {
-      var copy = svg.cloneNode(true), shown = all(svg, "*"), link = document.createElement("a");
-      all(copy, "*").forEach(function (e, i) {
-        var look = getComputedStyle(shown[i]);
-        ["fill", "stroke", "opacity", "fill-opacity", "stroke-width", "stroke-dasharray", "font"].forEach(function (p) {
-          e.style.setProperty(p, look.getPropertyValue(p));
-        });
-      });
-      copy.insertBefore(document.querySelector("defs").cloneNode(true), copy.firstChild);
-      copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-      link.href = URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" }));
-      link.download = figure.id.slice(2) + ".svg";
-      link.click();
-    });
-  });
+    button.addEventListener("click", () => saveFigure(svg, `${figure.id.slice(2)}.svg`));
+  }
+}
 
-  addEventListener("beforeprint", function () {
-    all(document, "details").forEach(function (d) { d.open = true; });
+function saveFigure(svg, fileName) {
+  const copy = svg.cloneNode(true);
+  const shown = elements("*", svg);
+  elements("*", copy).forEach((element, i) => {
+    const style = getComputedStyle(shown[i]);
+    for (const property of DRAWN_PROPERTIES) {
+      element.style.setProperty(property, style.getPropertyValue(property));
+    }
   });
-})();
+  const markers = document.querySelector("defs").cloneNode(true);
+  copy.insertBefore(markers, copy.firstChild);
+  copy.setAttribute("xmlns", SVG);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" }));
+  link.download = fileName;
+  link.click();
+}
+
+// ---- on paper everything is open
+
+function setUpPrinting() {
+  addEventListener("beforeprint", () => {
+    for (const details of elements("details")) {
+      details.open = true;
+    }
+  });
+}
+
+root.classList.add("js");
+setUpTheme();
+setUpCopyButtons();
+setUpNavigation();
+setUpTips();
+setUpRowSelection();
+setUpTables();
+setUpShadows();
+setUpThreshold();
+setUpSaveButtons();
+setUpPrinting();

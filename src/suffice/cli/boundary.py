@@ -1,0 +1,56 @@
+"""``suffice boundary``: the equation where two classes are equally probable."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.data import able, load_model
+from suffice.cli.options import OUTPUT, file_argument, flag, option
+from suffice.cli.terminal import Terminal
+
+
+@subcommand(
+    "suffice boundary iris.suffice versicolor virginica",
+    "suffice boundary iris.suffice setosa virginica --latex",
+)
+@file_argument("model")
+@click.argument("class_a", metavar="A")
+@click.argument("class_b", metavar="B")
+@option(
+    "--digits",
+    section=OUTPUT,
+    metavar="N",
+    type=click.IntRange(1, 17),
+    default=4,
+    help="Significant digits of the coefficients.",
+)
+@flag("--latex", section=OUTPUT, help="Write the equation in LaTeX.")
+def boundary(
+    terminal: Terminal,
+    /,
+    model: Path,
+    class_a: str,
+    class_b: str,
+    digits: int,
+    *,
+    latex: bool,
+) -> None:
+    """Print where two classes are equally probable.
+
+    The left-hand side is positive where A is the more probable.
+    """
+    from suffice.core.table.labels import label_written
+
+    fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
+    a = label_written(class_a, fitted.classes_)
+    b = label_written(class_b, fitted.classes_)
+    surface = fitted.boundary(a, b)
+    equation = surface.latex(digits) if latex else surface.equation(digits)
+    document = {"kind": type(surface).__name__, "labels": [a, b], "equation": equation}
+    for field in fields(surface):
+        value = getattr(surface, field.name)
+        if hasattr(value, "tolist"):
+            document[field.name] = value
+    terminal.result(document, equation)

@@ -1,0 +1,72 @@
+"""``suffice forget``: take rows out of sums or of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import suffice
+from suffice.cli.command import subcommand
+from suffice.cli.data import Data, able
+from suffice.cli.options import file_argument, output, target_option
+from suffice.cli.terminal import Terminal
+
+
+@subcommand(
+    "suffice forget all.moments site-a.moments -o rest.moments",
+    "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
+    may_replace="total",
+)
+@file_argument("total")
+@click.argument("parts", nargs=-1, required=True)
+@target_option
+@output("The file to write, of the same kind as TOTAL.", required=True)
+def forget(
+    terminal: Terminal,
+    /,
+    total: Path,
+    parts: tuple[str, ...],
+    target: str | None,
+    output: Path,
+) -> None:
+    """Take rows out of sums or of a model, as if never seen.
+
+    TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
+    """
+    loaded = suffice.load(total)
+    if isinstance(loaded, suffice.Moments):
+        before = loaded
+    else:
+        before = able(loaded, "moments_", total, "fit it again").moments_
+    after = before
+    for part in parts:
+        after = after - _sums_of(part, before, target, terminal)
+    if isinstance(loaded, suffice.Moments):
+        after.save(output)
+    else:
+        loaded.fit_moments(after).save(output)
+    n_left = int(after.counts.sum())
+    n_forgotten = int(before.counts.sum()) - n_left
+    terminal.written(
+        output,
+        f"{n_forgotten:,} rows forgotten, {n_left:,} left",
+        forgotten=n_forgotten,
+        rows=n_left,
+    )
+
+
+def _sums_of(
+    part: str,
+    total: suffice.Moments,
+    target: str | None,
+    terminal: Terminal,
+) -> suffice.Moments:
+    """Return the sums of a file of ours, or of rows in the columns of the total."""
+    data = Data(part)
+    if not data.is_ours:
+        if total.schema:
+            data = Data(part, {"target": target, "schema": total.schema})
+        else:
+            data = Data(part, {"target": target, "features": total.feature_names})
+    return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -1,0 +1,64 @@
+"""``suffice lab``: the page to play with classifiers, as a file or served."""
+
+from pathlib import Path
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.options import OUTPUT, data_argument, flag, other_output, target_option
+from suffice.cli.terminal import Terminal
+
+
+@subcommand(
+    "suffice lab --save lab.html",
+    "suffice lab",
+    "suffice lab iris",
+    "suffice lab sales.parquet --target churned --no-browser",
+)
+@data_argument(required=False)
+@target_option
+@other_output("--save", "Write the page, without what needs Python, and serve nothing.")
+@flag(
+    "--browser/--no-browser",
+    section=OUTPUT,
+    default=True,
+    help="Whether to open the page in a browser. By default it is opened.",
+)
+def lab(
+    terminal: Terminal,
+    /,
+    data: str | None,
+    target: str | None,
+    save: Path | None,
+    *,
+    browser: bool,
+) -> None:
+    """Play with classifiers: paint points, see every model, descend, follow the course."""
+    if save is not None:
+        if data or target:
+            msg = "a page that is saved shows no table: leave DATA and --target out"
+            raise click.UsageError(msg)
+        _save_page(terminal, save)
+        return
+    from suffice.present.lab.server import Lab, LabTable, serve
+
+    def announce(address: str) -> None:
+        terminal.result({"address": address}, address)
+        terminal.note("press Ctrl-C to end")
+        if browser:
+            click.launch(address)
+
+    table = LabTable.opened(data, target) if data else None
+    try:
+        serve(Lab(table), announce)
+    except KeyboardInterrupt:
+        terminal.note("the lab has ended")
+
+
+def _save_page(terminal: Terminal, path: Path) -> None:
+    from suffice.persistence.archive import replacing
+    from suffice.present.lab import page
+
+    with replacing(path) as file:
+        file.write(page().encode())
+    terminal.written(path, "the lab; open it in a browser")

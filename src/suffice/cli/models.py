@@ -1,0 +1,262 @@
+"""Models by the words of the command line: ``--model``, its options, and ``--set NAME=VALUE``."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import suffice
+from suffice.cli.options import (
+    MODEL,
+    Function,
+    choice,
+    combined,
+    flag,
+    option,
+    several,
+)
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from suffice.typing import Labels
+
+# functions, so that a class is imported only when it is asked for
+MODELS: Mapping[str, Callable[[], type[Any]]] = {
+    "lda": lambda: suffice.LDA,
+    "qda": lambda: suffice.QDA,
+    "nb": lambda: suffice.GaussianNB,
+    "rda": lambda: suffice.RDA,
+    "gaussian": lambda: suffice.GaussianClassifier,
+    "mixture": lambda: suffice.MixtureClassifier,
+    "auto": lambda: suffice.AutoClassifier,
+    "least-squares": lambda: suffice.LeastSquaresClassifier,
+    "logistic": lambda: suffice.LogisticRegression,
+    "perceptron": lambda: suffice.Perceptron,
+}
+
+
+def estimator_from_words(model: str, settings: Mapping[str, object]) -> Any:
+    """Return the unfitted estimator of a model with parameters of its constructor."""
+    cls = MODELS[model]()
+    parameters = list(inspect.signature(cls).parameters)
+    for name in settings:
+        if name not in parameters:
+            similar = difflib.get_close_matches(name, parameters, 1)
+            if similar:
+                raise InvalidParameterError(
+                    f"{cls.__name__} has no setting {name!r}: did you mean {similar[0]!r}?"
+                )
+            raise InvalidParameterError(
+                f"{cls.__name__} has no setting {name!r}: it has {', '.join(parameters)}"
+            )
+    values = {name: value_of_setting(name, value) for name, value in settings.items()}
+    return cls(**values)
+
+
+def value_of_setting(name: str, value: object) -> object:
+    """Return the value that a JSON object stands for: ``{"reject": 0.1}`` of costs, and so on."""
+    if not isinstance(value, dict):
+        return value
+    if name == "costs" and value.keys() <= {"matrix", "reject", "reject_label"}:
+        return suffice.Costs(**value)
+    if name == "shrinkage" and value.keys() <= {"intensity", "target"}:
+        return suffice.Shrinkage(**value)
+    if name == "priors" and value.keys() == {"alpha"}:
+        return suffice.Dirichlet(**value)
+    if name == "categorical" and value.keys() <= {"columns", "smoothing"}:
+        return suffice.Categorical(**value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWords:
+    """What a person said about a model on the command line."""
+
+    model: str
+    covariance: str | None
+    tied: bool | None
+    divisor: str | None
+    pooling: str | None
+    shrinkage: str | None
+    priors: tuple[str, ...]
+    temperature: str | None
+    reject: float | None
+    set: tuple[str, ...]  # NAME=VALUE
+
+    def estimator(self) -> Any:
+        """Return the unfitted estimator, without the priors, whose labels are not known yet."""
+        named: dict[str, object] = {
+            "covariance": self.covariance,
+            "tied": self.tied,
+            "divisor": self.divisor,
+            "pooling": number_or_word(self.pooling),
+            "shrinkage": number_or_word(self.shrinkage),
+            "temperature": number_or_word(self.temperature),
+            "costs": None if self.reject is None else {"reject": self.reject},
+        }
+        settings = {name: value for name, value in named.items() if value is not None}
+        others = parse_settings(self.set)
+        for name in others:
+            if name in settings or (name == "priors" and self.priors):
+                raise InvalidParameterError(f"{name} is set twice: set it once")
+        return estimator_from_words(self.model, {**settings, **others})
+
+
+def number_or_word(text: str | None) -> float | str | None:
+    """Return a number, or the text itself if it is none."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def parse_settings(texts: tuple[str, ...]) -> dict[str, object]:
+    """Return settings written NAME=VALUE; a value is JSON, or else the text itself."""
+    settings: dict[str, object] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        name = name.strip()
+        if not mark:
+            raise InvalidParameterError(f"a setting is written NAME=VALUE, got {text!r}")
+        if name in settings:
+            raise InvalidParameterError(f"{name} is set twice: set it once")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def parse_priors(texts: tuple[str, ...], classes: Labels) -> str | dict[object, float]:
+    """Return priors written as one word such as uniform, or as LABEL=P for every class."""
+    from suffice.core.table.labels import label_written
+
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    priors: dict[object, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        label = label_written(name, classes)
+        if label in priors:
+            msg = f"the prior of {name!r} is given twice: give it once"
+            raise InvalidParameterError(msg)
+        try:
+            priors[label] = float(value)
+        except ValueError as error:
+            msg = f"a prior is written LABEL=PROBABILITY, got {text!r}"
+            raise InvalidParameterError(msg) from error
+    return priors
+
+
+_model_options = combined(
+    choice(
+        "-m",
+        "--model",
+        section=MODEL,
+        metavar="NAME",
+        of=MODELS,
+        default="lda",
+        help=f"Which model to fit: {', '.join(MODELS)}.",
+    ),
+    option(
+        "--covariance",
+        section=MODEL,
+        metavar="WORD",
+        help="Shape of the covariances: full, diagonal, spherical or an EDDA code such as VVE.",
+    ),
+    flag(
+        "--tied/--untied",
+        section=MODEL,
+        default=None,
+        help="Whether all classes share one covariance.",
+    ),
+    choice(
+        "--divisor",
+        section=MODEL,
+        metavar="WORD",
+        of=["mle", "unbiased", "averaged"],
+        help="Divisor of the scatter: mle (n), unbiased (n − K) or averaged (class by class).",
+    ),
+    option(
+        "--pooling",
+        section=MODEL,
+        metavar="SHARE",
+        help="Weight of the pooled covariance in each class's, from 0 to 1, or auto.",
+    ),
+    option(
+        "--shrinkage",
+        section=MODEL,
+        metavar="SHARE",
+        help="Shrinkage of the covariances, from 0 to 1, or oas, ledoit-wolf or auto.",
+    ),
+    several(
+        "--priors",
+        section=MODEL,
+        metavar="LABEL=P",
+        help="Priors of the classes: uniform, or the prior of a label, repeated for every "
+        "label. By default the shares of the rows.",
+    ),
+    option(
+        "--temperature",
+        section=MODEL,
+        metavar="NUMBER",
+        help="Temperature of the posteriors: 1 is Bayes; or auto.",
+    ),
+    option(
+        "--reject",
+        section=MODEL,
+        metavar="COST",
+        type=click.FLOAT,
+        help="Cost of giving no label, where an error costs 1.",
+    ),
+    several(
+        "--set",
+        section=MODEL,
+        metavar="NAME=VALUE",
+        help="Any parameter of the Python class, the value as JSON or a word; repeat for more.",
+    ),
+)
+
+
+def model_options(function: Function) -> Function:
+    """Declare the options of a model; the command gets one ``ModelWords``, named ``words``."""
+
+    @functools.wraps(function)
+    def with_words(
+        *args: Any,
+        model: str,
+        covariance: str | None,
+        tied: bool | None,
+        divisor: str | None,
+        pooling: str | None,
+        shrinkage: str | None,
+        priors: tuple[str, ...],
+        temperature: str | None,
+        reject: float | None,
+        set: tuple[str, ...],
+        **others: Any,
+    ) -> None:
+        words = ModelWords(
+            model=model,
+            covariance=covariance,
+            tied=tied,
+            divisor=divisor,
+            pooling=pooling,
+            shrinkage=shrinkage,
+            priors=priors,
+            temperature=temperature,
+            reject=reject,
+            set=set,
+        )
+        function(*args, words=words, **others)
+
+    return _model_options(with_words)

@@ -1,0 +1,388 @@
+"""Options that several subcommands share, each in a section of ``--help``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from suffice.cli.data import Data
+
+Function = Callable[..., None]
+Decorator = Callable[[Function], Function]
+
+# the sections of --help, in their order
+COLUMNS = "Columns"
+TEXT_FILES = "Reading text files"
+DATABASES = "Databases"
+PARTITIONS = "Partitions"
+MODEL = "The model"
+VALIDATION = "Cross-validation"
+FIGURE = "The figure"
+OUTPUT = "Output"
+SECTIONS = (COLUMNS, TEXT_FILES, DATABASES, PARTITIONS, MODEL, VALIDATION, FIGURE, OUTPUT)
+
+
+class SectionOption(click.Option):
+    """An option that ``--help`` shows in a section."""
+
+    def __init__(self, *args: Any, section: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+def option(
+    *names: str,
+    section: str,
+    help: str,
+    metavar: str | None = None,
+    type: click.ParamType[Any] | None = None,
+    default: object = None,
+    multiple: bool = False,
+    required: bool = False,
+) -> Decorator:
+    """Declare an option with a value."""
+    # click takes a default of None for a value: an option without one must not name it
+    if default is None:
+        return click.option(
+            *names,
+            cls=SectionOption,
+            section=section,
+            help=help,
+            metavar=metavar,
+            type=type,
+            multiple=multiple,
+            required=required,
+        )
+    return click.option(
+        *names,
+        cls=SectionOption,
+        section=section,
+        help=help,
+        metavar=metavar,
+        type=type,
+        multiple=multiple,
+        required=required,
+        default=default,
+        show_default=True,
+    )
+
+
+def flag(*names: str, section: str, help: str, default: bool | None = False) -> Decorator:
+    """Declare an option without a value, or a pair such as ``--header/--no-header``."""
+    is_flag = None if "/" in names[0] else True
+    return click.option(
+        *names,
+        cls=SectionOption,
+        section=section,
+        help=help,
+        default=default,
+        is_flag=is_flag,
+    )
+
+
+def several(*names: str, section: str, metavar: str, help: str) -> Decorator:
+    """Declare an option that may be given several times."""
+    return option(*names, section=section, metavar=metavar, help=help, multiple=True)
+
+
+def choice(
+    *names: str,
+    section: str,
+    of: Iterable[str],
+    help: str,
+    metavar: str | None = None,
+    default: str | None = None,
+) -> Decorator:
+    """Declare an option that takes one of some words."""
+    return option(
+        *names,
+        section=section,
+        help=help,
+        metavar=metavar,
+        type=click.Choice(list(of)),
+        default=default,
+    )
+
+
+def combined(*decorators: Decorator) -> Decorator:
+    """Return several declarations as one; ``--help`` keeps their order."""
+
+    def decorate(function: Function) -> Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def data_argument(name: str = "data", *, required: bool = True) -> Decorator:
+    """Declare the argument DATA: a path, a glob, an address, - or a built-in data set."""
+    return click.argument(name, required=required, shell_complete=_complete_data)
+
+
+def _complete_data(
+    _: click.Context,
+    __: click.Parameter,
+    incomplete: str,
+) -> list[CompletionItem]:
+    """Return the built-in data sets and the files, for the shell."""
+    from suffice.data.datasets import names
+
+    items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    items.append(CompletionItem(incomplete, type="file"))
+    return items
+
+
+target_option = option(
+    "-t", "--target", section=COLUMNS, metavar="COLUMN", help="The column of labels."
+)
+_column_options = combined(
+    target_option,
+    several(
+        "-f",
+        "--feature",
+        "features",
+        section=COLUMNS,
+        metavar="COLUMN",
+        help="A feature; repeat for more. By default every informative column.",
+    ),
+    several(
+        "-i",
+        "--ignore",
+        section=COLUMNS,
+        metavar="COLUMN",
+        help="A column to leave out; repeat for more.",
+    ),
+    option("--weight", section=COLUMNS, metavar="COLUMN", help="The column of row weights."),
+    several(
+        "--id",
+        "ids",
+        section=COLUMNS,
+        metavar="COLUMN",
+        help="A column that names rows; repeat for more. By default columns that look like ids.",
+    ),
+    several(
+        "--categorical",
+        section=COLUMNS,
+        metavar="COLUMN",
+        help="A column of numbers that are categories; repeat for more.",
+    ),
+)
+_reading_options = combined(
+    option(
+        "--delimiter",
+        section=TEXT_FILES,
+        metavar="CHARACTER",
+        help="Character between cells. By default it is detected.",
+    ),
+    several(
+        "--na",
+        "missing",
+        section=TEXT_FILES,
+        metavar="TEXT",
+        help="Another spelling of a missing value, such as -999; repeat for more.",
+    ),
+    choice(
+        "--decimal",
+        section=TEXT_FILES,
+        of=".,",
+        help="Decimal mark of numbers. By default it is detected for each column.",
+    ),
+    choice(
+        "--thousands",
+        section=TEXT_FILES,
+        of=",. '",
+        help="Mark between thousands. By default it is detected for each column.",
+    ),
+    flag(
+        "--header/--no-header",
+        section=TEXT_FILES,
+        default=None,
+        help="Whether the first line holds column names. By default it is detected.",
+    ),
+    option(
+        "--skip-rows",
+        section=TEXT_FILES,
+        metavar="N",
+        type=click.IntRange(0),
+        help="Number of lines before the table.",
+    ),
+    option(
+        "--comment",
+        section=TEXT_FILES,
+        metavar="TEXT",
+        help="Beginning of lines that are comments, such as #.",
+    ),
+    option(
+        "--encoding",
+        section=TEXT_FILES,
+        metavar="NAME",
+        help="Encoding of the text, such as utf-16 or latin-1. By default it is detected.",
+    ),
+    option(
+        "--table", section=DATABASES, metavar="NAME", help="Read this table of the database."
+    ),
+    option(
+        "--query",
+        section=DATABASES,
+        metavar="SQL",
+        help="Read the rows of this query of the database.",
+    ),
+)
+
+
+def learning_data(function: Function) -> Function:
+    """Declare DATA and its options for labelled rows; the command gets one ``Data``."""
+
+    @functools.wraps(function)
+    def with_data(
+        *args: Any,
+        data: str,
+        target: str | None,
+        features: tuple[str, ...],
+        ignore: tuple[str, ...],
+        weight: str | None,
+        ids: tuple[str, ...],
+        categorical: tuple[str, ...],
+        **others: Any,
+    ) -> None:
+        columns = _given(
+            target=target,
+            features=features,
+            ignore=ignore,
+            weight=weight,
+            ids=ids,
+            categorical=categorical,
+        )
+        reading = _take_reading_options(others)
+        function(*args, data=Data(data, columns, reading), **others)
+
+    return combined(data_argument(), _column_options, _reading_options)(with_data)
+
+
+def new_data(function: Function) -> Function:
+    """Declare DATA and its options for rows without labels; the command gets one ``Data``."""
+
+    @functools.wraps(function)
+    def with_data(*args: Any, data: str, **others: Any) -> None:
+        reading = _take_reading_options(others)
+        function(*args, data=Data(data, {}, reading), **others)
+
+    return combined(data_argument(), _reading_options)(with_data)
+
+
+def _take_reading_options(options: dict[str, Any]) -> dict[str, object]:
+    """Remove the options of reading from all options, and return those that were given."""
+    return _given(
+        delimiter=options.pop("delimiter"),
+        missing=options.pop("missing"),
+        decimal=options.pop("decimal"),
+        thousands=options.pop("thousands"),
+        header=options.pop("header"),
+        skip_rows=options.pop("skip_rows"),
+        comment=options.pop("comment"),
+        encoding=options.pop("encoding"),
+        table=options.pop("table"),
+        query=options.pop("query"),
+    )
+
+
+def _given(**options: object) -> dict[str, object]:
+    """Return the options that were given on the command line."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
+
+
+class OutputFile(click.Path):
+    """A file that the command writes, or the URL of an object if ``urls``."""
+
+    def __init__(self, *, urls: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self._urls = urls
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        if self._urls and "://" in str(value):
+            return value
+        path = Path(str(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder '{path.parent}': make it first", param, ctx)
+        return path
+
+
+def output(help: str, *, required: bool = False, urls: bool = False) -> Decorator:
+    """Declare the option ``-o``, which names the file to write."""
+    return option(
+        "-o",
+        "--output",
+        section=OUTPUT,
+        help=help,
+        metavar="FILE",
+        type=OutputFile(urls=urls),
+        required=required,
+    )
+
+
+def other_output(name: str, help: str) -> Decorator:
+    """Declare another option than ``-o`` that names a file to write."""
+    return option(name, section=OUTPUT, help=help, metavar="FILE", type=OutputFile())
+
+
+def file_argument(name: str, *, nargs: int = 1) -> Decorator:
+    """Declare an argument that names a model or moments file, or several if ``nargs`` is −1."""
+    return click.argument(name, type=click.Path(path_type=Path), nargs=nargs, required=True)
+
+
+sums_options = combined(
+    choice(
+        "--storage",
+        section=OUTPUT,
+        of=["auto", "per-class", "pooled", "diagonal"],
+        default="auto",
+        help="Which scatter to keep; auto keeps a matrix for each class where memory allows.",
+    ),
+    flag(
+        "--fourth", section=OUTPUT, help="Also keep the sums that Ledoit-Wolf shrinkage needs."
+    ),
+)
+fold_options = combined(
+    option(
+        "--cv",
+        section=VALIDATION,
+        metavar="N",
+        type=click.IntRange(2),
+        help="Number of folds. By default 10, or 5 if there are many rows.",
+    ),
+    option(
+        "--groups",
+        section=VALIDATION,
+        metavar="COLUMN",
+        help="Column of groups that folds hold out as a whole, such as persons; not a feature.",
+    ),
+)
+
+
+def seed_option(section: str, help: str, default: int | None = 0) -> Decorator:
+    """Declare the option ``--seed``."""
+    return option(
+        "--seed",
+        section=section,
+        metavar="N",
+        help=help,
+        default=default,
+        type=click.IntRange(min=0),
+    )
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether an option was written on the command line."""
+    return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -1,0 +1,110 @@
+"""``suffice sample``: rows drawn from a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.options import OUTPUT, file_argument, option, output, seed_option
+from suffice.cli.terminal import Terminal, write_table
+from suffice.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from suffice.core.decision.classifier import Classifier
+
+_BATCH = 100_000  # rows drawn at once
+
+
+@subcommand(
+    "suffice sample iris.suffice -n 5 --seed 1",
+    "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
+)
+@file_argument("model")
+@option(
+    "-n",
+    "--number",
+    section=OUTPUT,
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=1000,
+    help="Number of rows.",
+)
+@seed_option(OUTPUT, "Seed, to draw the same rows again.", default=None)
+@option(
+    "--label",
+    section=OUTPUT,
+    metavar="COLUMN",
+    default="label",
+    help="Name of the label column.",
+)
+@output("The file to write. Without it CSV goes to standard output.")
+def sample(
+    terminal: Terminal,
+    /,
+    model: Path,
+    number: int,
+    seed: int | None,
+    label: str,
+    output: Path | None,
+) -> None:
+    """Draw rows from a fitted model.
+
+    A class is drawn from the priors, then a row from the density of the class.
+    """
+    from suffice.persistence.load import load_classifier
+
+    classifier = load_classifier(model)
+    if not classifier.has_density:
+        msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
+        raise InvalidInputError(msg)
+    if not label:
+        raise InvalidInputError(
+            "the label column has no name: name the column, such as --label class"
+        )
+    if label in classifier.columns:
+        msg = f"column {label!r} is a feature: name another, such as --label class"
+        raise InvalidInputError(msg)
+    write_table(_drawn(classifier, number, seed, label), output, terminal, number)
+
+
+def _drawn(classifier: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+    """Return the rows as a lazy table that is drawn while it is written."""
+    import numpy as np
+    from polars.io.plugins import register_io_source
+
+    rng = np.random.default_rng(seed)
+
+    def frames(*_: object) -> Iterator[pl.DataFrame]:
+        for start in range(0, number, _BATCH):
+            yield _frame(classifier, min(_BATCH, number - start), rng, label)
+
+    schema = _frame(classifier, 1, np.random.default_rng(0), label).schema
+    return register_io_source(frames, schema=schema)
+
+
+def _frame(
+    classifier: Classifier,
+    number: int,
+    rng: np.random.Generator,
+    label: str,
+) -> pl.DataFrame:
+    """Return rows drawn from the model, with their labels in the last column."""
+    import polars as pl
+
+    rows, labels = classifier.sample(number, rng)
+    columns: dict[str, Any]
+    if isinstance(rows, dict):  # columns of several kinds
+        columns = rows
+    else:
+        names = classifier.feature_names or [f"x{j}" for j in range(rows.shape[1])]
+        columns = dict(zip(names, rows.T, strict=True))
+    text = {name: pl.String for name, column in columns.items() if column.dtype.kind in "OU"}
+    lists = {name: column.tolist() for name, column in columns.items()}
+    return pl.DataFrame({**lists, label: labels.tolist()}, schema_overrides=text)

@@ -1,0 +1,172 @@
+"""``suffice show``: what is inside a model or moments file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import suffice
+from suffice.cli.command import subcommand
+from suffice.cli.options import file_argument
+from suffice.cli.terminal import Terminal
+from suffice.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from suffice.typing import Array
+
+_MOST_CLASSES = 8  # columns of a table
+_MOST_ROWS = 32  # of a table
+
+Header = Mapping[str, Any]
+Arrays = Mapping[str, "Array"]
+Table = tuple[list[str], list[list[object]]]  # the names of its columns, and its rows
+
+
+@subcommand("suffice show iris.suffice", "suffice show all.moments --json")
+@file_argument("file")
+def show(terminal: Terminal, /, file: Path) -> None:
+    """Show what is inside a model or moments file."""
+    from suffice.persistence.load import read
+
+    header, arrays = read(file)
+    moments = suffice.Moments.of_archive(header, arrays) if "storage" in header else None
+    if terminal.json:
+        terminal.result(_document(header, arrays, moments))
+        return
+    try:
+        lines = _description(file, header, arrays)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        msg = f"{file} has a header that tells nothing of {error}: write the file again"
+        raise FileFormatError(msg) from error
+    terminal.result({}, "\n".join(lines))
+    if moments is not None:
+        columns, rows = _class_table(moments)
+        terminal.table(columns, rows)
+    elif "coef" in arrays:
+        columns, rows = _coefficient_table(header, arrays)
+        terminal.table(columns, rows)
+
+
+def _document(
+    header: Header,
+    arrays: Arrays,
+    moments: suffice.Moments | None,
+) -> dict[str, object]:
+    """Return what the file holds, for JSON."""
+    document = {name: value for name, value in header.items() if name != "sha256"}
+    if moments is not None:
+        document["classes"] = moments.classes
+        document["weights"] = moments.weights
+        document["counts"] = moments.counts
+        document["means"] = _means(moments)
+    else:
+        for name in ("classes", "intercept", "coef"):
+            if name in arrays:
+                document[name] = arrays[name]
+    return document
+
+
+def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
+    """Return lines that say what the file is, its settings, and what the tables do not show."""
+    lines = [f"{file}: {header['suffice']}, format {header['format']}"]
+    if "estimator" in header:
+        from suffice.persistence.load import unfitted
+
+        lines.append(
+            " ".join(repr(unfitted(header)).split())
+        )  # settings that are not defaults
+    lines.append(", ".join(_facts(header)))
+    if "storage" in header:  # the table shows the classes
+        return lines
+    from suffice.core.text.lists import listed
+
+    classes = [str(label) for label in arrays["classes"].tolist()]
+    lines.append(f"{len(classes):,} classes: {listed(classes, _MOST_CLASSES)}")
+    if "choices" in header:
+        lines += _members(header, arrays)
+    return lines
+
+
+def _facts(header: Header) -> list[str]:
+    facts = []
+    for name in ("rows", "classes", "features"):
+        number = header.get(f"n_{name}")
+        if number is not None:
+            facts.append(f"{number:,} {name}")
+    if "storage" in header:
+        facts.append(f"{header['storage']} scatter")
+    if header.get("fourth"):
+        facts.append("fourth moments")
+    if header.get("transform"):
+        facts.append(f"transformed by {header['transform']}")
+    return facts
+
+
+def _members(header: Header, arrays: Arrays) -> list[str]:
+    """Return a line for each model of an average, the heaviest first."""
+    from suffice.persistence.averages import views_in
+
+    views = views_in(header, arrays)
+    lines = []
+    for member in sorted(header["choices"], key=lambda member: -member["weight"]):
+        if member["weight"] > 0:
+            name = member.get("outsider") or views[member["view"]].name
+            settings = [
+                f"{setting} {member[setting]:.3g}"
+                for setting in ("pooling", "shrinkage", "temperature")
+                if setting in member
+            ]
+            lines.append(f"{member['weight']:.0%} {name}: {', '.join(settings)}")
+    return lines
+
+
+def _class_table(moments: suffice.Moments) -> Table:
+    """Return a table with a column per class: its rows, its weight, its means."""
+    names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
+    rows: list[list[object]] = [
+        ["rows", *moments.counts.tolist()],
+        ["weight", *moments.weights.tolist()],
+    ]
+    means = _means(moments)
+    for j, name in enumerate(names):
+        values = ["–" if mean[j] is None else mean[j] for mean in means]
+        rows.append([f"mean {name}", *values])
+    return _shortened("class", moments.classes.tolist(), rows)
+
+
+def _means(moments: suffice.Moments) -> list[list[float | None]]:
+    """Return the means (K, d), with None where a class has no rows."""
+    means: list[list[float | None]] = moments.means.tolist()
+    for k, count in enumerate(moments.counts):
+        if not count:
+            means[k] = [None] * moments.n_features
+    return means
+
+
+def _coefficient_table(header: Header, arrays: Arrays) -> Table:
+    """Return a table with a column per score: its intercept and coefficients."""
+    from suffice.core.table.schema import Encoding
+
+    labels = arrays["classes"].tolist()
+    scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else labels
+    encoding = Encoding.from_json(header.get("encoding"))
+    names = encoding.feature_names if encoding else header["feature_names"]
+    if not names:
+        names = [f"x{j}" for j in range(header["n_features"])]
+    rows: list[list[object]] = [["intercept", *arrays["intercept"].tolist()]]
+    for name, values in zip(names, arrays["coef"].T.tolist(), strict=True):
+        rows.append([name, *values])
+    return _shortened("coefficient", scores, rows)
+
+
+def _shortened(first: str, labels: Sequence[object], rows: list[list[object]]) -> Table:
+    """Return a table with a column per label, cut where it would be hard to read."""
+    columns = [first, *(str(label) for label in labels[:_MOST_CLASSES])]
+    shown = [row[: 1 + _MOST_CLASSES] for row in rows[:_MOST_ROWS]]
+    if len(labels) > _MOST_CLASSES:
+        columns.append("…")
+        shown = [[*row, "…"] for row in shown]
+    if len(rows) > _MOST_ROWS:
+        shown.append(["…"] * len(columns))
+    return columns, shown

@@ -1,0 +1,73 @@
+"""``suffice summarize``: from labelled rows to a file of sums."""
+
+from pathlib import Path
+
+from suffice.cli.command import subcommand
+from suffice.cli.data import Data
+from suffice.cli.options import (
+    OUTPUT,
+    learning_data,
+    option,
+    other_output,
+    output,
+    sums_options,
+)
+from suffice.cli.terminal import Terminal
+
+
+@subcommand(
+    "suffice summarize iris -o iris.moments",
+    "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
+    "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
+    "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
+    "cat rows.csv | suffice summarize - --target label -o rows.moments",
+    counts_unused=True,
+)
+@learning_data
+@output("The moments file to write.", required=True)
+@sums_options
+@other_output("--checkpoint", "Record progress in FILE, and resume from it if it exists.")
+@option(
+    "--cluster",
+    section=OUTPUT,
+    metavar="ADDRESS",
+    help="Compute on the Dask cluster with this scheduler.",
+)
+@option(
+    "--device",
+    section=OUTPUT,
+    metavar="NAME",
+    help="Compute on this PyTorch device, such as cuda.",
+)
+def summarize(
+    terminal: Terminal,
+    /,
+    data: Data,
+    output: Path,
+    storage: str,
+    checkpoint: Path | None,
+    cluster: str | None,
+    device: str | None,
+    *,
+    fourth: bool,
+) -> None:
+    """Save the sums of labelled rows: all a Gaussian model needs.
+
+    One pass in bounded memory. The file holds class weights, means and scatters, no rows.
+    """
+    moments = data.moments(
+        terminal,
+        storage=storage,
+        fourth=fourth,
+        checkpoint=checkpoint,
+        client=cluster,
+        device=device,
+    )
+    moments.save(output)
+    terminal.written(
+        output,
+        repr(moments),
+        rows=int(moments.counts.sum()),
+        classes=moments.classes,
+        features=moments.feature_names,
+    )

@@ -1,0 +1,50 @@
+"""k-means++ and Lloyd's algorithm, which give EM its starts (Arthur & Vassilvitskii 2007, SODA)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.core.linalg import EPS
+from suffice.typing import Floats
+
+_LLOYD_STEPS = 10
+_TRIALS = 4  # rows drawn for each centre, of which the best is taken
+
+
+class Clusters(NamedTuple):
+    """Clusters of weighted rows."""
+
+    centres: Floats  # (k, d)
+    shares: Floats  # of the weight  (k,)
+    within_scatter: Floats  # about the centres, of all clusters together  (d, d)
+
+
+def k_means(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Clusters:
+    """Return k clusters of rows z (n, d) with weights w (n,)."""
+    centres = _first_centres(z, w, k, rng)
+    negligible = EPS * w.sum()
+    for _ in range(_LLOYD_STEPS):
+        nearest = _squared_distances(z, centres).argmin(1)
+        weights = np.maximum(np.bincount(nearest, w, k), negligible)
+        sums = np.stack([np.bincount(nearest, w * column, k) for column in z.T], axis=1)
+        is_empty = weights[:, None] <= negligible
+        centres = np.where(is_empty, centres, sums / weights[:, None])
+    offsets = z - centres[nearest]
+    return Clusters(centres, weights / weights.sum(), (w * offsets.T) @ offsets)
+
+
+def _first_centres(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Return the centres of k-means++, (k, d)."""
+    centres = z[rng.choice(len(z), 1, p=w / w.sum())]
+    for _ in range(k - 1):
+        # the next centre is the best of some rows drawn with probability ∝ w D²
+        nearest = _squared_distances(z, centres).min(1)
+        p = w * nearest if nearest.any() else w
+        trials = z[rng.choice(len(z), _TRIALS, p=p / p.sum())]
+        remaining = w @ np.minimum(nearest[:, None], _squared_distances(z, trials))
+        centres = np.vstack([centres, trials[remaining.argmin()]])
+    return centres
+
+
+def _squared_distances(z: Floats, centres: Floats) -> Floats:
+    return np.stack([np.square(z - centre).sum(1) for centre in centres], axis=1)

@@ -1,0 +1,160 @@
+"""A quadric between two classes whose scores are quadratic, and the shortest steps to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.core.linalg import EPS
+from suffice.core.model.geometry.quadric_kind import quadric_kind
+from suffice.core.model.geometry.surface import Sides, Surface, fixed
+from suffice.typing import Floats
+
+ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure, that chooses one side
+LOG_RANGE = (-690.0, 300.0)  # of log v, so that v and v² stay finite
+ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quadric(Surface):
+    """The quadric {x : (x − m)ᵀA(x − m) + bᵀ(x − m) + c = 0} and its two sides.
+
+    An anchor m near the data keeps every digit. Where y(x) is positive, ``labels[0]`` is preferred.
+
+    Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
+
+    Parameters
+    ----------
+    A : array of shape (d, d)
+        The quadratic part; only its symmetric half matters.
+    b : array of shape (d,)
+        The gradient at the anchor.
+    c : float
+        The value at the anchor.
+    feature_names, labels : tuples, optional
+        Names of the d features; labels of the positive and the negative side.
+    anchor : array of shape (d,), default zero
+        m.
+
+    Examples
+    --------
+    >>> circle = Quadric([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], -4.0, labels=("out", "in"))
+    >>> circle.equation(), circle.kind
+    ('x₁² + x₂² − 4 = 0', 'ellipse')
+    >>> circle.signed_distance([[3.0, 4.0], [1.0, 0.0]])
+    array([ 3., -1.])
+    """
+
+    A: Floats  # (d, d), symmetric
+    b: Floats  # ∇y(m)  (d,)
+    c: float  # y(m)
+    feature_names: tuple[str, ...] | None = None
+    labels: Sides | None = None
+    anchor: Floats = field(default_factory=lambda: np.zeros(()))  # m  (d,)
+
+    def __post_init__(self) -> None:
+        d = np.size(self.b)
+        A = fixed("A", self.A, (d, d))
+        object.__setattr__(self, "A", fixed("A", 0.5 * (A + A.T), (d, d)))
+        object.__setattr__(self, "b", fixed("b", self.b, (d,)))
+        object.__setattr__(self, "c", float(fixed("c", self.c, ())))
+        self._check_anchor_and_names(d)
+
+    @property
+    def kind(self) -> str:
+        """What the quadric is: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
+        return quadric_kind(self.A, self.b, self.c)
+
+    @property
+    def coefficients(self) -> tuple[Floats, Floats, float]:
+        return self.A, self.b, self.c
+
+    def _section(
+        self,
+        axes: list[int],
+        gradient: Floats,
+        value: float,
+        feature_names: tuple[str, ...] | None,
+    ) -> Quadric:
+        return Quadric(
+            A=self.A[np.ix_(axes, axes)],
+            b=gradient,
+            c=value,
+            feature_names=feature_names,
+            labels=self.labels,
+            anchor=self.anchor[axes],
+        )
+
+    def _steps(self, x: npt.ArrayLike) -> Floats:
+        y = self.evaluate(x)
+        gradient = self.gradient(x)
+        kind = self.kind
+        if kind == "empty":
+            return np.full_like(gradient, np.inf)
+        if kind.startswith("double"):
+            # y = λ (nᵀ(x − p))²: eigenvalues that are zero but for rounding would weigh too much
+            return np.asarray(-gradient / (2 * np.trace(self.A)))
+        steps = np.zeros_like(gradient)
+        for sign in (1.0, -1.0):
+            rows = sign * y > 0
+            lam, V = np.linalg.eigh(sign * self.A)
+            steps[rows] = shortest_steps(lam, sign * gradient[rows] @ V, sign * y[rows]) @ V.T
+        return steps
+
+
+def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Floats:
+    """Return the shortest e with q + gᵀe + eᵀΛe = 0 for each row, (n, d), where there is one.
+
+    Of the stationary e = −½ t (I + tΛ)⁻¹ g that with I + tΛ ⪰ 0 is the global minimum, and on that
+    interval the constraint is monotone in t. Moré (1993), *Optim. Methods Softw.* 2.
+    """
+    lowest = eigenvalues[0]
+    is_bounded = bool(lowest < 0)  # whether the interval of t is bounded
+    kappa = float(is_bounded)
+    with np.errstate(all="ignore"):
+        # 1 + tλᵢ = 1/hᵢ with t = Tτ, τ = v/(1+κv), hᵢ = (1+κv)/(1+v gapᵢ): no difference of near
+        # numbers is ever formed
+        if is_bounded:
+            # 1 + tλ ≥ 0 up to t = T = −1/λ_min
+            T = np.full(len(values), -1 / lowest)
+            gap = np.broadcast_to(1 - eigenvalues / lowest, gradients.shape)
+        else:
+            # 1 + tλ ≥ 0 up to infinity; T is the first-order root
+            T = 2 * values / np.square(gradients).sum(1)
+            gap = eigenvalues * T[:, None]
+        gamma = gradients * np.sqrt(0.25 * T / values)[:, None]
+        if is_bounded:
+            gamma[:, 0] = np.where(np.abs(gamma[:, 0]) < ASIDE, ASIDE, gamma[:, 0])
+        v = _root(np.square(gamma), gap, kappa)
+        # e = −½ t (I + tΛ)⁻¹ g = −√(qT) τ h γ
+        e: Floats = -np.sqrt(values * T)[:, None] * v[:, None] / (1 + v[:, None] * gap) * gamma
+    return np.nan_to_num(e)  # NaN where the row lies on the quadric: there is no step
+
+
+def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:
+    """Return v > 0 with S = τ Σᵢ γᵢ² hᵢ (1 + hᵢ) = 1, (n,), by bracketed Newton steps in logs."""
+    lowest, highest = LOG_RANGE
+    low = np.full(len(squares), lowest)
+    high = np.full(len(squares), highest)
+    w = np.clip(-np.log(2 * squares.sum(1)), low, high)
+    for _ in range(ROUNDS):
+        v = np.exp(w)
+        whole = 1 + kappa * v
+        lengths = 1 + v[:, None] * gap
+        h = whole[:, None] / lengths
+        total = (squares * h * (1 + h)).sum(1)
+        excess = np.log(v / whole * total)
+        # dS/dτ = 2 Σ γ² h³,  dτ/d log v = τ / (1 + κv)
+        slope = 2 * (squares * h**2 / lengths).sum(1) / total
+        low = np.where(excess <= 0, w, low)
+        high = np.where(excess >= 0, w, high)
+        newton = w - excess / slope
+        is_bracketed = (newton >= low) & (newton <= high)
+        previous = w
+        w = np.where(is_bracketed, newton, 0.5 * (low + high))
+        is_settled = np.abs(w - previous) <= 4 * EPS * np.maximum(1, np.abs(w))
+        if np.all(is_settled | (np.abs(excess) <= 16 * EPS)):
+            break
+    return np.asarray(np.exp(w))

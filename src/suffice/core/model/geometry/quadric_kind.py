@@ -1,0 +1,76 @@
+"""What a quadric is called: ellipse, hyperbola, parabola, line, …, in any dimension."""
+
+import numpy as np
+
+from suffice.core.linalg import EPS, balanced
+from suffice.typing import Floats
+
+# (d, p, q), signs p ≥ q of the eigenvalues of A → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,
+# and of zᵀΛz + t = 0, where b has a part t outside the range of A
+_NAMES: dict[tuple[int, int, int], tuple[str, str, str, str]] = {
+    (1, 1, 0): ("two points", "point", "empty", ""),
+    (1, 0, 0): ("empty", "everything", "empty", "point"),
+    (2, 2, 0): ("ellipse", "point", "empty", ""),
+    (2, 1, 1): ("hyperbola", "intersecting lines", "hyperbola", ""),
+    (2, 1, 0): ("parallel lines", "double line", "empty", "parabola"),
+    (2, 0, 0): ("empty", "everything", "empty", "line"),
+}
+
+
+def quadric_kind(A: Floats, b: Floats, c: float) -> str:
+    """Return the name of {u : uᵀAu + bᵀu + c = 0}."""
+    d = len(b)
+    n_positive, n_negative = _inertia(A)
+    p = max(n_positive, n_negative)
+    q = min(n_positive, n_negative)
+    case = _case(A, b, c)
+    if d < 3:
+        return _NAMES[d, p, q][case]
+    name = _names_from_three_dimensions(d, p, q)[case]
+    if d > 3:
+        return name
+    if name == "hyperboloid":
+        return "hyperboloid of one sheet" if case == 0 else "hyperboloid of two sheets"
+    return name.replace("hyperplane", "plane").replace("affine subspace", "line")
+
+
+def _case(A: Floats, b: Floats, c: float) -> int:
+    """Return which of the four names of ``_NAMES`` applies, 0 to 3."""
+    n_positive, n_negative = _inertia(A)
+    half = 0.5 * b[:, None]
+    all_positive, all_negative = _inertia(np.block([[A, half], [half.T, np.array([[c]])]]))
+    # the whole form [A ½b; ½bᵀ c] adds to the signs of A: that of c̃, or + and − if b ∉ range A
+    n_added = all_positive + all_negative - n_positive - n_negative
+    if n_added > 1 and n_positive + n_negative < len(b):
+        return 3
+    sign = np.sign(n_added)
+    if all_positive <= n_positive:
+        sign = -sign
+    if n_positive < n_negative:  # names are for −y, which has more positive eigenvalues
+        sign = -sign
+    return 1 + int(sign)
+
+
+def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str, str]:
+    """Return the four names from three dimensions on, where p + q eigenvalues are not zero."""
+    if p == 0:
+        return "empty", "everything", "empty", "hyperplane"
+    if p + q == 1:
+        return "parallel hyperplanes", "double hyperplane", "empty", "parabolic cylinder"
+    shape = "elliptic" if q == 0 else "hyperbolic"
+    bowl = f"{shape} paraboloid" if p + q == d - 1 else "parabolic cylinder"
+    if p == d:
+        return "ellipsoid", "point", "empty", ""
+    if q == 0:
+        return f"{shape} cylinder", "affine subspace", "empty", bowl
+    body = "hyperboloid" if p + q == d else "hyperbolic cylinder"
+    centred = "intersecting hyperplanes" if p == 1 else "cone"
+    return body, centred, body, bowl
+
+
+def _inertia(M: Floats) -> tuple[int, int]:
+    """Return how many eigenvalues are positive and negative, whatever the units of axes."""
+    unit_free, _ = balanced(M)
+    values = np.linalg.eigvalsh(unit_free)
+    floor = 8 * len(M) * EPS * np.abs(values).max(initial=0.0)
+    return int((values > floor).sum()), int((values < -floor).sum())

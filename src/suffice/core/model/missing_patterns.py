@@ -1,0 +1,77 @@
+"""Rows with missing values, sorted by which of their features were observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.table.matrix import missing_bits
+from suffice.typing import Codes, Flags, Floats
+
+LONGEST_RUN = 16  # rows
+# n·d³ from which the rows of a pattern are better scored together than in runs
+COMMON = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MissingPatterns:
+    """Which rows have the same missing features."""
+
+    patterns: Flags  # whether each feature was observed  (P, d), distinct
+    order: Codes  # the rows, sorted by pattern  (n,)
+    starts: Codes  # where each pattern begins in ``order``  (P + 1,)
+
+    @classmethod
+    def of(cls, x: Floats) -> MissingPatterns:
+        """Return the patterns of the rows (n, d), in which NaN is missing."""
+        words = missing_bits(x, "<u8")
+        if words.shape[1] == 1:
+            order = np.argsort(words[:, 0], kind="stable")
+        else:
+            order = np.lexsort(words.T)
+        sorted_words = words[order]
+        changes = np.flatnonzero((sorted_words[1:] != sorted_words[:-1]).any(1)) + 1
+        starts = np.zeros(1, np.intp)
+        if len(x):
+            starts = np.concatenate([[0], changes, [len(x)]])
+        first_rows = order[starts[:-1]]
+        return cls(~np.isnan(x[first_rows]), order, starts)
+
+    def rows_of(self, p: int) -> Codes:
+        """Return the rows of pattern p."""
+        return self.order[self.starts[p] : self.starts[p + 1]]
+
+    @property
+    def counts(self) -> Codes:
+        """Number of rows of each pattern, (P,)."""
+        return np.diff(self.starts)
+
+    def runs(self) -> tuple[Codes, Codes]:
+        """Return where runs of one pattern begin in ``order``, and their lengths: longest first."""
+        n_runs = -(-self.counts // LONGEST_RUN)
+        n_before = np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
+        number_in_pattern = np.arange(n_runs.sum()) - n_before
+        firsts = np.repeat(self.starts[:-1], n_runs) + LONGEST_RUN * number_in_pattern
+        lengths = np.minimum(np.repeat(self.starts[1:], n_runs) - firsts, LONGEST_RUN)
+        longest_first = np.argsort(-lengths, kind="stable")
+        return firsts[longest_first], lengths[longest_first]
+
+    def rare(self) -> MissingPatterns:
+        """Return the patterns that few rows have, with their rows."""
+        counts = self.counts
+        is_rare = counts * self.patterns.shape[1] ** 3 < COMMON
+        return MissingPatterns(
+            patterns=self.patterns[is_rare],
+            order=self.order[np.repeat(is_rare, counts)],
+            starts=np.concatenate([[0], np.cumsum(counts[is_rare])]),
+        )
+
+
+def incomplete_rows(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Yield the rows of each pattern with gaps, and the features observed and missing in them."""
+    patterns = MissingPatterns.of(x)
+    for p, observed in enumerate(patterns.patterns):
+        if not observed.all():
+            yield patterns.rows_of(p), np.flatnonzero(observed), np.flatnonzero(~observed)

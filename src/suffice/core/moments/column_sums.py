@@ -1,0 +1,203 @@
+"""Sums of rows with missing numbers by class and column: O(K d) numbers for any missing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from suffice.core.moments.collect import collect, in_threads, recentred
+from suffice.core.moments.merging import (
+    bare,
+    by_class,
+    merged,
+    some_features,
+    with_classes,
+    with_sums,
+)
+from suffice.core.moments.scatter import DiagonalScatter, Storage
+from suffice.core.moments.schema_change import mapped
+from suffice.core.table import Table
+from suffice.errors import ForgetError
+from suffice.typing import Array, Codes, Flags, Floats, Labels
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+
+class AvailableSums(NamedTuple):
+    """Sums over the rows that have a column, or both columns of a pair."""
+
+    weights: Floats  # of each column  (K, d)
+    means: Floats  # high part (K, d)
+    means_low: Floats  # low part (K, d)
+    products: Floats  # Σ w z zᵀ (K, d, d), or squares only (K, d)
+    product_weights: Floats  # Σ w of the rows in ``products``, of the same shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSums:
+    """Sums of each class and column over the rows that have the column."""
+
+    column_sums: (
+        Moments  # diagonal scatter; counts and weights are those of each column  (K, d)
+    )
+
+    @classmethod
+    def of_table(cls, table: Table, empty: Moments) -> ColumnSums:
+        """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+        start = cls.of_complete(empty).column_sums
+
+        def sums_between(lo: int, hi: int) -> Moments:
+            return _observed_sums(table, start, lo, hi)
+
+        total = reduce(merged, in_threads(sums_between, table.n_rows, table.n_classes))
+        if table.indicators is None:
+            return cls(total)
+        # indicators are never missing, so they are summed as if rows were complete
+        complete = cls.of_complete(sums_of_rows(table, bare(empty), "diagonal")).column_sums
+        n_numbers = table.x.shape[1]
+        for sums in (complete.counts, complete.weights, complete.scatter.values):
+            sums[:, :n_numbers] = 0
+        return cls(merged(total, complete))
+
+    @classmethod
+    def of_complete(cls, m: Moments) -> ColumnSums:
+        """Return moments of complete rows column by column."""
+        return cls(
+            replace(
+                bare(m),
+                weights=np.repeat(m.weights[:, None], m.n_features, axis=1),
+                counts=np.repeat(m.counts[:, None], m.n_features, axis=1),
+                scatter=DiagonalScatter(m.diagonals),
+            )
+        )
+
+    @property
+    def limit(self) -> None:
+        """Most patterns a class: there is no limit, since patterns are not kept."""
+        return None
+
+    @property
+    def lost(self) -> Codes:
+        """Numbers of each column given up to keep few patterns: none, (d,)."""
+        return np.zeros(self.column_sums.n_features, np.intp)
+
+    def by_column(self) -> ColumnSums:
+        return self
+
+    def plus(self, other: ColumnSums) -> ColumnSums:
+        return ColumnSums(merged(self.column_sums, other.column_sums))
+
+    def minus(self, other: ColumnSums) -> ColumnSums:
+        """Return the sums without rows that were added before."""
+        total = self.column_sums
+        part = other.column_sums
+        has_more = part.counts > total.counts
+        if has_more.any():
+            k, j = np.argwhere(has_more)[0]
+            raise ForgetError(
+                f"cannot forget {part.counts[k, j]} numbers of column {j}: only "
+                f"{total.counts[k, j]} were ever added"
+            )
+        rest = merged(total, part, -1.0)
+        has_rows = rest.counts > 0
+        if has_rows.all():
+            return ColumnSums(rest)
+        return ColumnSums(
+            by_class(rest, rest.classes, lambda values: np.where(has_rows, values, 0))
+        )
+
+    def without_constant(self, is_constant: Flags) -> ColumnSums:
+        """Return the sums with exact zeros for columns that are constant in their class, (K, d)."""
+        squares = np.where(is_constant, 0.0, self.column_sums.diagonals)
+        return ColumnSums(replace(self.column_sums, scatter=DiagonalScatter(squares)))
+
+    def with_classes(self, classes: Labels, sources: Codes) -> ColumnSums:
+        return ColumnSums(with_classes(self.column_sums, classes, sources))
+
+    def select(self, columns: Codes) -> ColumnSums:
+        """Return the sums of some features only."""
+        sums = self.column_sums
+        return ColumnSums(
+            replace(
+                some_features(sums, columns),
+                counts=sums.counts[:, columns],
+                weights=sums.weights[:, columns],
+            )
+        )
+
+    def mapped(self, T: Floats) -> ColumnSums:
+        """Return the sums of T x, where T moves features and adds levels to each other."""
+        sums = self.column_sums
+        counts = _largest_of_sources(sums.counts, T)
+        weights = _largest_of_sources(sums.weights, T)
+        moved = mapped(sums, T)
+        # levels that were added to each other are one level:  Σ w (m − p)² = w p (1 − p)
+        joined = weights * moved.means * (1 - moved.means)
+        is_joined = np.count_nonzero(T, axis=1) > 1
+        squares = np.where(is_joined, joined, moved.diagonals)
+        return ColumnSums(
+            replace(moved, counts=counts, weights=weights, scatter=DiagonalScatter(squares))
+        )
+
+    @property
+    def flat(self) -> Moments:
+        """The same as moments of one feature with K d classes; those of class 0 come first."""
+        labels = np.arange(self.column_sums.means.size)
+        flat = by_class(self.column_sums, labels, lambda values: values.reshape(-1, 1))
+        return replace(flat, counts=flat.counts.ravel(), weights=flat.weights.ravel())
+
+    def available_sums(self) -> AvailableSums:
+        sums = self.column_sums
+        return AvailableSums(
+            weights=sums.weights,
+            means=sums.means,
+            means_low=sums.means_low,
+            products=sums.scatter.values,
+            product_weights=sums.weights,
+        )
+
+
+def sums_of_rows(table: Table, empty: Moments, storage: Storage) -> Moments:
+    """Return the sums of rows by class, missing numbers taken as zeros."""
+    no_rows = np.zeros(table.n_classes, np.intp)
+    start = replace(empty, classes=table.classes, counts=no_rows)
+    # an overflow is reported later, by its row and column
+    with np.errstate(invalid="ignore", over="ignore"):
+        chunks = collect(table, storage, fourth=False, filled=True)
+        total = reduce(merged, (with_sums(start, sums) for sums in chunks))
+    return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
+
+
+def _observed_sums(table: Table, empty: Moments, lo: int, hi: int) -> Moments:
+    """Return the sums of rows lo … hi−1, with counts and weights of each column."""
+    from suffice.core.moments import loops
+
+    shape = (table.n_classes, table.n_features)
+    counts = np.zeros(shape)
+    weights = np.zeros(shape)
+    shifts = np.zeros(shape)
+    sums = np.zeros(shape)
+    squares = np.zeros(shape)
+    row_weights = np.zeros(0) if table.weight is None else table.weight
+    loops.observed_chunk(
+        table.x, table.codes, row_weights, lo, hi, counts, weights, shifts, sums, squares
+    )
+    chunk_sums = recentred(weights, shifts, sums, DiagonalScatter(squares), None)
+    return replace(with_sums(empty, chunk_sums), counts=counts.astype(np.intp))
+
+
+def _largest_of_sources(values: Array, T: Floats) -> Array:
+    """Return the largest value (K, d) of the features that each new feature comes from.
+
+    A feature that comes from none is a level that is new. It is known to be zero for all rows of
+    the class, so it has the largest value of all features.
+    """
+    columns = []
+    for is_source in T != 0:
+        candidates = values[:, is_source] if is_source.any() else values
+        columns.append(candidates.max(1))
+    return np.stack(columns, axis=1)

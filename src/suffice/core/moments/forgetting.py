@@ -1,0 +1,151 @@
+"""Removing rows from moments: what is left, which digits it keeps, and what was never added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from suffice.core.linalg import EPS
+from suffice.core.moments.collect import ratio
+from suffice.core.moments.merging import merged, without_empty_classes
+from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
+from suffice.core.table.matrix import column_name
+from suffice.errors import ForgetError
+from suffice.typing import Flags, Floats
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+FEWEST_DIGITS = 6  # that must be left of a variance
+FEWEST_FOURTH_DIGITS = 4
+GROSS = 1e3  # a peak this many times above the squares of all rows left is due to an outlier
+_SLACK = 1e-8  # relative error of weights and squares that adding up may leave
+
+
+def check_held(total: Moments, part: Moments) -> None:
+    """Refuse to remove more than was added, or weights that leave too few digits of the rest."""
+    has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + _SLACK))
+    if has_more.any():
+        k = int(np.argmax(has_more))
+        raise ForgetError(
+            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: only "
+            f"{total.counts[k]} were ever added (weight {part.weights[k]:g} of "
+            f"{total.weights[k]:g})"
+        )
+    left = total.weights - part.weights
+    # sums of whole numbers, such as numbers of rows, are exact
+    is_exact = (total.weights == np.rint(total.weights)) & (total.weights < 1 / EPS)
+    has_few_digits = left < 10.0**FEWEST_DIGITS * EPS * total.weights
+    is_lost = has_few_digits & ~is_exact & (part.counts < total.counts)
+    if is_lost.any():
+        k = int(np.argmax(is_lost))
+        raise ForgetError(
+            "cannot forget these rows exactly: the weight of class "
+            f"{total.classes[k].item()!r} was {total.weights[k]:.2g} and would be {left[k]:.2g}, "
+            "with few correct digits left: fit again without them"
+        )
+
+
+def without(total: Moments, part: Moments) -> Moments:
+    """Return ``total`` − ``part``; raise where rows were never added, or digits would be lost."""
+    rest = merged(total, part, -1.0)
+    spread = spread_left(total, rest)
+    # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
+    share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
+    has_few_digits = (_squares(rest) < share * spread.peaks) & ~spread.is_constant
+    # where all that is left of a column is zero, its mean is no more than rounding
+    is_rounding = np.abs(rest.means) <= ROUNDING * np.sqrt(_squares(total))
+    is_zero = spread.is_constant & is_rounding
+    rest = replace(
+        rest,
+        means=np.where(is_zero, 0.0, rest.means),
+        means_low=np.where(is_zero, 0.0, rest.means_low),
+        scatter=_without_constant(rest.scatter, spread.is_constant),
+        fourth=None if has_few_digits.any() else rest.fourth,
+        peaks=spread.peaks,
+    )
+    return without_empty_classes(rest)
+
+
+class SpreadLeft(NamedTuple):
+    """What is left of the spread of each class and column after rows were removed."""
+
+    is_constant: Flags  # (K, d)
+    peaks: Floats  # greatest Σ w (x − μ)² held so far  (K, d)
+
+
+def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
+    """Return the spread of what is left of ``total``; raise where its digits are lost."""
+    left = _squares(rest)
+    peaks = _squares(total)
+    if total.peaks is not None:
+        peaks = np.maximum(total.peaks, peaks)
+    is_single = as_columns(rest.counts <= 1)
+    if rest.storage == "pooled":
+        is_single = np.asarray(is_single.all(0, keepdims=True))
+    is_impossible = np.where(
+        is_single, np.abs(left) > _SLACK * peaks, left < -ROUNDING * peaks
+    )
+    if is_impossible.any():
+        k, j = np.argwhere(is_impossible)[0]
+        raise ForgetError(
+            f"cannot forget these rows: {_place(rest, k, j)} they vary more, or otherwise, than "
+            "the rows that were added, so some of them were never added"
+        )
+    is_constant = is_single | ((left <= ROUNDING * peaks) & _is_explained(rest, left, peaks))
+    is_lost = (left < 10.0**FEWEST_DIGITS * EPS * peaks) & ~is_constant
+    if is_lost.any():
+        k, j = np.argwhere(is_lost)[0]
+        noise = EPS * peaks[k, j]
+        digits = np.log10(max(left[k, j], noise) / noise)
+        raise ForgetError(
+            f"cannot forget these rows exactly: {_place(rest, k, j)} the sum of squares was "
+            f"{peaks[k, j]:.2g} and would be {left[k, j]:.2g}, with {digits:.1f} correct digits "
+            "left: fit again without these rows"
+        )
+    return SpreadLeft(
+        is_constant=np.broadcast_to(is_constant, left.shape),
+        peaks=np.where(is_single, 0.0, peaks),
+    )
+
+
+def _squares(m: Moments) -> Floats:
+    """Return sums of squares about the class means (K, d), those of all classes if pooled."""
+    if m.storage == "pooled":
+        return np.broadcast_to(m.scatter.pooled_diagonal(), m.means.shape)
+    return m.scatter.diagonals()
+
+
+def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
+    """Return where no spread is left because rows agree, not because an outlier took its digits."""
+    w = np.broadcast_to(as_columns(rest.weights), left.shape)
+    grand_mean = ratio((w * rest.means).sum(0), w.sum(0))
+    between = w * np.square(rest.means - grand_mean)
+    if rest.storage == "pooled":
+        return np.asarray(peaks <= GROSS * (left + between.sum(0)))
+    total = ratio(w, w.sum(0)) * (np.maximum(left, 0.0) + between).sum(0)
+    # a column is constant if no class varies in it beyond its own rounding
+    is_constant = (left <= ROUNDING * peaks).all(0) & (np.count_nonzero(w, axis=0) > 1)
+    return np.asarray((peaks <= GROSS * total) | is_constant)
+
+
+def _without_constant(scatter: Scatter, is_constant: Flags) -> Scatter:
+    """Return the scatter with exact zeros for columns that are constant in their class, (K, d)."""
+    varies = (~is_constant).astype(np.float64)
+    if scatter.storage == "diagonal":
+        mask = varies
+    elif scatter.storage == "pooled":
+        in_all = varies.min(0, initial=1.0)
+        mask = np.outer(in_all, in_all)
+    else:
+        mask = varies[:, :, None] * varies[:, None, :]
+    return replace(scatter, values=scatter.values * mask)
+
+
+def _place(rest: Moments, k: int, j: int) -> str:
+    column = column_name(rest.feature_names, j)
+    if rest.storage == "pooled":
+        return f"in column {column}"
+    return f"in column {column} of class {rest.classes[k].item()!r}"

@@ -1,0 +1,135 @@
+"""Moments of rows with missing numbers: by pattern of observed columns, or by column.
+
+Such moments hold the sums of each pattern. Their means and scatter are those of the available
+cases: each column over the rows that have it, each pair of columns over the rows that have both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from suffice.core.moments import collect
+from suffice.core.moments.collect import ratio
+from suffice.core.moments.column_sums import AvailableSums, ColumnSums
+from suffice.core.moments.forgetting import spread_left, without
+from suffice.core.moments.merging import merged, without_empty_classes
+from suffice.core.moments.pattern_sums import PatternSums, float_rows, no_patterns
+from suffice.core.moments.scatter import SCATTERS, PooledScatter, Storage
+from suffice.core.table import Table
+from suffice.typing import Floats
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+Incomplete: TypeAlias = PatternSums | ColumnSums
+
+
+def incomplete_sums(
+    table: Table,
+    empty: Moments,
+    storage: Storage,
+    max_patterns: int | None,
+) -> Incomplete:
+    """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+    if storage != "diagonal":
+        return PatternSums.of_table(table, empty, max_patterns)
+    if table.x.size > collect.SMALL:
+        return ColumnSums.of_table(table, empty)
+    no_loss = np.zeros(table.n_features, np.intp)
+    return PatternSums(no_patterns(empty), float_rows(table), no_loss).by_column()
+
+
+def combined(a: Moments, b: Moments) -> Moments:
+    """Return a + b of aligned moments, with or without missing numbers."""
+    if a.patterns is None and b.patterns is None:
+        return merged(a, b)
+    total = merged(replace(a, fourth=None), b)  # weights, counts and log slopes add as ever
+    patterns_a = _incomplete(a)
+    patterns_b = _incomplete(b)
+    patterns: Incomplete
+    if isinstance(patterns_a, PatternSums) and isinstance(patterns_b, PatternSums):
+        patterns = patterns_a.plus(patterns_b)
+    else:
+        patterns = patterns_a.by_column().plus(patterns_b.by_column())
+    return with_patterns(total, patterns, total.storage)
+
+
+def forgotten(a: Moments, b: Moments) -> Moments:
+    """Return a − b of aligned moments; raise where b was never added, or digits would be lost."""
+    if a.patterns is None and b.patterns is None:
+        return without(a, b)
+    rest = merged(replace(a, fourth=None), b, -1.0)
+    pooled = rest.storage == "pooled"
+    before = _incomplete(a)
+    removed = _incomplete(b)
+    after: Incomplete
+    if isinstance(before, PatternSums) and isinstance(removed, PatternSums):
+        after = before.minus(removed, pooled=pooled)
+    else:
+        after = before.by_column().minus(removed.by_column())
+    columns_before = replace(_column_moments(before, a, pooled=pooled), peaks=a.peaks)
+    spread = spread_left(columns_before, _column_moments(after, a, pooled=pooled))
+    if isinstance(after, PatternSums):
+        after = after.without_constant(spread.is_constant, spread.peaks, pooled=pooled)
+    else:
+        after = after.without_constant(spread.is_constant)
+    rest = with_patterns(replace(rest, peaks=spread.peaks), after, rest.storage)
+    return without_empty_classes(rest)
+
+
+def _incomplete(m: Moments) -> Incomplete:
+    """Return the sums by pattern or by column; complete rows are one pattern."""
+    if m.patterns is not None:
+        return m.patterns
+    return ColumnSums.of_complete(m) if m.storage == "diagonal" else PatternSums.of_complete(m)
+
+
+def _column_moments(sums: Incomplete, m: Moments, *, pooled: bool) -> Moments:
+    columns = replace(sums.by_column().column_sums, feature_names=m.feature_names)
+    if not pooled:
+        return columns
+    # by how much each class varies is not known
+    return replace(columns, scatter=PooledScatter(np.diag(columns.scatter.pooled_diagonal())))
+
+
+def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
+    """Return moments with the weights of ``m``, and means and scatter of the available cases."""
+    sums = patterns.available_sums()
+    # S_ij w_k / w_ij: each pair of columns over the rows that have both
+    if storage == "pooled":
+        mean_products = ratio(sums.products.sum(0), sums.product_weights.sum(0))
+        scatter = mean_products * m.weights.sum()
+    else:
+        mean_products = ratio(sums.products, sums.product_weights)
+        scatter = mean_products * m.weights.reshape(-1, *[1] * (sums.products.ndim - 1))
+    means = sums.means
+    means_low = sums.means_low
+    is_absent = (sums.weights == 0) & (m.weights > 0)[:, None]
+    if is_absent.any():
+        means = np.where(is_absent, _overall_means(sums), means)
+        means_low = np.where(is_absent, 0.0, means_low)
+        if storage != "pooled":
+            # the variance of a column that a class lacks is that of the other classes
+            # (einsum gives a view of the diagonals, so that the addition changes the scatter)
+            squares = scatter if scatter.ndim == 2 else np.einsum("kjj->kj", scatter)
+            weight = (m.weights[:, None] * ~is_absent).sum(0)
+            variances = ratio(squares.sum(0), weight)
+            squares += np.where(is_absent, m.weights[:, None] * variances, 0.0)
+    return replace(
+        m,
+        means=means,
+        means_low=means_low,
+        scatter=SCATTERS[storage](scatter),
+        fourth=None,
+        patterns=patterns,
+    )
+
+
+def _overall_means(sums: AvailableSums) -> Floats:
+    """Return the mean of each column over all classes that have it, (d,)."""
+    pivot = sums.means[sums.weights.argmax(0), np.arange(sums.means.shape[1])]
+    gaps = sums.weights * (sums.means - pivot)
+    return np.asarray(pivot + ratio(gaps.sum(0), sums.weights.sum(0)))

@@ -1,0 +1,90 @@
+"""Sums of the indicators of levels, without a column per level.
+
+For indicators m with class means p (the frequencies of the levels):
+
+    Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w      N the weight of every pair of levels, n of each level
+    Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    the numbers summed up level by level
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.core.moments.scatter import (
+    DiagonalScatter,
+    PerClassScatter,
+    PooledScatter,
+    Scatter,
+    Storage,
+)
+from suffice.core.table import Table
+from suffice.typing import Floats
+
+
+class IndicatorSums(NamedTuple):
+    """Weights of levels and of their pairs, G = K matrices, one if pooled, none if diagonal."""
+
+    weights: Floats  # n, of each level  (K, C)
+    pairs: Floats  # N, of two levels at once  (G, C, C)
+    cross: Floats  # Σ w m (x − μ)ᵀ  (G, C, p)
+
+
+def indicator_sums(
+    table: Table,
+    lo: int,
+    hi: int,
+    centre: Floats,
+    storage: Storage,
+) -> IndicatorSums:
+    """Return the sums of the indicators of rows lo … hi−1; ``centre`` are the means μ (K, p)."""
+    from suffice.core.moments import loops
+
+    k, p = centre.shape
+    c = table.n_features - p
+    n_matrices = {"diagonal": 0, "pooled": 1, "per-class": k}[storage]
+    weights = np.zeros((k, c))
+    pairs = np.zeros((n_matrices, c, c))
+    cross = np.zeros((n_matrices, c, p))
+    row_weights = np.zeros(0) if table.weight is None else table.weight
+    levels = table.take(slice(lo, hi)).indicator_features().astype(np.int32)
+    loops.indicator_chunk(
+        table.x, levels, table.codes, row_weights, lo, hi, centre, weights, pairs, cross
+    )
+    pairs += np.swapaxes(pairs, 1, 2)  # the loop fills one triangle
+    if n_matrices:
+        diagonal = weights if n_matrices == k else weights.sum(0, keepdims=True)
+        pairs[:, range(c), range(c)] = diagonal
+    return IndicatorSums(weights, pairs, cross)
+
+
+def joined_scatter(
+    numbers: Scatter,
+    indicators: IndicatorSums,
+    frequencies: Floats,
+) -> Scatter:
+    """Return the scatter of numbers and indicators together; the frequencies are p (K, C)."""
+    n, p = indicators.weights, frequencies
+    if isinstance(numbers, DiagonalScatter):
+        # Σ w (m − p)² = n (1 − p)
+        return DiagonalScatter(np.concatenate([numbers.values, n * (1 - p)], axis=1))
+    if isinstance(numbers, PooledScatter):
+        inner = indicators.pairs[0] - p.T @ n
+        return PooledScatter(_blocks(numbers.values, indicators.cross[0], inner))
+    inner = indicators.pairs - n[:, :, None] * p[:, None, :]
+    return PerClassScatter(_blocks(numbers.values, indicators.cross, inner))
+
+
+def _blocks(numbers: Floats, cross: Floats, inner: Floats) -> Floats:
+    return np.block([[numbers, np.swapaxes(cross, -1, -2)], [cross, inner]])
+
+
+def all_numbers(table: Table) -> Table:
+    """Return a mixed table with an indicator column for every level."""
+    n_numbers = table.x.shape[1]
+    x = np.zeros((table.n_rows, table.n_features))
+    x[:, :n_numbers] = table.x
+    levels = table.indicator_features()
+    rows, groups = np.nonzero(levels >= 0)
+    x[rows, n_numbers + levels[rows, groups]] = 1.0
+    return replace(table, x=x, indicators=None, schema=None)

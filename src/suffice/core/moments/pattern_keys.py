@@ -1,0 +1,70 @@
+"""Labels for the sums of one class and one pattern of observed columns."""
+
+import numpy as np
+
+from suffice.core.table import Table
+from suffice.core.table.labels import encode
+from suffice.core.table.matrix import missing_bits
+from suffice.errors import InvalidInputError
+from suffice.typing import Codes, Flags, Labels
+
+_DIGITS = 6  # of the class, in front of the columns
+
+
+def pattern_keys(class_of: Codes, observed: Flags) -> Labels:
+    """Return a text for each class and pattern: digits of the class, then 1 or 0 a column."""
+    if class_of.max(initial=0) >= 10**_DIGITS:
+        raise InvalidInputError(
+            f"missing values in more than {10**_DIGITS:,} classes: use missing='indicator'"
+        )
+    digits = class_of[:, None] // _powers_of_ten() % 10
+    characters = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")
+    n_keys, width = characters.shape
+    return np.ascontiguousarray(characters).view(f"U{width}").reshape(n_keys)
+
+
+def read_keys(keys: Labels, n_features: int) -> tuple[Codes, Flags]:
+    """Return the class (C,) and the observed columns (C, d) of each key."""
+    width = _DIGITS + n_features
+    characters = np.ascontiguousarray(keys.astype(f"U{width}")).view(np.uint32)
+    digits = characters.reshape(-1, width).astype(np.intp) - ord("0")
+    class_of = digits[:, :_DIGITS] @ _powers_of_ten()
+    observed = digits[:, _DIGITS:] == 1
+    return class_of, observed
+
+
+def _powers_of_ten() -> Codes:
+    return 10 ** np.arange(_DIGITS - 1, -1, -1)
+
+
+def pattern_codes(rows: Table) -> tuple[Codes, Codes]:
+    """Return a code for the class and the pattern of each row (n,), and the first row of each."""
+    codes = rows.codes
+    n_columns = rows.x.shape[1]
+    for i, word in enumerate(missing_bits(rows.x, "<u4").T):
+        n_bits = min(n_columns - 32 * i, 32)
+        codes = encode(codes.astype(np.int64) << n_bits | word)[1]
+    first_row = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
+    first_row[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, first_row
+
+
+def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
+    """Return for each pattern (P, d) itself, if it is frequent, or one inside it that loses least.
+
+    At most ``most`` different patterns come back. Half of them are the most frequent. The others
+    are unions of blocks of neighbouring columns, few enough that all unions are affordable: one
+    of them fits any row.
+    """
+    n_blocks = max(int(np.log2(most / 2)), 1)
+    of_blocks = patterns.copy()
+    for block in np.array_split(np.arange(patterns.shape[1]), n_blocks):
+        of_blocks[:, block] &= patterns[:, block].all(1, keepdims=True)
+    frequent = patterns[np.argsort(-counts, kind="stable")[: most // 2]]
+    columns = frequent.astype(np.float64)
+    # a pattern fits where it has no column that the row lacks
+    fits = (~patterns).astype(np.float64) @ columns.T == 0
+    sizes = np.where(fits, columns.sum(1), -1.0)
+    best = frequent[sizes.argmax(1)]
+    is_better = sizes.max(1) >= of_blocks.sum(1)
+    return np.where(is_better[:, None], best, of_blocks)

@@ -1,0 +1,420 @@
+"""Sums of rows with missing numbers by class and pattern of observed columns.
+
+The sums of a pattern are moments whose "class" is a text of the class and the pattern (see
+``pattern_keys``), zero where a column is not observed. A pattern with fewer rows than columns
+keeps its rows instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.moments import schema_change
+from suffice.core.moments.collect import ratio, two_sum
+from suffice.core.moments.column_sums import AvailableSums, ColumnSums, sums_of_rows
+from suffice.core.moments.indicators import all_numbers
+from suffice.core.moments.merging import (
+    aligned,
+    bare,
+    merged,
+    over_classes,
+    some_classes,
+    some_features,
+)
+from suffice.core.moments.pattern_keys import (
+    pattern_codes,
+    pattern_keys,
+    read_keys,
+    smaller_patterns,
+)
+from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PerClassScatter
+from suffice.core.table import Table
+from suffice.core.table.sampling import places_within
+from suffice.errors import ForgetError
+from suffice.typing import Codes, Flags, Floats, Labels
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+_NEVER_ADDED = (
+    "cannot forget these rows: some have a pattern of missing values, or numbers, that were never "
+    "added"
+)
+_MOST_NUMBERS = 1 << 25  # in the matrices of all patterns, where patterns are bounded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """Patterns and single rows alike: each has a class, observed columns, a weight and a mean."""
+
+    class_of: Codes  # (N,), ascending
+    observed: Flags  # (N, d)
+    counts: Codes  # rows of each  (N,)
+    weights: Floats  # (N,)
+    means: Floats  # (N, d), zero where not observed
+    means_low: Floats  # (N, d)
+    scatters: Floats  # of the patterns (C, d, d), zero where not observed
+    with_scatter: Codes  # which of the units are the patterns, in the order of scatters  (C,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternSums:
+    """Sums of each class and pattern of observed columns, and the rows of rare patterns."""
+
+    pattern_sums: Moments  # a class and pattern in the place of a class
+    single_rows: Table  # of rare patterns, NaN where missing
+    lost: Codes  # numbers of each column given up, to keep few patterns  (d,)
+    limit: int | None = None  # most patterns a class; None: all of them
+
+    @classmethod
+    def of_table(cls, table: Table, empty: Moments, limit: int | None) -> PatternSums:
+        """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+        no_loss = np.zeros(table.n_features, np.intp)
+        return _summed(no_patterns(empty), table, no_loss, limit, fewest=table.n_features)
+
+    @classmethod
+    def of_complete(cls, m: Moments) -> PatternSums:
+        """Return moments of complete rows as those of the pattern without missing numbers."""
+        k, d = m.means.shape
+        if isinstance(m.scatter, PerClassScatter):
+            scatters = m.scatter.values
+        else:  # only the sum over classes is known, and read: any class may hold it
+            scatters = np.zeros((k, d, d))
+            scatters[np.argmax(m.weights)] = m.pooled_scatter
+        patterns = replace(
+            bare(m),
+            classes=pattern_keys(np.arange(k), np.ones((k, d), bool)),
+            scatter=PerClassScatter(scatters),
+        )
+        return cls(
+            pattern_sums=some_classes(patterns, np.flatnonzero(m.counts)),
+            single_rows=Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp)),
+            lost=np.zeros(d, np.intp),
+        )
+
+    @property
+    def class_of(self) -> Codes:
+        """Class of each pattern, (C,)."""
+        return read_keys(self.pattern_sums.classes, self.pattern_sums.n_features)[0]
+
+    @property
+    def observed(self) -> Flags:
+        """Columns that each pattern has, (C, d)."""
+        return read_keys(self.pattern_sums.classes, self.pattern_sums.n_features)[1]
+
+    @property
+    def n_classes(self) -> int:
+        return self.single_rows.n_classes
+
+    @property
+    def units(self) -> Units:
+        """Patterns and single rows, by class."""
+        patterns = self.pattern_sums
+        rows = self.single_rows
+        observed = ~np.isnan(rows.x)
+        values = np.where(observed, rows.x, 0.0)
+        class_of = np.concatenate([self.class_of, rows.codes])
+        order = np.argsort(class_of, kind="stable")
+        return Units(
+            class_of=class_of[order],
+            observed=np.concatenate([self.observed, observed])[order],
+            counts=np.concatenate([patterns.counts, np.ones(rows.n_rows, np.intp)])[order],
+            weights=np.concatenate([patterns.weights, rows.weights])[order],
+            means=np.concatenate([patterns.means, values])[order],
+            means_low=np.concatenate([patterns.means_low, np.zeros(values.shape)])[order],
+            scatters=patterns.scatters,
+            with_scatter=np.argsort(order)[: patterns.n_classes],
+        )
+
+    def plus(self, other: PatternSums) -> PatternSums:
+        a, b = aligned(self.pattern_sums, other.pattern_sums)
+        limits = [limit for limit in (self.limit, other.limit) if limit is not None]
+        rows = _stacked(self.single_rows, other.single_rows)
+        return _summed(
+            merged(a, b),
+            rows,
+            self.lost + other.lost,
+            min(limits, default=None),
+            fewest=rows.n_features,
+        )
+
+    def minus(self, other: PatternSums, *, pooled: bool) -> PatternSums:
+        """Return the sums without rows that were added before."""
+        rows, rows_in_sums = _difference(self.single_rows, other.single_rows)
+        removed = _summed(other.pattern_sums, rows_in_sums, other.lost, None, fewest=1)
+        total, part = aligned(self.pattern_sums, removed.pattern_sums)
+        has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
+        if has_more.any():
+            raise ForgetError(_NEVER_ADDED)
+        rest = merged(total, part, -1.0)
+        if pooled:
+            rest = _inherited(rest)
+        return replace(
+            self,
+            pattern_sums=some_classes(rest, np.flatnonzero(rest.counts)),
+            single_rows=rows,
+            lost=np.maximum(self.lost - other.lost, 0),
+        )
+
+    def without_constant(
+        self,
+        is_constant: Flags,
+        peaks: Floats,
+        *,
+        pooled: bool,
+    ) -> PatternSums:
+        """Return the sums with exact zeros for columns that are constant in their class, (K, d)."""
+        squares = self.pattern_sums.diagonals
+        is_single = (self.pattern_sums.counts <= 1)[:, None] & (not pooled)
+        slack = np.where(is_single, 1e-8, ROUNDING) * peaks[self.class_of]
+        varies = ~is_constant[self.class_of]
+        # a single row has no squares, and no rows have negative ones
+        excess = np.where(is_single, np.abs(squares), -squares)
+        if not pooled and (varies & (excess > slack)).any():
+            raise ForgetError(_NEVER_ADDED)
+        varies &= ~is_single
+        mask = varies[:, :, None] & varies[:, None, :]
+        scatter = PerClassScatter(self.pattern_sums.scatters * mask)
+        return replace(self, pattern_sums=replace(self.pattern_sums, scatter=scatter))
+
+    def with_classes(self, classes: Labels, sources: Codes) -> PatternSums:
+        """Return the sums over other classes; each has the rows of an old one, −1 for no rows."""
+        new_class = np.full(self.n_classes, -1)
+        new_class[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
+        kept = np.flatnonzero(new_class[self.class_of] >= 0)
+        keys = pattern_keys(new_class[self.class_of[kept]], self.observed[kept])
+        rows = self.single_rows.take(new_class[self.single_rows.codes] >= 0)
+        return replace(
+            self,
+            pattern_sums=replace(some_classes(self.pattern_sums, kept), classes=keys),
+            single_rows=replace(rows, classes=classes, codes=new_class[rows.codes]),
+        )
+
+    def select(self, columns: Codes) -> PatternSums:
+        """Return the sums of some features only; patterns that differed elsewhere merge."""
+        keys = pattern_keys(self.class_of, self.observed[:, columns])
+        patterns = _regrouped(some_features(self.pattern_sums, columns), keys)
+        rows = self.single_rows.with_rows(self.single_rows.x[:, columns])
+        return _summed(patterns, rows, self.lost[columns], self.limit, fewest=len(columns))
+
+    def mapped(self, T: Floats) -> PatternSums:
+        """Return the sums of T x, where T moves features and adds levels to each other."""
+        is_source = (T != 0).T
+
+        def lacks_source(is_missing: Flags) -> Flags:
+            return np.asarray(is_missing.astype(np.float64) @ is_source > 0)
+
+        keys = pattern_keys(self.class_of, ~lacks_source(~self.observed))
+        is_missing = np.isnan(self.single_rows.x)
+        x = np.where(is_missing, 0.0, self.single_rows.x) @ T.T
+        x = np.where(lacks_source(is_missing), np.nan, x)
+        return replace(
+            self,
+            pattern_sums=replace(schema_change.mapped(self.pattern_sums, T), classes=keys),
+            single_rows=self.single_rows.with_rows(x),
+            lost=(self.lost @ is_source).astype(np.intp),
+        )
+
+    def by_column(self) -> ColumnSums:
+        """Return the sums of each class and column alone."""
+        units = self.units
+        sums = _available_sums(units, self.n_classes, pairs=False)
+        counts = np.zeros(sums.weights.shape, np.intp)
+        np.add.at(counts, units.class_of, units.counts[:, None] * units.observed)
+        return ColumnSums(
+            replace(
+                self.pattern_sums,
+                classes=self.single_rows.classes,
+                counts=counts,
+                weights=sums.weights,
+                means=sums.means,
+                means_low=sums.means_low,
+                scatter=DiagonalScatter(sums.products),
+            )
+        )
+
+    def available_sums(self) -> AvailableSums:
+        """Return the sums of each column and pair of columns, over the rows that have them."""
+        return _available_sums(self.units, self.n_classes, pairs=True)
+
+
+def no_patterns(empty: Moments) -> Moments:
+    """Return the sums of no pattern, for the features of moments without rows."""
+    d = empty.n_features
+    none = np.zeros(0, np.intp)
+    return replace(
+        some_classes(bare(empty), none),
+        classes=pattern_keys(none, np.ones((0, d), bool)),
+        scatter=PerClassScatter(np.zeros((0, d, d))),
+    )
+
+
+def float_rows(rows: Table) -> Table:
+    """Return rows as float64 numbers alone, an indicator column for every level."""
+    if rows.schema is not None:
+        rows = all_numbers(rows)
+    return rows.with_rows(np.asarray(rows.x, np.float64))
+
+
+def _summed(
+    patterns: Moments,
+    rows: Table,
+    lost: Codes,
+    limit: int | None,
+    *,
+    fewest: int,
+) -> PatternSums:
+    """Add rows to the sums if their pattern has any, or at least ``fewest`` rows; keep others."""
+    codes, first_row = pattern_codes(rows)
+    observed = np.ones((len(first_row), rows.n_features), bool)  # indicators are never missing
+    observed[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first_row])
+    keys = pattern_keys(rows.codes[first_row], observed)
+    counts = np.bincount(codes, minlength=len(keys))
+    is_summed = (counts >= fewest) | np.isin(keys, patterns.classes)
+    if is_summed.any():
+        summed_keys = np.sort(keys[is_summed])
+        # rows that stay single go to one more class, which is dropped
+        places = np.where(is_summed, np.searchsorted(summed_keys, keys), len(summed_keys))
+        table = replace(rows, classes=np.append(summed_keys, ""), codes=places[codes])
+        sums = sums_of_rows(table, patterns, "per-class")
+        new_patterns = some_classes(sums, np.arange(len(summed_keys)))
+        patterns, new_patterns = aligned(patterns, new_patterns)
+        patterns = merged(patterns, new_patterns)
+        rows = rows.take(np.flatnonzero(~is_summed[codes]))
+    sums_and_rows = PatternSums(patterns, float_rows(rows), lost, limit)
+    return sums_and_rows if limit is None else _coarsened(sums_and_rows, limit)
+
+
+def _regrouped(patterns: Moments, keys: Labels) -> Moments:
+    """Return the patterns under other keys, merging those of one key."""
+    labels, code_of = np.unique(keys, return_inverse=True)
+    observed = read_keys(keys, patterns.n_features)[1]
+    is_pair = observed[:, :, None] & observed[:, None, :]
+    patterns = replace(
+        patterns,
+        means=patterns.means * observed,
+        means_low=patterns.means_low * observed,
+        scatter=PerClassScatter(patterns.scatters * is_pair),
+    )
+    total = over_classes(some_classes(patterns, np.zeros(0, np.intp)), labels)
+    # merge the first pattern of every key, then the second, and so on
+    turn_of = places_within(code_of, np.arange(len(code_of)))
+    for turn in range(int(turn_of.max(initial=-1)) + 1):
+        members = np.flatnonzero(turn_of == turn)
+        part = replace(some_classes(patterns, members), classes=keys[members])
+        total = merged(total, over_classes(part, labels))
+    return total
+
+
+def _inherited(patterns: Moments) -> Moments:
+    """Return patterns without rows giving their scatter to one of the same columns that has rows.
+
+    Where scatter is pooled over classes, any class may hold the scatter of a pattern.
+    """
+    observed = read_keys(patterns.classes, patterns.n_features)[1]
+    group_of = np.unique(observed, axis=0, return_inverse=True)[1]
+    has_rows = patterns.counts > 0
+    heir_of_group = np.full(len(group_of), -1)
+    heir_of_group[group_of[has_rows]] = np.flatnonzero(has_rows)
+    heir_of = heir_of_group[group_of]
+    scatters = patterns.scatters.copy()
+    for empty in np.flatnonzero(~has_rows & (heir_of >= 0)):
+        scatters[heir_of[empty]] += scatters[empty]
+    return replace(patterns, scatter=PerClassScatter(scatters))
+
+
+def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
+    """Return the sums with at most ``limit`` patterns a class, rare ones cut to a smaller one."""
+    rows = sums.single_rows
+    k, d = rows.n_classes, rows.n_features
+    most = max(2, min(limit, _MOST_NUMBERS // max(k * d * d, 1)))
+    class_of = sums.class_of
+    has_many = np.bincount(class_of, minlength=k) > most
+    has_many |= np.bincount(rows.codes, minlength=k) > most * d
+    if not has_many.any():
+        return sums
+    observed = sums.observed.copy()
+    x = rows.x.copy()
+    lost = sums.lost.copy()
+    for c in np.flatnonzero(has_many):
+        of_class = np.flatnonzero(class_of == c)
+        rows_of_class = np.flatnonzero(rows.codes == c)
+        codes, first_row = pattern_codes(rows.take(rows_of_class))
+        row_counts = np.bincount(codes, minlength=len(first_row))
+        row_patterns = ~np.isnan(x[rows_of_class[first_row]])
+        patterns = np.concatenate([observed[of_class], row_patterns])
+        counts = np.append(sums.pattern_sums.counts[of_class], row_counts)
+        smaller = smaller_patterns(patterns, counts, most)
+        lost += (counts[:, None] * (patterns & ~smaller)).sum(0)
+        observed[of_class] = smaller[: len(of_class)]
+        is_kept = smaller[len(of_class) :][codes]
+        x[rows_of_class] = np.where(is_kept, x[rows_of_class], np.nan)
+    regrouped = _regrouped(sums.pattern_sums, pattern_keys(class_of, observed))
+    of_full_class = has_many[rows.codes]
+    summed = _summed(regrouped, rows.with_rows(x).take(of_full_class), lost, None, fewest=1)
+    return replace(summed, single_rows=rows.take(~of_full_class), limit=sums.limit)
+
+
+def _available_sums(units: Units, n_classes: int, *, pairs: bool) -> AvailableSums:
+    """Return the sums of columns, and products of all pairs or squares only."""
+    k, d = n_classes, units.observed.shape[1]
+    weights = np.zeros((k, d))
+    means = np.zeros((k, d))
+    means_low = np.zeros((k, d))
+    products = np.zeros((k, d, d) if pairs else (k, d))
+    product_weights = np.zeros_like(products)
+    scatters = units.scatters if pairs else np.diagonal(units.scatters, axis1=1, axis2=2)
+    np.add.at(products, units.class_of[units.with_scatter], scatters)
+    edges = np.searchsorted(units.class_of, np.arange(k + 1))
+    for c in np.flatnonzero(np.diff(edges)):
+        members = slice(edges[c], edges[c + 1])
+        observed = units.observed[members].astype(np.float64)
+        w = units.weights[members, None] * observed
+        # the mean about the first value of each column, so that no digit is lost
+        pivot = units.means[members][observed.argmax(0), np.arange(d)]
+        delta = observed * ((units.means[members] - pivot) + units.means_low[members])
+        weights[c] = w.sum(0)
+        offset = ratio((w * delta).sum(0), weights[c])
+        means[c], means_low[c] = two_sum(pivot, offset)
+        z = delta - observed * offset
+        if pairs:
+            products[c] += (w * z).T @ z
+            product_weights[c] = w.T @ observed
+        else:
+            products[c] += (w * z * z).sum(0)
+            product_weights[c] = weights[c]
+    return AvailableSums(weights, means, means_low, products, product_weights)
+
+
+def _stacked(a: Table, b: Table) -> Table:
+    """Return the rows of both tables."""
+    has_no_weights = a.weight is None and b.weight is None
+    return Table(
+        x=np.concatenate([a.x, b.x]),
+        classes=a.classes,
+        codes=np.concatenate([a.codes, b.codes]),
+        weight=None if has_no_weights else np.concatenate([a.weights, b.weights]),
+    )
+
+
+def _difference(total: Table, part: Table) -> tuple[Table, Table]:
+    """Return the rows of ``total`` less those of ``part``, and those of ``part`` not among them."""
+    rows = _stacked(total, part)
+    values = np.where(np.isnan(rows.x), np.nan, rows.x)  # every NaN has the same bits
+    fields = np.column_stack([rows.codes, rows.weights, values])
+    fields = np.ascontiguousarray(fields + 0.0)  # −0 and 0 have the same bits
+    row_bytes = fields.view(f"V{fields.shape[1] * 8}").ravel()
+    ids = np.unique(row_bytes, return_inverse=True)[1]
+    total_ids = ids[: total.n_rows]
+    part_ids = ids[total.n_rows :]
+    n_ids = int(ids.max(initial=-1)) + 1
+    n_common = np.minimum(
+        np.bincount(total_ids, minlength=n_ids), np.bincount(part_ids, minlength=n_ids)
+    )
+    return (
+        total.take(places_within(total_ids, np.arange(len(total_ids))) >= n_common[total_ids]),
+        part.take(places_within(part_ids, np.arange(len(part_ids))) >= n_common[part_ids]),
+    )

@@ -1,0 +1,190 @@
+"""Moments of mixed tables over one schema: the levels and the fills of both sides.
+
+Sums over a wider schema are those of x' = T x, where T moves features and adds levels together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.moments.collect import ratio
+from suffice.core.moments.scatter import ROUNDING, DiagonalScatter
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table.schema import Number, Schema
+from suffice.core.text.lists import quoted
+from suffice.errors import FeatureMismatchError
+from suffice.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+
+def same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Return both over the levels of either side; a level that one has not seen is zero there."""
+    a = _named_numbers(a, b.schema)
+    b = _named_numbers(b, a.schema)
+    if a.schema is None and b.schema is None:
+        return a, b
+    if a.schema is None or b.schema is None:
+        mixed = a.schema or b.schema
+        assert mixed is not None
+        names = quoted([c.name for c in mixed.categories], 5)
+        raise FeatureMismatchError(
+            f"one side has categories ({names}), the other numbers alone: collect both from the "
+            "same columns"
+        )
+    if a.schema == b.schema:
+        return a, b
+    schema = a.schema.merged(b.schema)
+    if schema.exceeds:
+        schema = schema.capped(_level_weights(a, schema) + _level_weights(b, schema))
+    return under_schema(a, schema), under_schema(b, schema)
+
+
+def _level_weights(m: Moments, schema: Schema) -> Floats:
+    """Return the weight of each indicator of a wider schema, (C,)."""
+    return m.weights @ under_schema(m, schema).means[:, schema.n_numbers :]
+
+
+def _named_numbers(m: Moments, schema: Schema | None) -> Moments:
+    """Return plain numbers under a schema, where the other side marks missing numbers."""
+    if m.schema is not None or schema is None or schema.categories:
+        return m
+    plain = Schema(tuple(Number(number.name) for number in schema.numbers))
+    names = m.feature_names or plain.feature_names
+    if m.n_features != plain.n_features or names != plain.feature_names:
+        return m
+    return replace(m, schema=plain, feature_names=names)
+
+
+def under_schema(m: Moments, schema: Schema) -> Moments:
+    """Return the same sums over the features of a wider schema."""
+    if m.schema is None or m.schema == schema:
+        return m
+    places = m.schema.places_in(schema)
+    old_features = np.flatnonzero(places >= 0)
+    new_features = places[old_features]
+    # x' = T x, T zero for levels that were not seen
+    T = np.zeros((schema.n_features, m.schema.n_features))
+    np.add.at(T, (new_features, old_features), 1.0)
+    # a missing x filled by c' instead of c:  x' = x + (c' − c) · [x is missing]
+    filled = m.schema.filled
+    fills = schema.fills[np.searchsorted(schema.filled, places[filled])]
+    old_fills = fills_of(m.schema, m.power)
+    steps = fills_of(m.schema.with_fills(fills), m.power) - old_fills
+    T[places[filled], range(m.schema.n_numbers, m.schema.first_level)] = steps
+    wider = mapped(m, T)
+    scatter = wider.scatter
+    if isinstance(scatter, DiagonalScatter):
+        scatter = _mapped_squares(m, m.schema, wider, schema, T, steps, old_fills)
+    log_slopes = wider.log_slopes
+    if m.power is not None and log_slopes is not None:
+        log_slopes = log_slopes.copy()
+        slopes = m.power.select(filled).log_slopes(np.stack([m.schema.fills, fills]))
+        log_slopes[:, places[filled]] += _missing_weights(m, m.schema) * (
+            slopes[1] - slopes[0]
+        )
+    power = m.power
+    if power is not None:
+        power = power.select(old_features).among(new_features, schema.n_features)
+    return replace(
+        wider,
+        feature_names=schema.feature_names,
+        scatter=scatter,
+        power=power,
+        log_slopes=log_slopes,
+        schema=schema,
+        patterns=None if m.patterns is None else m.patterns.mapped(T),
+    )
+
+
+def _mapped_squares(
+    m: Moments,
+    old: Schema,
+    wider: Moments,
+    new: Schema,
+    T: Floats,
+    steps: Floats,
+    old_fills: Floats,
+) -> DiagonalScatter:
+    """Return the sums of squares of T x, which diagonals alone do not tell."""
+    filled = old.filled
+    places = old.places_in(new)[filled]
+    squares = m.diagonals @ np.square(T).T
+    # Σ w (x − μ)(h − p) = w p (c − μ) of the indicator h of empty cells, in class k
+    gaps = old_fills - m.means[:, filled] - m.means_low[:, filled]
+    squares[:, places] += 2 * steps * _missing_weights(m, old) * gaps
+    # Σ w (m − p)² = w p (1 − p) of an indicator m
+    shares = wider.means[:, new.n_numbers :]
+    squares[:, new.n_numbers :] = m.weights[:, None] * shares * (1 - shares)
+    return DiagonalScatter(squares)
+
+
+def _missing_weights(m: Moments, schema: Schema) -> Floats:
+    """Return the weight of the missing values of each filled number, (K, h)."""
+    return m.weights[:, None] * m.means[:, schema.n_numbers : schema.first_level]
+
+
+def mapped(m: Moments, T: Floats) -> Moments:
+    """Return the sums of T x, where T moves features and adds levels to each other."""
+    fourth = m.fourth
+    if fourth is not None:
+        adds_features = np.count_nonzero(T, axis=1).max(initial=0) > 1
+        fourth = None if adds_features else fourth.changed(lambda sums: T @ sums @ T.T)
+    return replace(
+        m,
+        means=m.means @ T.T,
+        means_low=m.means_low @ T.T,
+        scatter=m.scatter.mapped(T),
+        fourth=fourth,
+        log_slopes=None if m.log_slopes is None else m.log_slopes @ T.T,
+        peaks=None if m.peaks is None else m.peaks @ np.square(T).T,
+    )
+
+
+def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
+    """Return what stands in the empty cells of filled numbers, in the units of sums, (h,)."""
+    if power is None:
+        return schema.fills
+    return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])
+
+
+def mean_filled(m: Moments) -> Moments:
+    """Return moments whose missing numbers, if filled, are filled by the mean of the others."""
+    return _refilled([m], [1.0])[0]
+
+
+def mean_filled_pair(a: Moments, b: Moments, sign: float) -> tuple[Moments, Moments]:
+    """Return aligned moments filled by the mean of their sum, or of a − b for ``sign`` −1."""
+    filled_a, filled_b = _refilled([a, b], [1.0, sign])
+    return filled_a, filled_b
+
+
+def _refilled(parts: list[Moments], signs: list[float]) -> list[Moments]:
+    schema = parts[0].schema
+    power = parts[0].power
+    if schema is None or not len(schema.filled):
+        return parts
+    filled: Codes = schema.filled
+    fills = fills_of(schema, power)
+    gaps = np.zeros(len(filled))
+    observed = np.zeros(len(filled))
+    largest = np.abs(fills)
+    for m, sign in zip(parts, signs, strict=True):
+        # cells filled by c add nothing:  Σ w (x − c) is that of observed ones
+        gaps += sign * m.weights @ ((m.means[:, filled] - fills) + m.means_low[:, filled])
+        missing_shares = m.means[:, schema.n_numbers : schema.first_level]
+        observed += sign * m.weights @ (1 - missing_shares)
+        largest = np.maximum(largest, np.abs(m.means[:, filled]).max(0, initial=0.0))
+    is_observed = observed > 1e-9 * parts[0].total_weight
+    steps = np.where(is_observed, ratio(gaps, observed), 0.0)
+    if np.all(np.abs(steps) <= ROUNDING * largest):
+        return parts
+    new_fills = fills + steps
+    if power is not None:
+        new_fills = power.select(filled).inverse(new_fills[None])[0]
+    new_schema = schema.with_fills(new_fills)
+    return [under_schema(m, new_schema) for m in parts]

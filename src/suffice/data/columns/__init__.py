@@ -1,0 +1,1 @@
+"""What each column of a source holds and what it is for. May import ``source`` and ``text``."""

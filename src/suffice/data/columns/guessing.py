@@ -1,0 +1,115 @@
+"""Columns that are obviously ids, and the column that is obviously the target."""
+
+import re
+from collections.abc import Set as AbstractSet
+from itertools import islice
+
+import polars as pl
+
+from suffice.core.table.mixed import twins
+from suffice.data.columns.kinds import EMPTY, NUMBER, OTHER, TEXT, kind_of_type
+from suffice.data.source import ColumnType, values_of
+from suffice.errors import InvalidInputError, UnknownTargetError, warn
+
+# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
+_ID = re.compile(
+    r"(?i)|unnamed: \d+|index|rownames?|key|u?u?id|.*[-_. ](id|uuid|key)|id[-_. ].*"
+)
+_CAMEL_CASE_ID = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
+_FEW_ROWS = 20  # among fewer distinct texts, none twice may be chance
+_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
+_FEW_CLASSES = 20
+_MANY_CLASSES = 100  # distinct numbers that may still be labels, whatever the number of rows
+
+
+def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
+    """Return the columns that are ids: no value twice, and the name or the text of one."""
+    return [
+        name
+        for name in sample.columns
+        if name not in skip and _is_id(name, values_of(sample, name))
+    ]
+
+
+def _is_id(name: str, column: pl.Series) -> bool:
+    is_text = kind_of_type(column.dtype) == TEXT
+    if not is_text and not column.dtype.is_integer():
+        return False
+    if column.n_unique() < len(column):
+        return False
+    if _ID.fullmatch(name) or _CAMEL_CASE_ID.fullmatch(name):
+        return True
+    return is_text and len(column) >= _FEW_ROWS
+
+
+def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
+    """Return the column that is obviously the target, and why; raise if none or several are."""
+    ids = id_columns(sample, set())
+    columns = [name for name in sample.columns if name not in ids]
+    candidates = [name for name in columns if name.lower() in _TARGETS]
+    if len(candidates) == 1:
+        return candidates[0], "by its name"
+    if not candidates:
+        candidates = [n for n in columns if _repeats(values_of(sample, n).drop_nulls())]
+    if len(candidates) == 1:
+        return candidates[0], "the only column of a few values that repeat"
+    raise UnknownTargetError(label, candidates or columns)
+
+
+def _repeats(values: pl.Series) -> bool:
+    n_distinct = values.n_unique()
+    if kind_of_type(values.dtype) == TEXT or values.dtype == pl.Boolean:
+        return n_distinct < len(values)
+    is_few = 2 <= n_distinct <= min(_FEW_CLASSES, len(values) / 2)
+    return values.dtype.is_integer() and is_few
+
+
+def is_wide(dtype: ColumnType) -> bool:
+    """Return whether numbers of this type are labels only as floats."""
+    return dtype.is_decimal() or str(dtype) in ("Int128", "UInt128")
+
+
+def check_target(column: pl.Series, label: str) -> None:
+    """Raise unless the values of a column can be labels of classes."""
+    name = column.name
+    kind = kind_of_type(column.dtype)
+    values = column.alias("values").drop_nulls()
+    if values.dtype.is_float():
+        values = values.filter(values.is_finite())
+    if kind == EMPTY or values.is_empty():
+        raise InvalidInputError(f"{label}: the target {name!r} is empty: name another column")
+    if kind == OTHER:
+        raise InvalidInputError(
+            f"{label}: the target {name!r} holds {column.dtype}: labels must be text, whole "
+            "numbers or true and false"
+        )
+    n_distinct = values.n_unique()
+    if kind == NUMBER:
+        _refuse_measurements(name, values, n_distinct, label)
+    if kind == TEXT and n_distinct == len(values) and n_distinct > _FEW_CLASSES:
+        raise InvalidInputError(
+            f"{label}: the target {name!r} has another value in every row, like an id: name the "
+            "column of the classes"
+        )
+    if kind == TEXT:
+        labels = values.cast(pl.String).unique().sort()
+        for twin, one in islice(twins(labels), 1):
+            warn(f"{name!r}: labels {twin!r} and {one!r} differ only by blanks or case")
+
+
+def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: str) -> None:
+    """Raise where the numbers of a target are too exact or too many to be labels."""
+    may_have_parts = values.dtype.is_float() or is_wide(values.dtype)
+    has_parts = may_have_parts and bool((values != values.round()).any())
+    if may_have_parts and not has_parts and (values.abs() >= 2**53).any():
+        raise InvalidInputError(
+            f"{label}: the target {name!r} holds numbers beyond 2⁵³, not all of which differ: put "
+            "a letter before each"
+        )
+    is_many = n_distinct > _MANY_CLASSES and n_distinct > len(values) / 10
+    if has_parts or is_many:
+        raise InvalidInputError(
+            f"{label}: the target {name!r} holds {n_distinct:,} distinct numbers, which looks like "
+            "regression: cut it into a few classes first, for example with polars: "
+            f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high']))"
+        )

@@ -1,0 +1,102 @@
+"""What the columns of a table hold: numbers, text, dates or nothing; their levels as codes."""
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from suffice.core.table.mixed import DAY, Levels, levels_of
+from suffice.core.table.schema import MOST_LEVELS, Category, Column, Schema
+from suffice.data.source import ColumnType
+from suffice.errors import InvalidInputError, warn
+from suffice.typing import Codes, Floats
+
+DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
+
+Kind: TypeAlias = Literal["numbers", "text", "nothing", "values of another type"]
+NUMBER: Kind = "numbers"
+TEXT: Kind = "text"
+EMPTY: Kind = "nothing"
+OTHER: Kind = "values of another type"
+
+
+def kind_of_type(dtype: ColumnType) -> Kind:
+    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return NUMBER
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return TEXT
+    return EMPTY if dtype == pl.Null else OTHER
+
+
+def is_date(dtype: ColumnType) -> bool:
+    """Return whether a column of this type holds dates."""
+    return bool(dtype == pl.Date or dtype == pl.Datetime)
+
+
+def as_numbers(column: pl.Series) -> Floats:
+    """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
+    if column.dtype == DAYS:
+        column = column.cast(pl.Int64).cast(pl.Float64) / DAY
+    return column.to_numpy()
+
+
+def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
+    """Return the schema with new levels, and the level of each row in each category (n, q)."""
+    levels = {c.name: levels_of(frame.get_column(c.name)) for c in schema.categories}
+    columns: list[Column] = []
+    for column in schema.columns:
+        if isinstance(column, Category):
+            columns.append(_with_new_levels(column, levels[column.name]))
+        else:
+            columns.append(column)
+    if tuple(columns) != schema.columns:
+        schema = Schema(tuple(columns))
+    codes = [
+        c.codes_of(levels[c.name].levels, levels[c.name].codes) for c in schema.categories
+    ]
+    return schema, np.ascontiguousarray(np.stack(codes, axis=1), np.int32)
+
+
+def _with_new_levels(category: Category, levels: Levels) -> Category:
+    """Return a category with the levels of some more rows; too many of them count as one."""
+    has_empty_cells = bool((levels.codes < 0).any())
+    new = Category(category.name, tuple(levels.levels), has_empty_cells)
+    merged = category.merged(new)
+    if len(merged.levels) <= MOST_LEVELS:
+        return merged
+    warn(
+        f"column {category.name!r} has more than {MOST_LEVELS} levels: the "
+        f"{len(category.levels)} of the first rows are kept, the rest count as one"
+    )
+    return replace(category, missing=merged.missing, other=True)
+
+
+def refuse_other_columns(
+    expected: pl.DataFrame,
+    frame: pl.DataFrame,
+    label: str,
+    first: str = "the first part",
+) -> None:
+    """Raise unless two frames have the same columns, of the same kinds, in any order."""
+    for name in expected.columns:
+        if name not in frame.columns:
+            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
+            raise InvalidInputError(msg)
+    for name in frame.columns:
+        if name not in expected.columns:
+            msg = f"{first} lacks the column {name!r} that {label} has: all parts must have it"
+            raise InvalidInputError(msg)
+    for name, dtype in expected.schema.items():
+        kind = _contents_of(frame.schema[name])
+        wanted = _contents_of(dtype)
+        if kind != wanted and EMPTY not in (kind, wanted):
+            raise InvalidInputError(
+                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
+                "alike, or leave one out"
+            )
+
+
+def _contents_of(dtype: ColumnType) -> str:
+    return "truth values" if dtype == pl.Boolean else kind_of_type(dtype)

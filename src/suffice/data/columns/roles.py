@@ -1,0 +1,457 @@
+"""Which columns of a source to learn from or predict from: decided once, from its first rows."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from suffice.core.table.mixed import category_of, is_free_text, levels_of
+from suffice.core.table.schema import Category, Column, Number, Schema
+from suffice.core.text.lists import noun_for, quoted
+from suffice.data.columns.guessing import check_target, guess_target, id_columns, is_wide
+from suffice.data.columns.kinds import (
+    DAYS,
+    EMPTY,
+    NUMBER,
+    OTHER,
+    TEXT,
+    is_date,
+    kind_of_type,
+)
+from suffice.data.options import Columns
+from suffice.data.source import (
+    SAMPLE_CELLS,
+    SAMPLE_ROWS,
+    ColumnType,
+    Source,
+    copy_of,
+    values_of,
+)
+from suffice.data.text.spelling import numbers_in
+from suffice.errors import FeatureMismatchError, InvalidInputError, UnusedDataWarning, warn
+
+_ANY_COLUMNS = Columns()
+_ODD_SHARE = 0.1  # of texts among numbers, up to which they are taken for errors
+_MOST_ODD = 3  # distinct texts that are taken for errors even if they are more frequent
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The columns to read, by what they are for."""
+
+    features: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+    kept: tuple[str, ...] = ()  # copied to the output, as they are written
+    schema: Schema | None = None  # of the features, where not all are numbers
+    allow_missing: bool = False  # whether rows that lack a number count
+    words: frozenset[str] = frozenset()  # categories to read as text, whatever it looks like
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that are numbers or dates."""
+        if self.schema is None:
+            return self.features
+        return tuple(column.name for column in self.schema.numbers)
+
+    def copied(self, name: str) -> str:
+        """Return what a kept column is called while rows are read."""
+        return copy_of(name) if name in self.features else name
+
+    def columns(self, sample: pl.DataFrame) -> dict[str, ColumnType | None]:
+        """Return the type to read each column as; None: as it is written."""
+        columns: dict[str, ColumnType | None] = {}
+        for name in self.kept:
+            columns[self.copied(name)] = None
+        if self.target is not None:
+            columns[self.target] = _type_of_labels(sample.schema[self.target])
+        if self.weight is not None:
+            columns[self.weight] = pl.Float64
+        features = self.schema.columns if self.schema else [Number(n) for n in self.features]
+        for feature in features:
+            columns[feature.name] = _type_of_feature(feature, sample.schema[feature.name])
+        for name in self.words:
+            columns[name] = pl.String
+        return columns
+
+
+def _type_of_labels(dtype: ColumnType) -> ColumnType:
+    if is_wide(dtype):
+        return pl.Float64()
+    return dtype if kind_of_type(dtype) == NUMBER else pl.String
+
+
+def _type_of_feature(column: Column, dtype: ColumnType) -> ColumnType:
+    if isinstance(column, Category) and not is_date(dtype):
+        return pl.String if kind_of_type(dtype) in (TEXT, EMPTY) else dtype
+    return DAYS if is_date(dtype) else pl.Float64
+
+
+def roles_for_learning(
+    source: Source,
+    target: str | None = None,
+    weight: str | None = None,
+    columns: Columns = _ANY_COLUMNS,
+    *,
+    categories: bool = True,
+    allow_missing: bool = True,
+) -> Roles:
+    """Return the columns to learn from; warn about what was guessed and what is left out.
+
+    Without ``categories`` only columns of numbers are learnt from. Without ``allow_missing`` rows
+    that lack a number are left out.
+    """
+    sample = source.sample
+    schema = columns.schema
+    _refuse_nothing(source)
+    columns = Columns(
+        features=columns.features,
+        ignore=columns.ignore,
+        ids=columns.ids,
+        categorical=(*columns.categorical, *source.categorical),
+    )
+    features = columns.feature_names or ()
+    if weight is not None:
+        require_columns(source, [weight])
+    require_columns(source, [*columns.ignore, *(columns.ids or ())])
+    require_columns(source, [*features, *columns.categorical])
+    target = _target(source, target, weight, columns)
+    check_target(sample.get_column(target), source.label)
+    _refuse_two_roles(source.label, target, weight, columns)
+    unused = {target, weight, *columns.ignore}
+    others = [n for n in sample.columns if n not in unused and n not in (columns.ids or ())]
+    unclear = [*(features or others), target]
+    _refuse_unclear(source, [name for name in unclear if name not in columns.categorical])
+    ids = columns.ids
+    if ids is None:
+        ids = id_columns(sample, skip=unused | set(features))
+    if schema is not None:
+        _check_numeric(sample, [column.name for column in schema.numbers], source.label)
+    elif columns.features is None:
+        candidates = [name for name in others if name not in ids]
+        learnt = _informative(source, candidates, ids, columns, categories=categories)
+        features = tuple(column.name for column in learnt)
+        schema = _schema_of(learnt)
+    else:
+        schema = _schema_of_named(source, columns, categories=categories)
+    return Roles(
+        features=features,
+        target=target,
+        weight=weight,
+        kept=tuple(dict.fromkeys(name for name in ids if name not in features)),
+        schema=schema,
+        allow_missing=allow_missing,
+        words=_words(source, columns.schema),
+    )
+
+
+def roles_for_predicting(
+    source: Source,
+    features: Sequence[str] | None,
+    n_features: int,
+    columns: Columns = _ANY_COLUMNS,
+    *,
+    schema: Schema | None = None,
+    allow_missing: bool = True,
+) -> Roles:
+    """Return the columns a model needs, and the ids to copy beside its answers."""
+    sample = source.sample
+    if schema is not None:
+        features = Columns(features=schema).feature_names
+    if features is None:
+        features = _by_position(sample, n_features, columns, source.label)
+    lacking = [name for name in features if name not in sample.columns]
+    if lacking:
+        raise FeatureMismatchError(
+            f"{source.label} lacks the {noun_for(len(lacking), 'column')} {quoted(lacking, 5)} "
+            f"that the model needs: {_suggestion(lacking[0], sample.columns)}"
+        )
+    category_names = [column.name for column in schema.categories] if schema else []
+    numbers = [name for name in features if name not in category_names]
+    _refuse_unclear(source, numbers)
+    _check_numeric(sample, numbers, source.label)
+    ids = columns.ids
+    if ids is None:
+        ids = id_columns(sample, skip={*features, *columns.ignore})
+    require_columns(source, ids)
+    return Roles(
+        features=tuple(features),
+        kept=tuple(dict.fromkeys(ids)),
+        schema=schema,
+        allow_missing=allow_missing,
+        words=_words(source, schema),
+    )
+
+
+def _refuse_two_roles(
+    label: str,
+    target: str,
+    weight: str | None,
+    columns: Columns,
+) -> None:
+    """Raise where a column that is used is named twice."""
+    roles = dict.fromkeys(columns.ignore, "one to leave out")
+    roles[target] = "the target"
+    for name in columns.feature_names or ():
+        if name in roles:
+            role = "a feature again" if roles[name] == "a feature" else roles[name]
+            raise InvalidInputError(
+                f"{label}: column {name!r} is named as a feature, and as {role}: name it once"
+            )
+        roles[name] = "a feature"
+    if weight is not None and weight in roles:
+        raise InvalidInputError(
+            f"{label}: column {weight!r} is named as the weight, and as {roles[weight]}: name it "
+            "once"
+        )
+
+
+def _words(source: Source, schema: Schema | None) -> frozenset[str]:
+    """Return the categories whose text looks like numbers or truth values in this source."""
+    if schema is None or not source.is_text:
+        return frozenset()
+    types = source.sample.schema
+    names = [c.name for c in schema.categories if _has_other_levels(c.levels, types[c.name])]
+    return frozenset(names)
+
+
+def _has_other_levels(levels: Sequence[str], dtype: ColumnType) -> bool:
+    """Return whether any level is not the name of a value of this type."""
+    texts = pl.Series(levels, dtype=pl.String)
+    if is_date(dtype):
+        return texts.str.head(10).str.to_date("%F", strict=False).null_count() > 0
+    if kind_of_type(dtype) != NUMBER:
+        return False
+    if dtype == pl.Boolean:
+        return not {"True", "False"}.issuperset(levels)
+    names_of_numbers = levels_of(texts.cast(pl.Float64, strict=False)).levels
+    return not set(names_of_numbers).issuperset(levels)
+
+
+def _schema_of(columns: Sequence[Column]) -> Schema | None:
+    has_categories = any(isinstance(column, Category) for column in columns)
+    return Schema(tuple(columns)) if has_categories else None
+
+
+def _refuse_nothing(source: Source) -> None:
+    if source.sample.width == 1:
+        raise InvalidInputError(
+            f"{source.label} has one column only, {source.sample.columns[0]!r}: if another mark "
+            "than , ; | or tab separates it, name that mark as the delimiter"
+        )
+    if source.sample.is_empty():
+        raise InvalidInputError(
+            f"{source.label} has columns but no rows: nothing to learn from"
+        )
+
+
+def require_columns(source: Source, names: Iterable[str]) -> None:
+    """Raise the error that suggests the nearest column for the first unknown name."""
+    columns = source.sample.columns
+    for name in names:
+        if name not in columns:
+            msg = f"{source.label} has no column {name!r}: {_suggestion(name, columns)}"
+            raise InvalidInputError(msg)
+
+
+def _suggestion(name: str, columns: Sequence[str]) -> str:
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean {by_lower[near[0]]!r}?" if near else f"it has {quoted(columns, 10)}"
+
+
+def _refuse_unclear(source: Source, names: Iterable[str]) -> None:
+    """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
+    for name in names:
+        if name in source.doubts:
+            msg = f"{source.label}: column {name!r} {source.doubts[name]}"
+            raise InvalidInputError(msg)
+        values = values_of(source.sample, name)
+        if kind_of_type(values.dtype) != TEXT:
+            continue
+        odd = _odd_cell(values)
+        if odd is not None:
+            raise InvalidInputError(
+                f"{source.label}: column {name!r} mixes numbers and text such as {odd.text!r} in "
+                f"row {odd.row:,}: correct it, declare {odd.text!r} as missing, name the column "
+                "as categorical, or ignore it"
+            )
+
+
+class _OddCell(NamedTuple):
+    """A cell of text among numbers."""
+
+    text: str
+    row: int
+
+
+def _odd_cell(column: pl.Series) -> _OddCell | None:
+    """Return the first cell that is no number, where only a few are none."""
+    texts = column.cast(pl.String).str.strip_chars().alias("text")
+    cells = texts.to_frame().with_row_index("row").drop_nulls("text")
+    filled = cells.get_column("text")
+    if filled.is_empty():
+        return None
+    is_odd = ~numbers_in(filled)
+    share = is_odd.sum() / len(is_odd)
+    if not 0 < share <= 0.5:
+        return None
+    if share > _ODD_SHARE and filled.filter(is_odd).n_unique() > _MOST_ODD:
+        return None
+    row, text = cells.filter(is_odd).row(0)
+    return _OddCell(text=str(text), row=int(row))
+
+
+def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
+    for name in names:
+        values = values_of(sample, name).drop_nulls()
+        kind = kind_of_type(values.dtype)
+        if len(values) and kind != NUMBER and not is_date(values.dtype):
+            example = repr(values[0]) if kind == TEXT else values.dtype
+            raise InvalidInputError(
+                f"{label}: column {name!r} must hold numbers, but holds {example}: correct it, "
+                "declare that value as missing, or encode the column as numbers"
+            )
+
+
+def _target(source: Source, target: str | None, weight: str | None, columns: Columns) -> str:
+    if target is not None:
+        require_columns(source, [target])
+        return target
+    if source.target is not None:
+        return source.target
+    unused = {*columns.ignore, *(columns.ids or ()), *(columns.feature_names or ())}
+    if weight is not None:
+        unused.add(weight)
+    name, reason = guess_target(source.sample.drop(list(unused)), source.label)
+    warn(f"taking {name!r} as the target, {reason}")
+    return name
+
+
+def _informative(
+    source: Source,
+    names: Sequence[str],
+    ids: Sequence[str],
+    columns: Columns,
+    *,
+    categories: bool,
+) -> list[Column]:
+    """Return the columns that something can be learnt from; warn about the others."""
+    sample = source.sample
+    is_small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
+    is_whole = is_small and len(source.files) <= 1 and not source.has_more
+    learnt: list[Column] = []
+    left_out: dict[str, list[str]] = {}  # by reason
+    for name in names:
+        values = values_of(sample, name)
+        is_level = name in columns.categorical
+        if categories:
+            reason = _useless(values, is_whole=is_whole, is_level=is_level)
+        else:
+            reason = _not_numeric(values)
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+        elif categories:
+            learnt.append(_column_of(values.alias(name), is_level=is_level))
+        else:
+            learnt.append(Number(name))
+    numbers = [column.name for column in learnt if isinstance(column, Number)]
+    dates = [name for name in numbers if is_date(sample.schema[name])]
+    if dates:
+        warn(f"dates count as days since 1970: {quoted(dates, 5)}")
+    if ids:
+        left_out["ids"] = list(dict.fromkeys(ids))
+    _warn_of_left_out(source.label, learnt, left_out, categories=categories)
+    return learnt
+
+
+def _warn_of_left_out(
+    label: str,
+    learnt: Sequence[Column],
+    left_out: Mapping[str, Sequence[str]],
+    *,
+    categories: bool,
+) -> None:
+    """Warn about columns that are left out, by reason; raise if no other is left."""
+    reasons = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
+    if not learnt:
+        kind = "column" if categories else "column of numbers"
+        msg = f"{label} has no {kind} besides the target to learn from"
+        raise InvalidInputError(f"{msg}: {reasons} left out" if reasons else msg)
+    if reasons:
+        n_columns = sum(len(names) for names in left_out.values())
+        warn(UnusedDataWarning(f"columns left out: {reasons}", columns=n_columns))
+
+
+def _not_numeric(values: pl.Series) -> str:
+    """Return why a column is not one of numbers, or nothing."""
+    kind = kind_of_type(values.dtype)
+    if kind == NUMBER:
+        return ""
+    return "empty" if kind == EMPTY else "not numeric"
+
+
+def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
+    """Return why nothing can be learnt from a column, or nothing."""
+    # Where the sample is not the whole table, a column with one value in it may still vary.
+    kind = kind_of_type(values.dtype)
+    filled = values.drop_nulls()
+    if filled.is_empty():
+        return "empty" if is_whole or kind == EMPTY else ""
+    if kind == OTHER and not is_date(values.dtype):
+        return f"holds {values.dtype}"
+    n_distinct = filled.n_unique()
+    # A constant number is kept: sums of parts must have the same columns to add up.
+    has_levels = kind == TEXT or values.dtype == pl.Boolean
+    is_constant = n_distinct == 1 and not values.null_count() and len(values) > 1
+    if is_whole and has_levels and is_constant:
+        return "constant"
+    is_free = kind == TEXT and not is_level and is_free_text(n_distinct, len(filled))
+    return "nearly all texts differ" if is_free else ""
+
+
+def _column_of(values: pl.Series, *, is_level: bool) -> Column:
+    has_levels = kind_of_type(values.dtype) == TEXT or values.dtype == pl.Boolean
+    if is_level or has_levels:
+        return category_of(values.name, levels_of(values))
+    return Number(values.name)
+
+
+def _schema_of_named(source: Source, columns: Columns, *, categories: bool) -> Schema | None:
+    """Return the schema of the features that the user named, where not all are numbers."""
+    names = columns.feature_names or ()
+    if not categories:
+        _check_numeric(source.sample, names, source.label)
+        return None
+    described = []
+    for name in names:
+        values = source.sample.get_column(name)
+        described.append(_column_of(values, is_level=name in columns.categorical))
+    numbers = [column.name for column in described if not isinstance(column, Category)]
+    _check_numeric(source.sample, numbers, source.label)
+    return _schema_of(described)
+
+
+def _by_position(
+    sample: pl.DataFrame,
+    n_features: int,
+    columns: Columns,
+    label: str,
+) -> list[str]:
+    """Return the numeric columns for a model that knows no names, if their number is right."""
+    ids = columns.ids
+    if ids is None:
+        ids = id_columns(sample, skip=set())
+    numbers = [name for name, dtype in sample.schema.items() if kind_of_type(dtype) == NUMBER]
+    names = [name for name in numbers if name not in ids and name not in columns.ignore]
+    if len(names) != n_features:
+        raise FeatureMismatchError(
+            f"the model knows no column names and takes {n_features} numeric columns, but {label} "
+            f"has {len(names)}: ignore the others, or fit the model on named columns"
+        )
+    warn(
+        f"the model knows no column names: taking {', '.join(map(repr, names))} in this order"
+    )
+    return names

@@ -1,0 +1,103 @@
+"""Files that a path, a glob, a folder or a URL names, and how to know that one has changed."""
+
+from collections.abc import Sequence
+from glob import glob, has_magic
+from pathlib import Path, PurePosixPath
+
+from suffice.data.scanning import reading
+from suffice.errors import InvalidInputError, InvalidParameterError, extra
+
+_TIMEOUT = 30.0  # seconds for an answer of another machine
+
+
+def is_url(address: object) -> bool:
+    """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
+    return "://" in str(address)
+
+
+def paths_of(text: str) -> Sequence[Path | str]:
+    """Return the files that a path, a glob, a folder or a URL names, sorted."""
+    text = text.removeprefix("file://")
+    path = Path(text)
+    paths: list[Path | str] = []
+    if is_url(text):
+        paths += _objects(text)
+    elif path.is_dir():
+        files = sorted(file for file in path.rglob("*") if not file.is_dir())
+        paths += [file for file in files if not _is_hidden(file.relative_to(path).parts)]
+    elif path.exists() or not has_magic(text):
+        paths.append(path)
+    else:
+        paths += sorted(Path(name) for name in glob(text, recursive=True))
+    if not paths:
+        raise InvalidInputError(f"no file matches {text!r}: check the pattern or the address")
+    return paths
+
+
+def _is_hidden(parts: Sequence[str]) -> bool:
+    """Return whether a file of a folder holds no rows, such as _SUCCESS or .part.crc."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in parts)
+
+
+def _objects(url: str) -> list[str]:
+    """Return the objects that a URL, or a glob of URLs, names."""
+    # This function is private in polars, but it lists with the credentials of the reader.
+    from polars.io._expand_paths import _expand_paths
+
+    names_one_file = PurePosixPath(url).suffix and not url.endswith("/") and not has_magic(url)
+    if names_one_file or url.startswith("http"):
+        return [url]
+    folder = f"{url.rstrip('/')}/"
+    pattern = url if has_magic(url) else f"{folder}**/*"
+    with reading(url):
+        names: list[str] = sorted(_expand_paths(pattern).collect()["path"])
+    if has_magic(url):
+        return names
+    if any("/_delta_log/" in name for name in names):
+        msg = f"{url} is a Delta table, whose log says which rows count: name delta:{url}"
+        raise InvalidInputError(msg)
+    return [name for name in names if not _is_hidden(name.removeprefix(folder).split("/"))]
+
+
+def stamp_of(address: str) -> tuple[int, int | str]:
+    """Return the size of a file and when it changed, or the tag of an object in a store."""
+    if not is_url(address):
+        status = Path(address).stat()
+        return status.st_size, status.st_mtime_ns
+    scheme = address.split(":")[0]
+    stamp = None
+    if scheme in ("http", "https"):
+        stamp = _web_stamp(address)
+    elif scheme == "s3":
+        stamp = _s3_stamp(address)
+    if stamp is None or not stamp[1]:
+        raise InvalidParameterError(
+            f"nothing tells whether {address} has changed since it was counted: "
+            "leave the checkpoint out, or copy it to S3 or a file"
+        )
+    return stamp
+
+
+def _web_stamp(address: str) -> tuple[int, str]:
+    from urllib.error import URLError  # slow to import, and seldom needed
+    from urllib.request import Request, urlopen
+
+    try:
+        with urlopen(Request(address, method="HEAD"), timeout=_TIMEOUT) as answer:
+            headers = answer.headers
+    except URLError as error:
+        msg = f"{address} cannot be read ({error.reason}): check the address"
+        raise InvalidInputError(msg) from error
+    size = int(headers["Content-Length"] or 0)
+    return size, headers["ETag"] or headers["Last-Modified"] or ""
+
+
+def _s3_stamp(address: str) -> tuple[int, str]:
+    boto3 = extra("boto3", "s3", "a checkpoint of objects in S3")
+    bucket, _, key = address.removeprefix("s3://").partition("/")
+    try:
+        head = boto3.client("s3").head_object(Bucket=bucket, Key=key)
+    except Exception as error:  # botocore makes its errors at run time
+        msg = f"{address} cannot be read ({error}): check the address and the credentials"
+        raise InvalidInputError(msg) from error
+    return head["ContentLength"], head["ETag"]

@@ -1,0 +1,148 @@
+"""Bytes of files and streams: unpacked, piece by piece, cut where lines end."""
+
+import bz2
+import codecs
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Protocol
+
+import polars as pl
+
+from suffice.data.files.addresses import is_url
+from suffice.data.scanning import batches_of
+from suffice.errors import InvalidInputError
+
+BLOCK = 1 << 24  # bytes
+_HEAD = 1 << 16  # bytes
+_HEAD_LINES = 20  # that a head has at least, however long they are
+PACKED = (".gz", ".bz2", ".zip", ".zst")  # extensions
+
+
+class ReadsBytes(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def is_packed(path: Path | str) -> bool:
+    """Return whether the bytes of a file must be unpacked, or fetched from another machine."""
+    return is_url(path) or Path(path).suffix.lower() in PACKED
+
+
+def pieces_in(path: Path | str, size: int = 0) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, piece by piece; raise where its end is missing."""
+    size = size or BLOCK
+    if is_url(path) or Path(path).suffix.lower() == ".zst":
+        # The reader of lines fetches and unpacks by itself.
+        for lines in batches_of(pl.scan_lines(path, glob=False)):
+            text = "\n".join([*lines.to_series(), ""]).encode()
+            for start in range(0, len(text), size):
+                yield text[start : start + size]
+        return
+    try:
+        with _opened(Path(path)) as file:
+            yield from pieces_of(file, size=size)
+    except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise OSError(str(error)) from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if ending == ".bz2":
+        return bz2.open(path, "rb")
+    if ending == ".zip":
+        return _in_zip(path)
+    return path.open("rb")
+
+
+def _in_zip(path: Path) -> IO[bytes]:
+    archive = zipfile.ZipFile(path)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        msg = f"{path} holds {len(names)} files: unpack it, and name those to read"
+        raise InvalidInputError(msg)
+    return archive.open(names[0])
+
+
+def head_of(path: Path | str) -> bytes:
+    """Return the first bytes of a file: some whole lines, or all it has."""
+    head = b""
+    pieces = pieces_in(path, _HEAD)
+    for piece in pieces:
+        head += piece
+        if head.count(b"\n") >= _HEAD_LINES:
+            is_cut = bool(next(pieces, b""))
+            return head[: head.rfind(b"\n") + 1] if is_cut else head
+    return head
+
+
+def first_lines(path: Path | str, n: int) -> bytes:
+    """Return that many lines of a file, or all it has."""
+    blocks = line_blocks(pieces_in(path))
+    lines = (line for block in blocks for line in block.splitlines(keepends=True))
+    return b"".join(islice(lines, n))
+
+
+def read_fully(stream: ReadsBytes, size: int) -> bytes:
+    """Return that many bytes, or all that are left; a pipe gives fewer at a time."""
+    parts = []
+    while size > 0:
+        part = stream.read(size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def pieces_of(stream: ReadsBytes, start: bytes = b"", size: int = 0) -> Iterator[bytes]:
+    """Yield the bytes that were read already, and the rest of a stream, piece by piece."""
+    yield start
+    while True:
+        piece = read_fully(stream, size or BLOCK)
+        if not piece:
+            return
+        yield piece
+
+
+def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
+    """Return what decodes bytes that may end within a letter, to text with plain line ends."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    return io.IncrementalNewlineDecoder(decoder, translate=True)
+
+
+def _end_of_last_line(data: bytes, *, is_last: bool = False) -> int:  # noqa: ARG001
+    return data.rfind(b"\n") + 1
+
+
+class FindsEnd(Protocol):
+    """Returns where the last whole row of some bytes ends."""
+
+    def __call__(self, data: bytes, *, is_last: bool = False) -> int: ...
+
+
+def line_blocks(
+    pieces: Iterable[bytes],
+    end_of: FindsEnd = _end_of_last_line,
+) -> Iterator[bytes]:
+    """Yield bytes in blocks that end where a line, or by ``end_of`` a row, ends."""
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        end = end_of(rest)
+        # No line is as long as two blocks: the reader of the block will say what is wrong.
+        if not end and len(rest) > 2 * BLOCK:
+            end = len(rest)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest.strip():
+        end_of(rest + b"\n", is_last=True)
+        yield rest

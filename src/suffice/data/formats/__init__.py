@@ -1,0 +1,1 @@
+"""Files of each format as tables, read and written. May import ``files``, ``text``, ``columns``."""

@@ -1,0 +1,249 @@
+"""Files, globs of files, and standard input as sources of rows."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from glob import has_magic
+from pathlib import Path
+from typing import Self
+from urllib.parse import unquote
+
+import polars as pl
+
+from suffice.core.text.lists import quoted, without_passwords
+from suffice.data.columns.kinds import refuse_other_columns
+from suffice.data.datasets import DATASETS
+from suffice.data.files.addresses import is_url, paths_of
+from suffice.data.files.contents import (
+    ReadsBytes,
+    head_of,
+    is_packed,
+    line_blocks,
+    pieces_of,
+    read_fully,
+)
+from suffice.data.formats.kinds import FileTable, ending_of, open_table
+from suffice.data.formats.typed_table import TypedTable
+from suffice.data.options import TextFormat
+from suffice.data.scanning import frames_of_scan, reading
+from suffice.data.source import ColumnType, ColumnTypes, Scan, Source, exactly, original_of
+from suffice.data.text.spelling import spellings_of, typed
+from suffice.data.text.table import TextTable
+from suffice.errors import InvalidInputError, warn
+
+_HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """One file, opened and looked at."""
+
+    path: Path | str  # text: a URL
+    table: FileTable
+    text: TextFormat
+    folder_values: pl.DataFrame = field(default_factory=pl.DataFrame)  # one row, as in day=3/
+
+    @property
+    def address(self) -> str:
+        """Where it is, for any process on any machine that sees the same files."""
+        return self.path if isinstance(self.path, str) else str(self.path.absolute())
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, where the file itself tells."""
+        return self.table.n_rows(self.path) if isinstance(self.table, TypedTable) else None
+
+    @property
+    def expected_rows(self) -> int | None:
+        """Number of rows; of a text file on this machine estimated from its size."""
+        n_rows = self.n_rows
+        if n_rows is not None or isinstance(self.path, str) or is_packed(self.path):
+            return n_rows
+        head = head_of(self.path)
+        return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        names = self.folder_values.columns
+        return self.table.sample.with_columns(self._folder_column(name) for name in names)
+
+    def scan(self, columns: ColumnTypes) -> Scan:
+        from_folders = self.folder_values.columns
+        if not from_folders:
+            return self.table.scan(self.path, columns)
+        from_file: ColumnTypes = {
+            name: dtype
+            for name, dtype in columns.items()
+            if original_of(name) not in from_folders
+        }
+        # Where all columns come from the folders, any column tells the number of rows.
+        scan = self.table.scan(self.path, from_file or {self.table.sample.columns[0]: None})
+        selected = []
+        for name, dtype in columns.items():
+            in_file = name in from_file
+            selected.append(exactly(name) if in_file else self._folder_column(name, dtype))
+
+        def batches(start: int, n_rows: int | None) -> Iterator[pl.DataFrame]:
+            return (frame.select(selected) for frame in frames_of_scan(scan, start, n_rows))
+
+        return Scan(scan.label, scan.frame.select(selected), batches=batches)
+
+    def _folder_column(self, name: str, dtype: ColumnType | None = None) -> pl.Expr:
+        values = self.folder_values.get_column(original_of(name))
+        return pl.repeat(values[0], pl.len(), dtype=dtype or values.dtype).alias(name)
+
+    def without_rows(self) -> Self:
+        """Return the file without its first rows, which would take memory for many files."""
+        table = replace(self.table, sample=self.table.sample.clear())
+        return replace(self, table=table)
+
+
+def file_source(
+    paths: Sequence[Path | str],
+    text: TextFormat,
+    label: str,
+    root: str | None = None,
+) -> Source:
+    """Return the rows of one file after another, after checking that their columns agree."""
+    folder_values = folder_values_of(paths, root)
+    first = _opened(paths[0], text, folder_values[:1], types_only=False)
+    others = []
+    for at, path in enumerate(paths[1:], 1):
+        file = _opened(path, text, folder_values[at : at + 1], types_only=True)
+        others.append(file.without_rows())
+    for other in others:
+        refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
+    for remark in first.table.remarks:
+        warn(remark)
+    files = (first, *others)
+    doubts: dict[str, str] = {}
+    for file in files:
+        doubts.update(file.table.doubts)
+
+    def count() -> int | None:
+        total = 0
+        for file in files:
+            expected = file.expected_rows
+            if expected is None:
+                return None
+            total += expected
+        return total
+
+    sample = _typed_by_all(first, others)
+    # The values of all folders are known; those of the first file alone would show no variety.
+    rows = pl.int_range(sample.height, eager=True) % max(len(folder_values), 1)
+    names = first.folder_values.columns
+    return Source(
+        label=label,
+        sample=sample.with_columns(folder_values.get_column(n).gather(rows) for n in names),
+        scans=lambda columns: (file.scan(columns) for file in files),
+        count=count,
+        doubts=doubts,
+        files=files,
+        is_text=isinstance(first.table, TextTable),
+    )
+
+
+def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
+    """Return the first rows of the first file, typed by the first that has each column filled."""
+    sample = first.sample
+    types: dict[str, pl.DataType] = {}
+    for name, dtype in sample.schema.items():
+        if dtype != pl.Null:
+            continue
+        for other in others:
+            if other.sample.schema[name] != pl.Null:
+                types[name] = other.sample.schema[name]
+                break
+    return sample.cast(types)  # type: ignore[arg-type]
+
+
+def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame:
+    """Return the columns in the folders of files, such as day=3/rows.csv: a row for each file."""
+    cells: list[dict[str, str]] = []
+    for path in paths:
+        folders = str(path).removeprefix(root or str(path)).split("/")[:-1]
+        values = {}
+        for folder in folders:
+            if "=" in folder:
+                name, _, value = folder.partition("=")
+                values[name] = unquote(value)
+        cells.append(values)
+    names = list(cells[0])
+    for path, values in zip(paths, cells, strict=True):
+        if values.keys() != cells[0].keys():
+            raise InvalidInputError(
+                f"the folders of {path} name {quoted(list(values), 5)}, and those of {paths[0]} "
+                f"name {quoted(names, 5)}: all must name the same columns"
+            )
+    if not names:
+        return pl.DataFrame()
+    texts = pl.DataFrame(cells)
+    filled = texts.select(pl.all().replace([_NO_VALUE], [None]))
+    return typed(filled, spellings_of(filled, TextFormat())[0])
+
+
+def _opened(
+    path: Path | str,
+    text: TextFormat,
+    folder_values: pl.DataFrame,
+    *,
+    types_only: bool,
+) -> File:
+    ending_of(path)  # an unknown format is refused before the file is looked for
+    if isinstance(path, Path) and not path.exists():
+        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
+    if isinstance(path, Path) and not path.stat().st_size:
+        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
+    with reading(str(path)):
+        table = open_table(path, text, types_only=types_only)
+    names = [name for name in folder_values.columns if name not in table.sample.columns]
+    return File(path, table, text, folder_values.select(exactly(name) for name in names))
+
+
+def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
+    """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
+    head = read_fully(stream, _HEAD)
+    table: FileTable
+    with reading(label):
+        if head.lstrip().startswith(b"{"):
+            table = TypedTable.of_lines(next(line_blocks([head])), label)
+        else:
+            table = TextTable.of(head, None, text, label)
+    for remark in table.remarks:
+        warn(remark)
+    return Source(
+        label=label,
+        sample=table.sample,
+        scans=lambda columns: [table.scan_stream(pieces_of(stream, head), columns)],
+        doubts=table.doubts,
+        is_text=isinstance(table, TextTable),
+        has_more=len(head) == _HEAD,
+    )
+
+
+def named_source(name: str, text: TextFormat) -> Source:
+    """Return the rows of a path, a glob, "-" for standard input, or a built-in data set."""
+    if name == "-":
+        # Unbuffered: a thread that waits for input then holds no lock when the program ends.
+        bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        return stream_source(bare, text, "standard input")
+    if name in DATASETS and not Path(name).exists():
+        dataset = DATASETS[name]
+        source = file_source([dataset.path], TextFormat(), name)
+        return replace(source, target=dataset.target)
+    near = get_close_matches(name, DATASETS, 1)
+    if near and not (Path(name).exists() or Path(name).suffix):
+        msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
+        raise InvalidInputError(msg)
+    return file_source(paths_of(name), text, without_passwords(name), root=_root_of(name))
+
+
+def _root_of(name: str) -> str | None:
+    """Return the folder below which folders such as day=3 are columns."""
+    if has_magic(name):
+        return None
+    place = name.removeprefix("file://")
+    return place if is_url(place) else str(Path(place))

@@ -1,0 +1,63 @@
+"""The format that the extension of a file names, and the table that a file of it holds."""
+
+from pathlib import Path
+from typing import TypeAlias
+
+from suffice.data.files.contents import PACKED, head_of
+from suffice.data.formats.typed_table import TypedTable
+from suffice.data.options import TextFormat
+from suffice.data.text.table import TextTable
+from suffice.errors import InvalidInputError
+
+_TEXT = (".csv", ".txt", ".data")
+_TABS = (".tsv", ".tab")
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".feather", ".arrow", ".ipc")
+_JSON_LINES = (".jsonl", ".ndjson")
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+ENDINGS = (*_TEXT, *_TABS, *_PARQUET, *_ARROW, *_JSON_LINES, ".json")
+
+# One file, known by its first rows.
+FileTable: TypeAlias = TextTable | TypedTable
+
+
+def ending_of(path: Path | str) -> str:
+    """Return the extension that names the format of a file; raise where it names none."""
+    name = Path(str(path).split("?")[0])
+    ending = name.suffix.lower()
+    if ending in PACKED:
+        inner = name.with_suffix("").suffix.lower()
+        if inner in _TABS:
+            return inner
+        if inner in (*_TEXT, ""):
+            return ".csv"
+    elif ending in ENDINGS:
+        return ending
+    if name.suffix in (".suffice", ".moments"):
+        raise InvalidInputError(
+            f"{name} is a file of suffice, not a table of rows: give the data file"
+        )
+    if ending in _WORKBOOKS:
+        raise InvalidInputError(
+            f"{name} is a workbook, which is not read: open it and save the sheet as CSV"
+        )
+    raise InvalidInputError(
+        f"{name}: the extension {name.suffix or '(none)'} names no format that can be read: use "
+        "CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
+    )
+
+
+def open_table(path: Path | str, text: TextFormat, *, types_only: bool) -> FileTable:
+    """Return the table of a file; ``types_only`` need not read rows."""
+    ending = ending_of(path)
+    if ending in _TABS:
+        return TextTable.of(head_of(path), path, text, str(path), separator="\t")
+    if ending in _TEXT:
+        return TextTable.of(head_of(path), path, text, str(path))
+    if ending in _PARQUET:
+        return TypedTable.of(path, "parquet", types_only=types_only)
+    if ending in _ARROW:
+        return TypedTable.of(path, "arrow", types_only=types_only)
+    if ending in _JSON_LINES:
+        return TypedTable.of_lines_in(path)
+    return TypedTable.of_json(path)

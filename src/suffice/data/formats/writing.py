@@ -1,0 +1,71 @@
+"""Tables written to files and objects, in the format that the extension names."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TypeAlias
+
+import polars as pl
+
+from suffice.data.files.addresses import is_url
+from suffice.data.scanning import interruptibly
+from suffice.errors import InvalidParameterError
+from suffice.persistence.archive import NO_ROOM, replacing
+
+Sink: TypeAlias = Callable[[pl.LazyFrame, IO[bytes] | str], object]
+
+SINKS: Mapping[str, Sink] = {
+    ".csv": pl.LazyFrame.sink_csv,
+    ".tsv": partial(pl.LazyFrame.sink_csv, separator="\t"),
+    ".parquet": pl.LazyFrame.sink_parquet,
+    ".pq": pl.LazyFrame.sink_parquet,
+    ".feather": pl.LazyFrame.sink_ipc,
+    ".arrow": pl.LazyFrame.sink_ipc,
+    ".ipc": pl.LazyFrame.sink_ipc,
+    ".jsonl": pl.LazyFrame.sink_ndjson,
+    ".ndjson": pl.LazyFrame.sink_ndjson,
+}
+
+
+def sink_of(path: str | Path) -> Sink:
+    """Return the way to write that the extension of a path names."""
+    ending = Path(path).suffix.lower()
+    if ending not in SINKS:
+        raise InvalidParameterError(
+            f"{path}: the extension {ending or '(none)'} names no format to write: use "
+            f"{', '.join(SINKS)}"
+        )
+    return SINKS[ending]
+
+
+def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
+    """Write a lazy table in the order of its rows, or leave whatever stood at ``path``."""
+    sink = sink_of(path)
+    if is_url(path):
+        _write_object(frame, str(path), sink)
+        return
+    with replacing(path) as file:
+        try:
+            interruptibly(lambda: sink(frame, file))
+        except (pl.exceptions.ComputeError, OSError) as error:
+            match = re.search(r"os error (\d+)", str(error))
+            number = int(match[1]) if match else 0
+            if number not in NO_ROOM:  # then reading failed, not writing
+                raise
+            raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
+    """Write an object by way of a file: where rows fail, polars would close a part of it."""
+    with TemporaryDirectory() as folder:
+        staged = Path(folder) / "rows.feather"
+        write_table(frame, staged)
+        try:
+            interruptibly(lambda: sink(pl.scan_ipc(staged), url))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            msg = f"{url} cannot be written ({reason}): check the address and the credentials"
+            raise InvalidParameterError(msg) from error

@@ -1,0 +1,167 @@
+"""Arrays, and chunks ``(X, y)`` or ``(X, y, sample_weight)``, as sources of rows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from suffice.core.table import Table
+from suffice.core.table.labels import is_empty
+from suffice.core.table.matrix import as_matrix, coded_columns, is_mixed
+from suffice.core.table.mixed import are_numbers
+from suffice.data.columns.roles import Roles, roles_for_learning
+from suffice.data.frames.tables import batch_source, collected, is_frame
+from suffice.data.options import Columns
+from suffice.data.source import Source
+from suffice.errors import FeatureMismatchError, InvalidInputError
+from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
+
+_ROWS = 1 << 16  # of an array in one chunk
+
+Pair: TypeAlias = tuple[Any, ...]  # (X, y) or (X, y, sample_weight)
+
+
+def is_chunks(source: object) -> bool:
+    """Return whether this is an iterable of chunks, rather than one table or a name."""
+    if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
+        return False
+    if hasattr(source, "sample"):  # a Source, or a table of Ibis, Spark or Dask
+        return False
+    if isinstance(source, (list, tuple)):
+        return len(source) > 0 and not isinstance(source[0], (str, Path))
+    return isinstance(source, Iterable)
+
+
+def chunk_source(chunks: Iterable[Any], label: str = "the iterable") -> Source:
+    """Return the source of chunks (X, y), or of frames."""
+    rest = iter(chunks)
+    first = next(rest, None)
+    if first is None:
+        raise InvalidInputError("the iterable gives no chunk: nothing to learn from")
+    whole = chain([first], rest)
+    if is_frame(first):
+        frames = (collected(frame) for frame in whole)
+        return batch_source(frames, label, coded_columns(first))
+    return _pair_source(whole, label)
+
+
+def _pair_source(pairs: Iterable[Any], label: str) -> Source:
+    """Return the source of chunks (X, y) or (X, y, weight), whose columns have known roles."""
+    rest = iter(pairs)
+    head = next(rest)
+    numbered = enumerate(chain([head], rest))
+    frames = (frame_of_pair(pair, f"chunk {at} of {label}") for at, pair in numbered)
+    first = next(frames)
+    X = head[0]
+    n_features = np.shape(X)[1]
+    mixed = is_mixed(X)
+    categorical = coded_columns(X) if mixed else ()
+    source = batch_source(chain([first], frames), label, categorical)
+    target = first.columns[n_features]
+    has_weight = first.width > n_features + 1
+    weight = first.columns[n_features + 1] if has_weight else None
+    if mixed:
+        roles = roles_for_learning(source, target, weight, Columns(ids=()))
+        return replace(source, roles=roles)
+    features = tuple(first.columns[:n_features])
+    roles = Roles(features, target, weight, allow_missing=True)
+    return replace(source, roles=roles, named=as_matrix(X)[1] is not None)
+
+
+def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
+    """Return the columns of a chunk, then its labels, then its weights if it has any."""
+    if not isinstance(pair, tuple) or len(pair) not in (2, 3):
+        msg = f"{label} must be (X, y), (X, y, sample_weight) or a frame"
+        raise InvalidInputError(msg)
+    try:
+        table = Table.of(*pair)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{label}: {error}") from error
+    features = as_columns(pair[0])
+    labels = pl.Series(_unused("label", features.columns), _widened(table.classes))
+    columns = [*features, labels.gather(table.codes)]
+    if table.weight is not None:
+        columns.append(pl.Series(_unused("weight", features.columns), table.weight))
+    return pl.DataFrame(columns)
+
+
+def _widened(classes: Labels) -> Labels:
+    """Return labels in a type that every chunk of such labels fits."""
+    kind = classes.dtype.kind
+    if kind in "Ub":
+        return classes
+    if kind == "f":
+        return classes.astype(np.float64)
+    is_beyond = kind == "u" and classes.max(initial=0) > np.iinfo(np.int64).max
+    return classes.astype(np.uint64 if is_beyond else np.int64)
+
+
+def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the rows of an array or frame; columns without names are called by those given."""
+    if is_mixed(X):
+        if is_frame(X):
+            return collected(X)
+        x = np.asarray(X)
+    else:
+        x, frame_names = as_matrix(X)
+        names = frame_names or names
+    n_columns = x.shape[1]
+    names = names or [f"x{j}" for j in range(n_columns)]
+    if len(names) != n_columns:
+        msg = f"the model takes {len(names)} features, but the array has {n_columns} columns"
+        raise FeatureMismatchError(msg)
+    are_plain = x.dtype.kind in "iuf"
+    columns = {}
+    for name, values in zip(names, x.T, strict=True):
+        columns[name] = values if are_plain else _unboxed(values)
+    return pl.DataFrame(columns)
+
+
+def _unboxed(column: Array) -> list[object]:
+    """Return the values of a column of objects, empty cells as None, numbers as floats."""
+    values = [None if is_empty(v) else v for v in column.tolist()]
+    if are_numbers(v for v in values if v is not None):  # of which some may be whole
+        return [None if v is None else float(v) for v in values]
+    return values
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iterator[Pair]:
+    """Yield the rows of arrays in chunks, so that none is copied as a whole."""
+    table = Table.of(X, y, weight)
+    is_plain = table.schema is None
+    rows = table.x if is_plain else as_columns(X)
+    for start in range(0, table.n_rows, _ROWS):
+        part = table.take(slice(start, start + _ROWS))
+        features = rows[start : start + _ROWS]
+        if is_plain and table.names is not None:
+            features = pl.DataFrame(features, schema=list(table.names))
+        if part.weight is None:
+            yield features, part.labels
+        else:
+            yield features, part.labels, part.weight
+
+
+def array_source(source: Any, names: Sequence[str] | None) -> Source | None:
+    """Return an array, or chunks (X, y), to score as a source of named columns; None for others."""
+    if isinstance(source, np.ndarray):
+        starts = range(0, len(source), _ROWS)
+        frames = (as_columns(source[start : start + _ROWS], names) for start in starts)
+        return batch_source(frames, "the array")
+    if not is_chunks(source):
+        return None
+    rest = iter(source)
+    first = next(rest, None)
+    chunks = chain([first], rest)
+    if not isinstance(first, tuple):
+        return chunk_source(chunks)
+    return batch_source((as_columns(chunk[0], names) for chunk in chunks), "the array")

@@ -1,0 +1,216 @@
+"""What users say about columns, about text files, and about where to compute."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, TypeGuard
+
+from suffice.core.power_transform import PowerTransform
+from suffice.core.table.schema import Schema
+from suffice.errors import InvalidParameterError
+
+DECIMALS = (".", ",")
+THOUSANDS = (",", ".", " ", "'")
+NA_VALUES = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+
+Names: TypeAlias = Sequence[str]
+Device: TypeAlias = object  # "cuda", or a torch.device
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a table are for, where that is not found out by itself.
+
+    Parameters
+    ----------
+    features : list of str, or schema of other moments, optional
+        The columns to learn from. By default every column that has no other role and carries
+        information: numbers, dates (as days since 1970), text and truth values (as categories).
+        A schema also fixes the levels of its categories.
+    ignore : list of str
+        Columns to leave out.
+    ids : list of str, optional
+        Columns that name rows. They are no features, and ``predict_stream`` copies them beside its
+        answers. By default columns that look like ids.
+    categorical : list of str
+        Columns of numbers that are categories.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> sf.summarize("iris", columns=sf.Columns(ignore=["sepal_width"])).n_features
+    3
+    """
+
+    features: Names | Schema | None = None
+    ignore: Names = ()
+    ids: Names | None = None
+    categorical: Names = ()
+
+    def __post_init__(self) -> None:
+        if self.features is not None and not isinstance(self.features, Schema):
+            object.__setattr__(self, "features", _names(self.features, "features"))
+        object.__setattr__(self, "ignore", _names(self.ignore, "ignore"))
+        object.__setattr__(self, "categorical", _names(self.categorical, "categorical"))
+        if self.ids is not None:
+            object.__setattr__(self, "ids", _names(self.ids, "ids"))
+
+    @classmethod
+    def of(cls, columns: Columns | Names | Schema | None) -> Columns:
+        """Return the columns that a user means; a list of names, or a schema, are features."""
+        if columns is None:
+            return cls()
+        if isinstance(columns, Columns):
+            return columns
+        return cls(features=columns)
+
+    @property
+    def schema(self) -> Schema | None:
+        """The schema of the features, where it was given."""
+        return self.features if isinstance(self.features, Schema) else None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The features that were named, None where they are found out."""
+        if self.features is None:
+            return None
+        if isinstance(self.features, Schema):
+            return tuple(c.name for c in self.features.columns if c.kind != "left out")
+        return tuple(self.features)
+
+
+def _names(names: object, role: str) -> tuple[str, ...]:
+    if not _is_list_of_text(names):
+        msg = f"{role} must be a list of column names such as ['age', 'height'], got {names!r}"
+        raise InvalidParameterError(msg)
+    return tuple(names)
+
+
+def _is_list_of_text(values: object) -> TypeGuard[Collection[str]]:
+    if isinstance(values, str) or not isinstance(values, Collection):
+        return False
+    return all(isinstance(value, str) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """How a text file is written, where that is not found out by itself.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        The character between cells.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers.
+    thousands : {",", ".", " ", "'"}, optional
+        The mark between thousands.
+    encoding : str, optional
+        Such as ``"utf-16"`` or ``"latin-1"``.
+    na_values : list of str
+        Other spellings of a missing value than an empty cell, NA, N/A, NaN, NULL and ?.
+    header : bool, optional
+        Whether the first line holds the names of the columns.
+    skip_rows : int
+        Lines before the table.
+    comment : str, optional
+        How lines begin that are comments.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> sf.TextFormat(delimiter=";", decimal=",", na_values=["-999"]).decimal
+    ','
+    """
+
+    delimiter: str | None = None
+    decimal: Literal[".", ","] | None = None
+    thousands: Literal[",", ".", " ", "'"] | None = None
+    encoding: str | None = None
+    na_values: Names = ()
+    header: bool | None = None
+    skip_rows: int = 0
+    comment: str | None = None
+
+    def __post_init__(self) -> None:
+        if not _is_list_of_text(self.na_values):
+            msg = f"na_values must be a list of texts such as ['-', '-999'], got {self.na_values!r}"
+            raise InvalidParameterError(msg)
+        object.__setattr__(self, "na_values", tuple(self.na_values))
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            msg = f"delimiter must be one character, got {self.delimiter!r}"
+            raise InvalidParameterError(msg)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            msg = f"decimal must be '.' or ',', got {self.decimal!r}"
+            raise InvalidParameterError(msg)
+        if self.thousands is not None and self.thousands not in THOUSANDS:
+            msg = f"thousands must be ',', '.', ' ' or \"'\", got {self.thousands!r}"
+            raise InvalidParameterError(msg)
+        if self.decimal is not None and self.decimal == self.thousands:
+            msg = f"decimal and thousands are both {self.decimal!r}: name two different marks"
+            raise InvalidParameterError(msg)
+        if self.skip_rows < 0:
+            msg = f"skip_rows must be a number of lines, 0 or more, got {self.skip_rows!r}"
+            raise InvalidParameterError(msg)
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Every spelling of a missing value."""
+        return (*NA_VALUES, *self.na_values)
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
+        raise InvalidParameterError(msg) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Where sums are computed: a Dask cluster, a device, the database of the rows, or locally."""
+
+    client: object = None  # distributed.Client, or the address of its scheduler
+    device: Device | None = None
+    database: Literal["auto", "database", "local"] = "auto"  # for tables of a database only
+
+    @classmethod
+    def of(cls, on: object) -> Compute:
+        """Return what ``on=`` means: nothing, one place, or a client and a device."""
+        if on is None:
+            return cls()
+        if isinstance(on, Compute):
+            return on
+        compute = cls()
+        for place in on if isinstance(on, (list, tuple)) else [on]:
+            if place == "database":
+                compute = replace(compute, database="database")
+            elif place == "local":
+                compute = replace(compute, database="local")
+            elif _is_client(place):
+                compute = replace(compute, client=place)
+            else:
+                compute = replace(compute, device=place)
+        return compute
+
+
+def _is_client(place: object) -> bool:
+    """Return whether this is a Dask client, or the address of a scheduler."""
+    if isinstance(place, str):
+        return "://" in place
+    return hasattr(place, "scheduler_info")
+
+
+@dataclass(frozen=True, slots=True)
+class SumSettings:
+    """Which sums to collect, and with what; see ``Moments.of``."""
+
+    storage: str = "auto"
+    fourth: bool | None = False
+    power: PowerTransform | str | None = None
+    device: Device | None = None
+    n_jobs: int | None = None

@@ -1,0 +1,106 @@
+"""Rows that cannot be used: counted and reported, or refused where a cell is infinite."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from suffice.core.text.lists import counted
+from suffice.errors import InvalidInputError, UnusedDataWarning, warn
+from suffice.typing import Flags, Floats
+
+_MOST_NAMED = 5  # columns in a warning
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """How many rows were read, and how many of them could not be used, by column."""
+
+    rows: int = 0
+    unusable: int = 0
+    by_column: Mapping[str, int] = field(default_factory=dict)
+    new_levels: Mapping[str, int] = field(default_factory=dict)  # rows, by category
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            rows=self.rows + other.rows,
+            unusable=self.unusable + other.unusable,
+            by_column=dict(Counter(self.by_column) + Counter(other.by_column)),
+            new_levels=dict(Counter(self.new_levels) + Counter(other.new_levels)),
+        )
+
+    def warn(self, outcome: str = "left out") -> None:
+        """Warn about the rows that could not be used."""
+        rows = counted(self.rows, "row")
+        if self.unusable:
+            reason = "too far from all classes"
+            if self.by_column:
+                reason = f"no usable value in {_counted(self.by_column)}"
+            text = f"{self.unusable:,} of {rows} {outcome}: {reason}"
+            warn(UnusedDataWarning(text, rows=self.unusable))
+        if self.new_levels:
+            warn(
+                "levels that the model has never seen count as empty cells: "
+                f"{_counted(self.new_levels)} of {rows}"
+            )
+
+
+def _counted(columns: Mapping[str, int]) -> str:
+    worst = sorted(columns.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+    more = ", …" if len(columns) > _MOST_NAMED else ""
+    return ", ".join(f"{name!r} ({count:,})" for name, count in worst) + more
+
+
+def require_rows(n_rows: int, label: str) -> None:
+    """Raise unless a source has rows that can be used."""
+    if not n_rows:
+        msg = (
+            f"{label} has no row that can be used: each lacks its label, a number or a weight"
+        )
+        raise InvalidInputError(msg)
+
+
+def all_finite(x: Floats) -> bool:
+    """Return whether the sum of all numbers is finite, and so is every number."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(x.sum()))
+
+
+def gaps_in(x: Floats, names: Sequence[str], *, allow_missing: bool) -> dict[str, int]:
+    """Return how many numbers of each column cannot be used, where there are any."""
+    unusable = np.isinf(x) if allow_missing else ~np.isfinite(x)
+    counts = unusable.sum(axis=0).tolist()
+    return {name: count for name, count in zip(names, counts, strict=True) if count}
+
+
+def refuse_infinite_numbers(
+    is_infinite: Flags,
+    names: Sequence[str],
+    label: str,
+    first_row: int,
+) -> None:
+    """Raise the error that names the first cell (n, d) that is infinite, if any is."""
+    rows = np.flatnonzero(is_infinite.any(axis=1))
+    if len(rows):
+        row = int(rows[0])
+        column = names[int(is_infinite[row].argmax())]
+        raise InvalidInputError(_infinity(label, first_row + row, column))
+
+
+def refuse_infinite_cells(column: pl.Series, name: str, label: str, first_row: int) -> None:
+    """Raise the error that names the first infinite number of a column."""
+    if not column.dtype.is_float():
+        return
+    rows = column.is_infinite().fill_null(value=False).arg_true()
+    if len(rows):
+        raise InvalidInputError(_infinity(label, first_row + rows[0], name))
+
+
+def _infinity(label: str, row: int, column: str) -> str:
+    return (
+        f"{label} contains infinity: row {row:,}, column {column!r}; correct the cell, drop the "
+        "row, or declare the value as missing"
+    )

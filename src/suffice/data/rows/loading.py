@@ -1,0 +1,259 @@
+"""Usable rows of a source as labelled tables: in blocks of bounded memory, or all at once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, cycle
+
+import numpy as np
+import polars as pl
+
+from suffice.core.table import Table
+from suffice.core.table.foreign import copied_quickly
+from suffice.core.table.labels import encode
+from suffice.core.text.lists import noun_for, quoted
+from suffice.data.columns.kinds import as_numbers, encoded_levels
+from suffice.data.columns.roles import Roles
+from suffice.data.options import Device
+from suffice.data.rows.left_out import (
+    RowsRead,
+    all_finite,
+    gaps_in,
+    refuse_infinite_cells,
+    refuse_infinite_numbers,
+    require_rows,
+)
+from suffice.data.scanning import frames_of_scan, read_ahead
+from suffice.data.source import Progress, Source, exactly, values_of
+from suffice.errors import InvalidInputError, UnusedDataWarning, warn
+from suffice.typing import Codes, Flags, Floats, Labels
+
+_NUMBERS = 1 << 20  # in one block: 8 MB
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some usable rows as a labelled table, and their ids."""
+
+    table: Table  # columns contiguous
+    kept: pl.DataFrame  # ids, and groups
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The features as a frame, levels as text."""
+        table = self.table
+        if table.schema is None or table.indicators is None:
+            return pl.DataFrame(table.x, schema=list(table.names or ()))
+        columns: dict[str, Floats | pl.Series] = {}
+        for number, values in zip(table.schema.numbers, table.x.T, strict=True):
+            columns[number.name] = values
+        for category, codes in zip(table.schema.categories, table.indicators.T, strict=True):
+            levels = pl.Series([*category.values, None], dtype=pl.String)
+            columns[category.name] = levels.gather(codes)  # −1 is the last, null
+        return pl.DataFrame({name: columns[name] for name in table.schema.names})
+
+
+def encoded(labels: pl.Series) -> tuple[Labels, Codes]:
+    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    if labels.dtype != pl.String:
+        return encode(labels.to_numpy())
+    distinct = labels.unique().sort()
+    for label in distinct.filter(distinct.str.ends_with("\0")).head(1):
+        raise InvalidInputError(
+            f"label {label!r} ends in a null character, which NumPy would drop: remove it"
+        )
+    codes = labels.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.intp)
+    return np.array(distinct.to_list(), dtype=np.str_), codes
+
+
+class Loader:
+    """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
+
+    def __init__(
+        self,
+        roles: Roles,
+        n_rows: int,
+        label: str,
+        *,
+        n_blocks: int = 1,
+        device: Device | None = None,
+        first_row: int = 0,
+    ) -> None:
+        self.roles = roles
+        self._numbers = frozenset(roles.numbers)
+        self._blocks = cycle([self._empty_block(n_rows, device) for _ in range(n_blocks)])
+        self._schema = roles.schema  # with the levels seen so far
+        self._label = label
+        self._next_row = first_row  # for messages
+
+    def _empty_block(self, n_rows: int, device: Device | None) -> Floats:
+        shape = (len(self.roles.numbers), n_rows)
+        return np.empty(shape) if device is None else copied_quickly(shape, device)
+
+    def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
+        """Return the usable rows of consecutive frames, and how many are left out."""
+        x = self._filled(pieces)
+        names = [name for name in pieces[0].columns if name not in self._numbers]
+        others = pl.concat([piece.select(map(exactly, names)) for piece in pieces])
+        first_row = self._next_row
+        self._next_row += len(x)
+        gaps: dict[str, int] = {}
+        usable: Flags = np.ones(len(x), bool)
+        for name in (self.roles.target, self.roles.weight):
+            if name is None:
+                continue
+            column = others.get_column(name)
+            refuse_infinite_cells(column, name, self._label, first_row)
+            has_value = _has_value(column)
+            if not has_value.all():
+                usable &= has_value
+                gaps[name] = int((~has_value).sum())
+        if not all_finite(x):
+            is_infinite = np.isinf(x)
+            if is_infinite.any():
+                used = usable & self._has_weight(others)
+                refuse_infinite_numbers(
+                    is_infinite & used[:, None], self.roles.numbers, self._label, first_row
+                )
+                usable &= ~is_infinite.any(axis=1)
+            if not self.roles.allow_missing:
+                usable &= ~np.isnan(x).any(axis=1)
+        if usable.all():
+            return self._chunk(others, x), RowsRead(len(x))
+        allow_missing = self.roles.allow_missing
+        lacking = {**gaps_in(x, self.roles.numbers, allow_missing=allow_missing), **gaps}
+        left_out = RowsRead(len(x), int((~usable).sum()), lacking)
+        return self._chunk(others.filter(pl.Series(usable)), x[usable]), left_out
+
+    def _filled(self, pieces: Sequence[pl.DataFrame]) -> Floats:
+        edges = list(accumulate((piece.height for piece in pieces), initial=0))
+        block = next(self._blocks)[:, : edges[-1]]
+        for name, column in zip(self.roles.numbers, block, strict=True):
+            for piece, start in zip(pieces, edges, strict=False):
+                column[start : start + piece.height] = as_numbers(piece.get_column(name))
+        return block.T
+
+    def _has_weight(self, others: pl.DataFrame) -> Flags:
+        """Return which rows count: those of weight zero are as if they were absent."""
+        if self.roles.weight is None:
+            return np.ones(others.height, bool)
+        weights = others.get_column(self.roles.weight)
+        return (weights != 0).fill_null(value=True).to_numpy()
+
+    def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
+        roles = self.roles
+        classes, codes = encoded(values_of(frame, roles.target or ""))
+        weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
+        kept = frame.select(map(exactly, roles.kept))
+        if self._schema is None:
+            return Chunk(Table(x, classes, codes, weight, roles.features), kept)
+        self._schema, levels = encoded_levels(self._schema, frame)
+        table = Table(
+            x=x,
+            classes=classes,
+            codes=codes,
+            weight=weight,
+            names=self._schema.feature_names,
+            indicators=levels,
+            schema=self._schema,
+        )
+        return Chunk(table, kept)
+
+
+def _has_value(column: pl.Series) -> Flags:
+    present = column.is_not_nan() if column.dtype.is_float() else column.is_not_null()
+    return present.fill_null(value=False).to_numpy()
+
+
+def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
+    scans = source.scans(roles.columns(source.sample))
+    frames = (frame for scan in scans for frame in frames_of_scan(scan))
+    return read_ahead(frames) if source.files else frames
+
+
+def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
+    """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
+    # So the sums do not depend on how the reader cuts its batches.
+    pieces: list[pl.DataFrame] = []
+    n_wanted = n_rows
+    for frame in frames:
+        rest = frame
+        while rest.height >= n_wanted:
+            yield [*pieces, rest[:n_wanted]]
+            rest = rest[n_wanted:]
+            pieces = []
+            n_wanted = n_rows
+        if rest.height:
+            pieces.append(rest)
+            n_wanted -= rest.height
+    if pieces:
+        yield pieces
+
+
+def rows_per_block(n_features: int) -> int:
+    """Return how many rows to read at a time: enough to be quick, few enough to be small."""
+    return int(np.clip(_NUMBERS // max(n_features, 1), 4096, 1 << 18))
+
+
+def chunks_of(
+    source: Source,
+    roles: Roles,
+    progress: Progress | None = None,
+    *,
+    warns: bool,
+) -> Iterator[Chunk]:
+    """Yield usable rows in blocks, each overwritten by the next.
+
+    With ``warns``, a warning counts the rows that were left out.
+    """
+    n_rows = rows_per_block(len(roles.features))
+    total = RowsRead()
+    loader = Loader(roles, n_rows, source.label)
+    report = source.report_to(progress)
+    for pieces in blocks_of(frames_of(source, roles), n_rows):
+        chunk, left_out = loader.load(pieces)
+        total += left_out
+        if chunk.table.n_rows:
+            yield chunk
+        report(total.rows)
+    if warns:
+        total.warn()
+
+
+def load_rows(
+    source: Source,
+    roles: Roles,
+    numbered: str = "",
+    groups: str | None = None,
+) -> Chunk:
+    """Return numbers, labels, weights, ids and groups of every usable row, in their order.
+
+    Where rows have no id, ``numbered`` names the column of their numbers, counted from 0.
+    """
+    ids = roles.kept
+    also = () if groups is None else (groups,)
+    roles = replace(roles, kept=tuple(dict.fromkeys((*ids, *also))))
+    frames = list(frames_of(source, roles))
+    if numbered and not ids:
+        frames = [pl.concat(frames).with_row_index(numbered)]
+        roles = replace(roles, kept=(numbered, *also))
+    n_rows = sum(frame.height for frame in frames)
+    chunk, left_out = Loader(roles, n_rows, source.label).load(frames)
+    left_out.warn()
+    require_rows(chunk.table.n_rows, source.label)
+    if left_out.unusable:
+        _warn_of_lost_classes(frames, roles.target or "", chunk.table.classes)
+    return chunk
+
+
+def _warn_of_lost_classes(
+    frames: Sequence[pl.DataFrame], target: str, classes: Labels
+) -> None:
+    labels = pl.concat([values_of(frame, target) for frame in frames])
+    lost = sorted(set(labels.drop_nulls().unique()).difference(classes.tolist()))
+    if lost:
+        warn(
+            UnusedDataWarning(
+                f"no usable row is left of the {noun_for(len(lost), 'class')} {quoted(lost, 5)}"
+            )
+        )

@@ -1,0 +1,68 @@
+"""The names of partitions, and the files that belong to them."""
+
+from collections.abc import Mapping, Sequence
+from glob import has_magic
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from suffice.data.files.addresses import is_url, paths_of
+from suffice.data.files.contents import PACKED
+from suffice.data.formats.kinds import ENDINGS
+from suffice.data.sql.addresses import is_database
+from suffice.errors import InvalidInputError, InvalidParameterError
+
+NamesOfFiles: TypeAlias = str | Path | Sequence[str | Path]  # paths, globs, folders or URLs
+
+
+def are_files(data: object) -> bool:
+    """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
+    names = _names(data)
+    return bool(names) and all(_is_file(name) for name in names)
+
+
+def _is_file(name: str | Path) -> bool:
+    if is_database(name):
+        return False
+    return is_url(name) or has_magic(str(name)) or Path(name).exists()
+
+
+def _names(data: object) -> Sequence[str | Path]:
+    """Return the names that data are given by; none where these are rows or sums."""
+    if isinstance(data, (str, Path)):
+        return [data]
+    if not isinstance(data, (list, tuple)):
+        return ()
+    are_names = all(isinstance(name, (str, Path)) for name in data)
+    return data if are_names else ()
+
+
+def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
+    """Return the rows of each partition: of the one that is named, or files by their places."""
+    if partition:
+        return {partition: data}
+    if partition == "" or not are_files(data):
+        for name in _names(data):
+            if Path(name).suffix and not _is_file(name) and not is_database(name):
+                raise InvalidInputError(f"there is no file {str(name)!r}: check the path")
+        raise InvalidParameterError("the rows come without a name: name their partition")
+    groups: dict[str, list[str]] = {}
+    for path in files_of(data):
+        groups.setdefault(partition_of(path), []).append(path)
+    return groups
+
+
+def partition_of(path: str) -> str:
+    """Return the hive folders of a file, or else its name without its extensions."""
+    place = Path(path)
+    hive_folders = [folder for folder in place.parts[:-1] if "=" in folder]
+    if hive_folders:
+        return "/".join(hive_folders)
+    while place.suffix.lower() in (*ENDINGS, *PACKED):
+        place = place.with_suffix("")
+    return place.name
+
+
+def files_of(data: NamesOfFiles) -> list[str]:
+    """Return the paths and URLs of all files, sorted, none twice."""
+    paths = {str(path) for name in _names(data) for path in paths_of(str(name))}
+    return sorted(paths)

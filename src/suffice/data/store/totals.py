@@ -1,0 +1,82 @@
+"""Totals of entries in an order that their keys fix: the same bits whatever was added first."""
+
+import io
+from collections.abc import Sequence
+from functools import reduce
+from hashlib import sha256
+from itertools import groupby
+from operator import add
+from zipfile import ZIP_STORED
+
+from suffice.core.moments import Moments
+from suffice.data.store.manifest import Entry
+from suffice.data.store.place import Place
+from suffice.persistence import archive
+from suffice.persistence.moments_file import KIND, arrays_of, header_of
+
+_MANY = 8  # entries of one beginning whose sum is worth keeping
+
+
+def bytes_of(moments: Moments) -> bytes:
+    """Return sums as the bytes of a file, the same for the same sums."""
+    file = io.BytesIO()
+    # Not compressed: numbers hardly shrink, and totals read many.
+    archive.write_into(file, KIND, header_of(moments), arrays_of(moments), ZIP_STORED)
+    return file.getvalue()
+
+
+def total_of(
+    place: Place,
+    entries: Sequence[Entry],
+    kept: set[str],
+    made: dict[str, Moments],
+) -> Moments:
+    """Return the sum of entries sorted by key.
+
+    ``kept`` names the sums of groups that the store holds already; those of other large groups
+    are put into ``made``.
+    """
+    # Groups of keys that begin alike are added up first.
+    if len(entries) == 1:
+        return entries[0].load(place)
+    name = _name_of(entries)
+    content = place.get(name) if name in kept else None
+    if content:
+        header, arrays = archive.read_from(io.BytesIO(content), name)
+        return Moments.of_archive(header, arrays)
+    total = reduce(add, (total_of(place, group, kept, made) for group in _groups(entries)))
+    if len(entries) >= _MANY:
+        made[name] = total
+    return total
+
+
+def drop_unused(place: Place, entries: Sequence[Entry]) -> None:
+    """Drop what is part of no total: sums withdrawn, and what killed writers left."""
+    sums = place.names("sums")
+    needed = {entry.object_name for entry in entries}
+    if sums:
+        needed.update(_names_of_groups(entries))
+    for name in {*place.names("objects"), *sums} - needed:
+        place.drop(name)
+
+
+def _groups(entries: Sequence[Entry]) -> list[Sequence[Entry]]:
+    """Return entries by the first letter in which their keys differ."""
+    letters = zip(entries[0].key, entries[-1].key, strict=False)
+    at = next(at for at, (first, last) in enumerate(letters) if first != last)
+    return [tuple(group) for _, group in groupby(entries, lambda entry: entry.key[at])]
+
+
+def _name_of(entries: Sequence[Entry]) -> str:
+    keys = repr([entry.key for entry in entries])
+    return f"sums/{sha256(keys.encode()).hexdigest()}"
+
+
+def _names_of_groups(entries: Sequence[Entry]) -> list[str]:
+    """Return the names of the sums that are worth keeping."""
+    if len(entries) < _MANY:
+        return []
+    names = [_name_of(entries)]
+    for group in _groups(entries):
+        names += _names_of_groups(group)
+    return names

@@ -1,0 +1,266 @@
+"""Files summed one after another, with a checkpoint on disk from which a scan resumes."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from suffice.core.moments import Moments
+from suffice.core.table.schema import Schema
+from suffice.core.threads import in_order
+from suffice.data.columns.roles import Roles
+from suffice.data.files.addresses import is_url, stamp_of
+from suffice.data.formats.file_source import File
+from suffice.data.options import SumSettings, TextFormat
+from suffice.data.rows.left_out import RowsRead
+from suffice.data.scanning import frames_of_scan, read_ahead
+from suffice.data.source import ColumnTypes, RowsDone, Source
+from suffice.data.sums.running import Summed, running_sums
+from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
+from suffice.persistence import archive
+from suffice.persistence.moments_file import KIND, arrays_of, header_of
+
+SECONDS = 10.0  # between two savings: what a crash may cost
+_REQUESTS = 16  # at a time, for the stamps of files
+_FIELD = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How much of one file is in the sums, and how to tell that it is still the same file."""
+
+    size: int
+    changed: int | str  # nanoseconds, or the tag of an object in a store
+    rows: int
+    done: bool
+
+
+class Remaining(NamedTuple):
+    """A file still to be read."""
+
+    path: str
+    file: File
+    skip: int  # rows that are counted already
+
+
+class FileRows(NamedTuple):
+    """How many rows of a file are in the sums."""
+
+    rows: int
+    done: bool  # whether these are all
+
+
+class Checkpoint:
+    """The sums so far of a scan over files, and the file on disk that remembers them."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        source: Source,
+        roles: Roles,
+        settings: SumSettings,
+    ) -> None:
+        self.path = Path(path)
+        self.summed = Summed()
+        self.counted: dict[str, Counted] = {}
+        self._files = _by_path(source)
+        # Stamps are taken before anything is read, so that a later change is noticed.
+        stamps = in_order(stamp_of, list(self._files), _REQUESTS)
+        self._stamps = dict(zip(self._files, stamps, strict=True))
+        self._question = _question(source, roles, settings)
+        self._rows_read: dict[str, int] = {}  # of each file, by this scan and those before
+        self._finished: set[str] = set()  # files that this scan has read to the end
+        # Rows that earlier scans counted: of whole files, and of each file that they had begun.
+        self._n_done_before = 0
+        self._begun_before: dict[str, int] = {}
+        self._saved: dict[str, Counted] = {}
+        self._saved_at = time.monotonic()
+        if self.path.exists():
+            self._resume()
+
+    def remaining(self) -> list[Remaining]:
+        """Return the files still to be read, first the one that was begun."""
+        begun = []
+        untouched = []
+        for path, file in self._files.items():
+            counted = self.counted.get(path)
+            if counted is None:
+                untouched.append(Remaining(path, file, skip=0))
+            elif not counted.done:
+                begun.append(Remaining(path, file, skip=counted.rows))
+        return begun + untouched
+
+    def frames(self, columns: ColumnTypes) -> Iterator[pl.DataFrame]:
+        """Yield the rows of the remaining files, in order."""
+        for path, file, skip in self.remaining():
+            self._rows_read[path] = skip
+            for frame in frames_of_scan(file.scan(columns), skip):
+                self._rows_read[path] += frame.height
+                yield frame
+            self._finished.add(path)
+
+    def _rows_in(self, summed: Summed) -> dict[str, FileRows]:
+        """Return how many rows of each file that this scan reads are in the sums."""
+        # Another thread reads on. The copy of what is finished comes first: all of its rows are
+        # then in the copy of the rows.
+        finished = self._finished.copy()
+        rows_read = self._rows_read.copy()
+        begun = self._begun_before.items()
+        n_untouched = sum(n_rows for path, n_rows in begun if path not in rows_read)
+        n_left = summed.n_rows - self._n_done_before - n_untouched
+        counted: dict[str, FileRows] = {}
+        for path, n_read in rows_read.items():
+            n_summed = min(n_read, n_left)
+            n_left -= n_summed
+            if n_summed or path in finished:
+                done = path in finished and n_summed == n_read
+                counted[path] = FileRows(n_summed, done)
+        return counted
+
+    def note(self, summed: Summed, rows: Mapping[str, FileRows] | None = None) -> None:
+        """Take note of the sums so far; ``rows`` are those of files that a cluster reads."""
+        self.summed = summed
+        if rows is None:
+            rows = self._rows_in(summed)
+        for address, file_rows in rows.items():
+            path = _resolved(address)
+            size, changed = self._stamps[path]
+            self.counted[path] = Counted(size, changed, file_rows.rows, file_rows.done)
+
+    def save(self, after: float = 0.0) -> None:
+        """Replace the file by the sums so far, if there are new ones and some seconds passed."""
+        moments = self.summed.moments
+        is_due = time.monotonic() - self._saved_at >= after
+        if not is_due or self.counted == self._saved or not moments.n_features:
+            return
+        header = header_of(moments)
+        header[_FIELD] = {
+            "question": self._question,
+            "left_out": asdict(self.summed.left_out),
+            "files": {path: asdict(counted) for path, counted in self.counted.items()},
+        }
+        try:
+            archive.write(self.path, KIND, header, arrays_of(moments))
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint {self.path} cannot be written ({error.strerror}): free some "
+                "space or name another place; the checkpoint saved before is whole, and can be "
+                "resumed"
+            ) from error
+        self._saved = self.counted.copy()
+        self._saved_at = time.monotonic()
+
+    def _resume(self) -> None:
+        """Take the sums of the file on disk, after checking that they answer the same question."""
+        try:
+            header, arrays = archive.read(self.path)
+            saved = header[_FIELD]
+            moments = Moments.of_archive(header, arrays)
+        except (SufficeError, KeyError, OSError) as error:
+            msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
+            raise CheckpointError(msg) from error
+        self._refuse_other_question(saved["question"])
+        for address, entry in saved["files"].items():
+            self.counted[_resolved(address)] = Counted(**entry)
+        self._refuse_changed_files()
+        self.summed = Summed(moments, RowsRead(**saved["left_out"]))
+        self._saved = self.counted.copy()
+        # A cluster does not learn how many rows a whole file has: they are what the others leave.
+        for path, counted in self.counted.items():
+            if not counted.done:
+                self._begun_before[path] = counted.rows
+        self._n_done_before = self.summed.n_rows - sum(self._begun_before.values())
+
+    def _refuse_other_question(self, saved: Mapping[str, object]) -> None:
+        for name in {**self._question, **saved}:
+            before = saved.get(name)
+            now = self._question.get(name)
+            if before != now:
+                raise CheckpointError(
+                    f"the checkpoint {self.path} was made with {name} {before!r}, now it is "
+                    f"{now!r}: ask the same, or remove it to start again"
+                )
+
+    def _refuse_changed_files(self) -> None:
+        for path, counted in self.counted.items():
+            if path not in self._files:
+                raise CheckpointError(
+                    f"the checkpoint counts {path}, which is not among the files given: remove "
+                    f"{self.path} to start again"
+                )
+            if self._stamps[path] != (counted.size, counted.changed):
+                raise CheckpointError(
+                    f"{path} has changed since the checkpoint counted it: remove {self.path} to "
+                    "start again"
+                )
+
+
+def _question(source: Source, roles: Roles, settings: SumSettings) -> dict[str, object]:
+    """Return what was asked, as JSON: two scans can be added only if it is the same."""
+    labels = roles.columns(source.sample)[roles.target or ""]
+    question: dict[str, object] = {
+        "features": list(roles.features),
+        "target": roles.target,
+        "labels": str(labels),
+        "weight": roles.weight,
+        "storage": settings.storage,
+        "fourth": bool(settings.fourth),
+        "categorical": _category_names(roles.schema),
+    }
+    text = asdict(source.files[0].text)
+    usual = asdict(TextFormat())
+    for name, value in text.items():
+        if value != usual[name]:
+            question[name] = list(value) if isinstance(value, tuple) else value
+    return question
+
+
+def _category_names(schema: Schema | None) -> list[str]:
+    return [column.name for column in schema.categories] if schema else []
+
+
+def _by_path(source: Source) -> dict[str, File]:
+    if not source.files:
+        msg = f"a checkpoint needs a source of files, and {source.label} is none: leave it out"
+        raise InvalidParameterError(msg)
+    files: dict[str, File] = {}
+    for file in source.files:
+        path = _resolved(file.address)
+        if path in files:
+            raise InvalidParameterError(
+                f"{path} is named twice, as {file.path} and as {files[path].path}: a checkpoint "
+                "counts every file once"
+            )
+        files[path] = file
+    return files
+
+
+def _resolved(address: str) -> str:
+    """Return the one spelling of an address: links followed, no step back."""
+    return address if is_url(address) else str(Path(address).resolve())
+
+
+def sums_with_checkpoint(
+    source: Source,
+    roles: Roles,
+    settings: SumSettings,
+    report: RowsDone,
+    checkpoint: Checkpoint,
+) -> Summed:
+    """Return the sums of files, those that the checkpoint already counts not read again."""
+    before = checkpoint.summed
+    frames = read_ahead(checkpoint.frames(roles.columns(source.sample)))
+    try:
+        for total in running_sums(
+            frames, roles, settings, source.label, total=before, first_row=before.n_rows
+        ):
+            checkpoint.note(total)
+            checkpoint.save(after=SECONDS)
+            report(total.n_rows)
+        checkpoint.note(checkpoint.summed)
+    finally:
+        checkpoint.save()
+    return checkpoint.summed

@@ -1,0 +1,71 @@
+"""The sums of the rows of each group: of each value of a column, or of each key."""
+
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from suffice.core.moments import Moments
+from suffice.core.table import Table
+from suffice.core.threads import at_most
+from suffice.data.columns.roles import Roles
+from suffice.data.options import SumSettings
+from suffice.data.rows import loading
+from suffice.data.rows.left_out import require_rows
+from suffice.data.rows.loading import Chunk
+from suffice.data.source import Progress, Source
+from suffice.data.sums.running import moments_of
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.typing import Array, Codes
+
+
+def sums_by_column(
+    source: Source,
+    roles: Roles,
+    column: str,
+    settings: SumSettings,
+    progress: Progress | None,
+) -> dict[Hashable, Moments]:
+    """Return the sums of the rows of each value of a column that ``roles`` keeps, by value."""
+    if source.summed is not None:
+        msg = f"{source.label} is summed where it is stored: sum each group by a query of its own"
+        raise InvalidParameterError(msg)
+    chunks = loading.chunks_of(source, roles, progress, warns=True)
+    sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), settings)
+    require_rows(len(sums), source.label)
+    return sums
+
+
+def sums_by_key(
+    chunks: Iterator[Chunk],
+    keys_of: Callable[[Chunk], Array],
+    settings: SumSettings,
+) -> dict[Hashable, Moments]:
+    """Return the sums of the rows of each key, in the order of the keys."""
+    sums: dict[Hashable, Moments] = {}
+    with at_most(settings.n_jobs):
+        for chunk in chunks:
+            for key, rows in by_key(chunk.table, keys_of(chunk)):
+                part = moments_of(chunk.table.take(rows), settings)
+                sums[key] = sums.get(key, Moments.empty()) + part
+    return {key: sums[key] for key in sorted(sums)}  # type: ignore[type-var]
+
+
+def by_key(table: Table, keys: Array) -> Iterator[tuple[Hashable, Codes]]:
+    """Yield each key and its rows, where they have any weight."""
+    distinct, codes = np.unique(keys, return_inverse=True)
+    for i, key in enumerate(distinct.tolist()):
+        rows = np.flatnonzero(codes == i)
+        if table.weight is None or table.weight[rows].any():
+            yield key, rows
+
+
+def keys_in(chunk: Chunk, column: str) -> Array:
+    """Return the values of a kept column; refuse a missing one."""
+    values = chunk.kept.get_column(column)
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    if values.null_count():
+        raise InvalidInputError(
+            f"column {column!r} is empty in {values.null_count()} rows: name a group for every row"
+        )
+    return values.to_numpy() if values.dtype.is_numeric() else np.array(values.to_list(), str)

@@ -1,0 +1,142 @@
+"""Moments of rows as they are read, block by block, and merged in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from suffice.core.moments import Moments
+from suffice.core.table import Table
+from suffice.core.table.foreign import on_device
+from suffice.core.table.matrix import as_weights
+from suffice.core.table.schema import MOST_LEVELS
+from suffice.core.threads import at_most, n_threads_of, over_stream
+from suffice.data.columns.roles import Roles
+from suffice.data.options import SumSettings
+from suffice.data.rows import loading
+from suffice.data.rows.left_out import RowsRead
+from suffice.data.rows.loading import Chunk
+from suffice.data.source import RowsDone
+from suffice.errors import warn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_PATTERNS = 512  # of missing cells, in each class
+_MOST_THREADS = 8  # more would wait for the one that loads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summed:
+    """The moments of usable rows, and how many rows were read and left out: both add up."""
+
+    moments: Moments = field(default_factory=Moments.empty)
+    left_out: RowsRead = field(default_factory=RowsRead)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows read, usable or not."""
+        return self.left_out.rows
+
+    def __add__(self, other: Summed) -> Summed:
+        return Summed(self.moments + other.moments, self.left_out + other.left_out)
+
+
+def running_sums(
+    frames: Iterable[pl.DataFrame],
+    roles: Roles,
+    settings: SumSettings,
+    label: str,
+    *,
+    total: Summed | None = None,
+    first_row: int = 0,
+) -> Iterator[Summed]:
+    """Yield ``total`` with the sums so far after every block of rows.
+
+    Blocks have one size, whatever the size of the frames. ``label`` and ``first_row`` are for
+    messages.
+    """
+    n_rows = loading.rows_per_block(len(roles.features))
+    n_threads = min(n_threads_of(settings.n_jobs), _MOST_THREADS)
+    loader = loading.Loader(
+        roles,
+        n_rows,
+        label,
+        # One more than threads, so that a block is free again before it is loaded.
+        n_blocks=n_threads + 1 if n_threads > 1 else 1,
+        device=settings.device,
+        first_row=first_row,
+    )
+    loaded = (loader.load(pieces) for pieces in loading.blocks_of(frames, n_rows))
+
+    def summed(part: tuple[Chunk, RowsRead]) -> Summed:
+        chunk, left_out = part
+        with at_most(1):
+            return Summed(moments_of(chunk.table, settings), left_out)
+
+    if total is None:
+        total = Summed()
+    for part in over_stream(summed, loaded, n_threads):
+        total += part
+        yield total
+
+
+def moments_of(table: Table, settings: SumSettings) -> Moments:
+    """Return the moments of some rows; those of no weight change nothing."""
+    if not table.n_rows or (table.weight is not None and not table.weight.any()):
+        return Moments.empty()
+    x = table.x
+    if settings.device is not None and table.schema is None:
+        x = on_device(x, settings.device)
+    weighted = replace(table, x=x, weight=as_weights(table.weight, table.n_rows))
+    return Moments.of_table(
+        weighted,
+        storage=settings.storage,
+        fourth=settings.fourth,
+        power=settings.power,
+        holes=True,
+        max_patterns=MOST_PATTERNS,
+    )
+
+
+def _ignore_progress(n_rows: int) -> None:
+    pass
+
+
+def sums_of_frames(
+    frames: Iterable[pl.DataFrame],
+    roles: Roles,
+    settings: SumSettings,
+    label: str,
+    *,
+    report: RowsDone = _ignore_progress,
+    first_row: int = 0,
+) -> Summed:
+    """Return the sums of all rows of some frames."""
+    total = Summed()
+    for total in running_sums(frames, roles, settings, label, first_row=first_row):
+        report(total.n_rows)
+    return total
+
+
+def pairwise_sum(parts: Sequence[Summed]) -> Summed:
+    """Return ((0 + 1) + (2 + 3)) and so on: their number alone fixes the order."""
+    while len(parts) > 1:
+        merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*merged, *parts[2 * len(merged) :]]
+    return parts[0] if parts else Summed()
+
+
+def warn_of_merged_levels(total: Summed, roles: Roles) -> None:
+    """Warn about categories whose levels workers merged: warnings of workers are lost."""
+    if total.moments.schema is None:
+        return
+    before = roles.schema.categories if roles.schema else ()
+    merged_before = {category.name for category in before if category.other}
+    for category in total.moments.schema.categories:
+        if category.other and category.name not in merged_before:
+            warn(
+                f"column {category.name!r} has more than {MOST_LEVELS} levels: "
+                f"{len(category.levels)} are kept, the rest count as one"
+            )

@@ -1,0 +1,236 @@
+"""Where the rows of a text table begin and how its cells are separated, from its first bytes."""
+
+import codecs
+import csv
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from suffice.core.text.lists import quoted
+from suffice.data.files.contents import decoder_of
+from suffice.data.options import TextFormat
+from suffice.data.text.spelling import ANY_NUMBER
+from suffice.errors import InvalidInputError
+
+_SEPARATORS = ",;\t|"
+_JUDGED_ROWS = 200  # that tell whether the first line is one of them
+_JUDGED_LINES = 50  # that tell which character separates cells
+_WESTERN = "cp1252"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the rows of a text table are, and what its columns are called."""
+
+    separator: str
+    encoding: str
+    translate: bool  # whether the bytes must be turned into UTF-8 with plain line ends first
+    names: tuple[str, ...]
+    n_before: int  # lines before the first row
+    comment: str | None
+    missing: tuple[str, ...]  # spellings of a missing value
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, head: bytes, text: TextFormat, label: str, separator: str | None) -> Self:
+        """Return the layout of a file that starts with ``head``.
+
+        ``separator`` is that of the file's extension, if it names one.
+        """
+        encoding = text.encoding or _encoding(head)
+        lines = _decoded(head, encoding, label).split("\n")
+        if len(lines) > 50:  # then the last line may be cut short
+            lines = lines[:-1]
+        start, declared = _first_line(lines, text)
+        body = [line for line in lines[start:] if _holds_cells(line, text.comment)]
+        if not body:
+            raise InvalidInputError(
+                f"{label} is empty: it needs a line of column names and rows"
+            )
+        separator = text.delimiter or declared or separator
+        if separator is None:
+            separator = _guess_separator(body[:_JUDGED_LINES])
+        reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=separator)
+        first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        n_first_lines = reader.line_num
+        rows = _rows(body[n_first_lines:][:_JUDGED_ROWS], separator)
+        has_header, remarks = _has_header(first, rows, text, label)
+        if encoding == _WESTERN and text.encoding is None:
+            remarks.append(
+                f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"
+            )
+        is_utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+        has_old_line_ends = b"\r" in head and b"\n" not in head
+        return cls(
+            separator=separator,
+            encoding=encoding,
+            translate=not is_utf8 or has_old_line_ends,
+            names=_named(first, label) if has_header else _numbered(len(first)),
+            n_before=start + n_first_lines if has_header else start,
+            comment=text.comment,
+            missing=text.missing,
+            remarks=tuple(remarks),
+        )
+
+
+def _first_line(lines: Sequence[str], text: TextFormat) -> tuple[int, str | None]:
+    """Return the number of lines before the table, and the separator that they name, if any."""
+    start = text.skip_rows
+    separator = None
+    if start < len(lines):
+        separator = _declared_separator(lines[start])
+        if separator is not None:
+            start += 1
+    while start < len(lines) and not _holds_cells(lines[start], text.comment):
+        start += 1
+    return start, separator
+
+
+def _has_header(
+    first: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    text: TextFormat,
+    label: str,
+) -> tuple[bool, list[str]]:
+    """Return whether the first line holds the names of columns, and a remark if it may surprise."""
+    if text.header is not None:
+        return text.header, []
+    kind = _kind_of_first_line(first, rows, text.missing)
+    cells = quoted(first, 3)
+    if kind == "row":
+        remark = (
+            f"the first line of {label} ({cells}) looks like a row: its columns are called "
+            "column_0, …; --header says otherwise"
+        )
+        return False, [remark]
+    if kind == "perhaps names":
+        remark = (
+            f"the first line of {label} ({cells}) is taken for column names; --no-header says "
+            "otherwise"
+        )
+        return True, [remark]
+    return True, []
+
+
+def _declared_separator(line: str) -> str | None:
+    """Return the separator of a first line such as ``sep=;``, which Excel writes."""
+    match = re.fullmatch(r"sep=(.)", line.strip('\ufeff"'))
+    return match[1] if match else None
+
+
+def _holds_cells(line: str, comment: str | None) -> bool:
+    is_comment = comment is not None and comment != "" and line.startswith(comment)
+    return bool(line.strip()) and not is_comment
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    # Latin letters in UTF-16: every second byte is zero.
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        n_zeros = head[start::2].count(0)
+        n_other_zeros = head[1 - start :: 2].count(0)
+        if n_zeros > len(head) / 4 and not n_other_zeros:
+            return name
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _WESTERN
+    return "utf-8-sig"
+
+
+def _decoded(head: bytes, encoding: str, label: str) -> str:
+    has_zero_bytes = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+    if b"\0" in head and not has_zero_bytes:
+        raise InvalidInputError(
+            f"{label} is not text but binary: save it to a file with the extension of its format"
+        )
+    try:
+        return decoder_of(encoding).decode(head)
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise InvalidInputError(
+            f"{label} is not {encoding} text ({byte:#04x} at byte {error.start}): name its "
+            "encoding, such as --encoding latin-1 (TextFormat(encoding=…) in Python)"
+        ) from error
+
+
+def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Return the cells of lines, as far as their quotes allow."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(csv.reader(lines, delimiter=separator))
+    return rows
+
+
+def _guess_separator(lines: Sequence[str]) -> str:
+    """Return the character that cuts every line into the same, largest number of fields."""
+
+    def merit(separator: str) -> tuple[bool, int]:
+        widths = [len(row) for row in _rows(lines, separator)] or [1]
+        is_regular = len(set(widths)) == 1 and widths[0] > 1
+        return is_regular, widths[0]
+
+    return max(_SEPARATORS, key=merit)
+
+
+def _kind_of_first_line(
+    first: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    missing: Sequence[str],
+) -> Literal["names", "perhaps names", "row"]:
+    """Return whether the first line holds the names of columns, or a row."""
+    # A name stands above numbers. A cell of a row is a decimal number, a number above numbers,
+    # or it recurs below.
+    numbers = [cell for cell in first if _is_number(cell)]
+    if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
+        return "row"
+    recurs = False
+    for j, cell in enumerate(first):
+        if cell in missing or cell in numbers:
+            continue
+        column = [row[j].strip() for row in rows if j < len(row)]
+        below = [value for value in column if value not in missing]
+        if below and all(_is_number(value) for value in below):
+            return "names"
+        if cell in below:
+            recurs = True
+    if not numbers:
+        return "row" if recurs else "names"
+    if all(re.fullmatch(r"\d+", cell) for cell in numbers):  # such as years
+        years = [int(cell) for cell in numbers]
+        count_up = years == list(range(years[0], years[0] + len(years)))
+        return "perhaps names" if (count_up and not recurs) or not rows else "row"
+    return "row" if recurs or rows else "names"
+
+
+def _is_number(cell: str) -> bool:
+    return re.search(ANY_NUMBER, cell.strip()) is not None
+
+
+def _numbered(n_columns: int) -> tuple[str, ...]:
+    return tuple(f"column_{j}" for j in range(n_columns))
+
+
+def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
+    """Return the names of columns; of several columns without a name only the first has none."""
+    has_nameless = False
+    unique: list[str] = []
+    for j, name in enumerate(names):
+        if name and name in unique:
+            raise InvalidInputError(
+                f"{label} has two columns called {name!r}: rename one of them"
+            )
+        if name:
+            unique.append(name)
+        elif not has_nameless:
+            has_nameless = True
+            unique.append(name)
+        else:
+            invented = f"column_{j}"
+            while invented in names:
+                invented += "_"
+            unique.append(invented)
+    return tuple(unique)

@@ -1,0 +1,392 @@
+"""How the cells of a text column write its values, decided once, from all sampled cells."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from suffice.data.options import TextFormat
+from suffice.data.scanning import MALFORMED
+from suffice.data.source import exactly
+
+_BLANKS = r"[ \u00a0\u2009\u202f]"
+_APOSTROPHES = r"['\u2019]"
+_MINUS = "\N{MINUS SIGN}"
+_DIGIT = "[0-9]"  # \d would match digits of other scripts, too, which do not parse
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
+_THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
+_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
+_SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
+_NINES = r"^-?9{2,}(?:\.0*)?$"
+
+DecimalMark: TypeAlias = Literal[".", ","]
+Cells = TypeVar("Cells", pl.Expr, pl.Series)
+
+
+def _unchanged(text: pl.Expr) -> pl.Expr:
+    return text
+
+
+def _nothing(text: pl.Expr) -> pl.Expr:
+    return text.cast(pl.Null)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text that a function reads: by default it stands for itself."""
+
+    values: Callable[[pl.Expr], pl.Expr] = _unchanged  # of an expression of trimmed text
+    native: bool = False  # whether the reader of files may parse the values by itself
+    doubt: str = ""  # why the words are not read as numbers, if they may be
+    either: bool = False  # whether they are dates that may be day/month or month/day
+    whole: bool = field(default=False, init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers with these marks; native ones are those that every program reads."""
+
+    decimal: DecimalMark = "."
+    thousands: str = ""
+    currency: str = ""  # pattern
+    percent: bool = False
+    native: bool = False
+    whole: bool = False  # whether the sampled ones are; later ones may have fractions
+    doubt: str = field(default="", init=False)
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of a whole cell."""
+        point = re.escape(self.decimal)
+        mark = _THOUSANDS[self.thousands]
+        whole = f"{_DIGIT}+"
+        if mark:
+            whole = rf"(?:[1-9]{_DIGIT}{{0,2}}(?:{mark}{_DIGIT}{{3}})+|{_DIGIT}+)"
+        exponent = rf"(?:[eE][-+]?{_DIGIT}+)?"
+        number = rf"(?:{whole}(?:{point}{_DIGIT}*)?|{point}{_DIGIT}+){exponent}"
+        money = f"(?:{self.currency})?" if self.currency else ""
+        sign = rf"[-+{_MINUS}]?"
+        signed = rf"{sign}{_BLANKS}*{money}{_BLANKS}*{sign}{number}{_BLANKS}*{money}"
+        percent = rf"{_BLANKS}*%" if self.percent else ""
+        return rf"^(?:{signed}{percent}|\({signed}{percent}\))$"
+
+    def fits(self, cells: pl.Series) -> bool:
+        """Return whether every cell is written so, and the mark of thousands occurs."""
+        mark = _THOUSANDS[self.thousands]
+        occurs = not mark or bool(cells.str.contains(mark).any())
+        return occurs and bool(cells.str.contains(self.pattern).all())
+
+    def values(self, text: pl.Expr) -> pl.Expr:
+        """Return numbers; a cell that is written otherwise fails to parse."""
+        if self.native:
+            return text.cast(pl.Int64 if self.whole else pl.Float64)
+        decoration = rf"[%+]|{_BLANKS}|{_APOSTROPHES}|{_CURRENCY}"
+        if self.thousands:
+            decoration += f"|{_THOUSANDS[self.thousands]}"
+        digits = text.str.replace_all(decoration, "")
+        digits = digits.str.replace(self.decimal, ".", literal=True)
+        digits = digits.str.replace(_MINUS, "-", literal=True)
+        digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # (5) is −5 in accounts
+        is_number = text.str.contains(self.pattern)
+        cleaned = pl.when(is_number).then(digits).otherwise(text + MALFORMED)
+        return cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
+
+
+Spelling: TypeAlias = Words | Numbers
+
+_MARKS: tuple[tuple[DecimalMark, str], ...] = (
+    (".", ","),
+    (",", "."),
+    (".", " "),
+    (",", " "),
+    (".", "'"),
+    (",", "'"),
+)
+ANY_NUMBER = "|".join(
+    Numbers(decimal=decimal, thousands=thousands, currency=_CURRENCY, percent=percent).pattern
+    for decimal, thousands in _MARKS
+    for percent in (False, True)
+)
+
+
+def numbers_in(cells: pl.Series) -> pl.Series:
+    """Return which cells of a text column may be numbers, however they are written."""
+    is_plain = cells.cast(pl.Float64, strict=False).is_not_null()
+    return is_plain if is_plain.all() else is_plain | cells.str.contains(ANY_NUMBER)
+
+
+def spellings_of(
+    cells: pl.DataFrame,
+    text: TextFormat,
+) -> tuple[dict[str, Spelling], list[str]]:
+    """Return how each column of trimmed text is written, and what about it may surprise."""
+    columns = {column.name: column.alias("cells") for column in cells}
+    filled = {name: column.drop_nulls() for name, column in columns.items()}
+    plain = _plain_spellings(cells, text)
+    possible: dict[str, list[Spelling]] = {}
+    for name in columns:
+        possible[name] = plain[name] or _possible_spellings(columns[name], text)
+    clear_marks = _clear_marks(possible, filled)
+    is_ambiguous = any(len(ways) > 1 for ways in possible.values())
+    if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
+        _doubt_points(possible, filled, clear_marks)
+    spellings: dict[str, Spelling] = {}
+    remarks: list[str] = []
+    for name, ways in possible.items():
+        if len(ways) == 1:
+            spellings[name] = ways[0]
+            continue
+        spellings[name], remark = _settled(name, filled[name], clear_marks, text)
+        if remark:
+            remarks.append(remark)
+    return spellings, remarks + _remarks_on_dates(spellings)
+
+
+def _clear_marks(
+    possible: Mapping[str, list[Spelling]],
+    filled: Mapping[str, pl.Series],
+) -> set[DecimalMark]:
+    """Return the decimal marks of columns that leave no doubt which it is."""
+    marks: set[DecimalMark] = set()
+    for name, ways in possible.items():
+        first = ways[0]
+        if len(ways) > 1 or not isinstance(first, Numbers) or first.native:
+            continue
+        if filled[name].str.contains(r"[.,]").any():
+            marks.add(first.decimal)
+    return marks
+
+
+def _doubt_points(
+    possible: Mapping[str, list[Spelling]],
+    filled: Mapping[str, pl.Series],
+    clear_marks: set[DecimalMark],
+) -> None:
+    """Add to the ways in which plain numbers may be read: their points may mark thousands."""
+    grouped = Numbers(decimal=",", thousands=".")
+    for name, ways in possible.items():
+        first = ways[0]
+        if not isinstance(first, Numbers) or not first.native or first.whole:
+            continue
+        if grouped.fits(filled[name]):
+            ways.append(_with_whole(grouped, filled[name]))
+        else:
+            clear_marks.add(".")
+
+
+def _remarks_on_dates(spellings: Mapping[str, Spelling]) -> list[str]:
+    for name, spelling in spellings.items():
+        if isinstance(spelling, Words) and spelling.either:
+            return [
+                f"the dates of {name!r} may be day/month or month/day, so they stay text: write "
+                "them as 2023-08-04"
+            ]
+    return []
+
+
+def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
+    """Return the values of sampled text, whole numbers as such."""
+    columns = []
+    for name, spelling in spellings.items():
+        values = spelling.values(exactly(name))
+        if spelling.whole:
+            values = values.cast(pl.Int64)
+        columns.append(values.alias(name))
+    return cells.select(columns)
+
+
+def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Spelling]]:
+    """Return the spelling of columns that are empty, plain numbers, or codes such as 007."""
+    every = pl.all()
+    tests = {
+        "empty": every.is_null().all(),
+        "codes": every.str.contains(r"^\d+$").all() & every.str.contains(r"^0\d").any(),
+        "whole": every.cast(pl.Int64, strict=False).null_count() == every.null_count(),
+        "number": every.cast(pl.Float64, strict=False).null_count() == every.null_count(),
+        "point": every.str.contains(".", literal=True).any(),
+    }
+    answers = pl.collect_all([cells.lazy().select(test) for test in tests.values()])
+    passes = {
+        test: answer.row(0, named=True) for test, answer in zip(tests, answers, strict=True)
+    }
+    spellings: dict[str, list[Spelling]] = {}
+    for name in cells.columns:
+        is_whole = passes["whole"][name]
+        point_is_thousands = text.decimal == "," and passes["point"][name]
+        is_number = is_whole or (passes["number"][name] and not point_is_thousands)
+        if passes["empty"][name]:
+            spellings[name] = [Words(_nothing, native=True)]
+        elif passes["codes"][name]:
+            spellings[name] = [Words()]
+        elif is_number:
+            spellings[name] = [Numbers(native=True, whole=is_whole)]
+        else:
+            spellings[name] = []
+    return spellings
+
+
+def _possible_spellings(column: pl.Series, text: TextFormat) -> list[Spelling]:
+    cells = column.drop_nulls()
+    if cells.str.to_lowercase().is_in(["true", "false"]).all():
+        return [Words(_truth_values)]
+    if not numbers_in(cells).all():
+        return [_date_spelling(cells)]
+    formats = _number_formats(cells, text)
+    return [*formats] if formats else [Words(doubt=_two_ways(column, text))]
+
+
+def _truth_values(text: pl.Expr) -> pl.Expr:
+    """Return truth values; a cell that holds something else fails to parse."""
+    marked = text.str.replace(r"^([-+0-9].*)$", f"$1{MALFORMED}")
+    digits = marked.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
+    return digits.cast(pl.Int8).cast(pl.Boolean)
+
+
+def _allowed_formats(
+    text: TextFormat,
+    currency: str,
+    *,
+    percent: bool = False,
+) -> Iterator[Numbers]:
+    """Yield the ways to write numbers that the user's choices leave open."""
+    marks: tuple[tuple[DecimalMark, str], ...] = ((".", ","), (",", "."))
+    for decimal, other in marks:
+        if text.decimal not in (None, decimal) or text.thousands == decimal:
+            continue
+        for thousands in ("", other, " ", "'"):
+            if not thousands or text.thousands in (None, thousands):
+                yield Numbers(decimal, thousands, currency, percent)
+
+
+def _number_formats(cells: pl.Series, text: TextFormat) -> list[Numbers]:
+    """Return the ways in which all cells may be written, at most one for each decimal mark."""
+    currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls().unique()
+    currency = re.escape(currencies[0]) if len(currencies) else ""
+    percent = bool(cells.str.contains("%").all())
+    allowed = _allowed_formats(text, currency, percent=percent)
+    by_mark: dict[str, Numbers] = {}
+    for format in allowed:
+        if format.decimal not in by_mark and format.fits(cells):
+            by_mark[format.decimal] = format
+    formats = [by_mark[mark] for mark in ".," if mark in by_mark]
+    if not cells.str.contains(r"[.,]").any():  # then the decimal mark makes no difference
+        formats = formats[-1:]
+    return [_with_whole(format, cells) for format in formats]
+
+
+def _with_whole(format: Numbers, cells: pl.Series) -> Numbers:
+    numbers = cells.to_frame().select(format.values(pl.first())).to_series()
+    is_whole = ((numbers == numbers.round()) & (numbers.abs() < 2**53)).all()
+    return replace(format, whole=bool(is_whole) and not format.percent)
+
+
+def _two_ways(column: pl.Series, text: TextFormat) -> str:
+    """Return how a column mixes two ways to write numbers, with a cell of each."""
+    cells = column.drop_nulls()
+    formats = [*_allowed_formats(text, ""), *_allowed_formats(text, _CURRENCY)]
+    fits = [cells.str.contains(format.pattern) for format in formats]
+    best = max(fits, key=lambda fit: (fit[0], fit.sum()))
+    other = cells[(~best).arg_max() or len(cells) - 1]
+    row = column.index_of(other) or 0
+    return (
+        f"writes numbers in two ways, {cells[0]!r} and {other!r} in row {row:,}: write all in one "
+        "way"
+    )
+
+
+def _settled(
+    name: str,
+    cells: pl.Series,
+    clear_marks: set[DecimalMark],
+    text: TextFormat,
+) -> tuple[Spelling, str]:
+    """Return how a column is written that has marks before three digits only, and a remark."""
+    has_comma = bool(cells.str.contains(",").any())
+    example = cells.filter(cells.str.contains(r"[.,]"))[0]
+    formats: dict[DecimalMark, Numbers] = {}
+    values: dict[DecimalMark, str] = {}
+    for format in _number_formats(cells, TextFormat()):
+        value = pl.select(format.values(pl.lit(example))).item()
+        formats[format.decimal] = format
+        values[format.decimal] = f"{value:.15g}"
+    if len(clear_marks) == 1:
+        (mark,) = clear_marks
+        if not has_comma and mark == ".":
+            return Numbers(native=True), ""
+        remark = (
+            f"column {name!r}: reading {example!r} as {values[mark]}, since {mark!r} is the "
+            "decimal mark of other columns; --decimal says otherwise"
+        )
+        return formats[mark], remark
+    if has_comma and text.delimiter == ",":
+        return formats["."], ""
+    if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
+        return Numbers(native=True), ""
+    doubt = (
+        f"is ambiguous, {example!r} may be {values['.']} or {values[',']}: name the mark with "
+        "--decimal or --thousands (TextFormat(decimal=…, thousands=…) in Python)"
+    )
+    return Words(doubt=doubt), ""
+
+
+def _date_spelling(cells: pl.Series) -> Words:
+    if not cells.str.contains(_DATE).all():
+        return Words()
+    time = next((time for time in _TIMES if _date_formats(cells.head(1), time)), "")
+    formats = _date_formats(cells, time)
+    if len(formats) > 1:
+        return Words(either=True)
+    return Words(formats[0]) if formats else Words()
+
+
+def _date_formats(cells: pl.Series, time: str) -> list[Callable[[pl.Expr], pl.Expr]]:
+    """Return what reads all cells as dates with this format of the time."""
+    formats = [f"{day}{time}" for day in _DAYS]
+    return [
+        partial(_as_dates, form=form)
+        for form in formats
+        if not _as_dates(cells, form, strict=False).null_count()
+    ]
+
+
+def _as_dates(text: Cells, form: str, *, strict: bool = True) -> Cells:
+    # 23 would be read as the year 23
+    checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
+    return checked.str.to_datetime(form, time_unit="us", strict=strict)
+
+
+def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:
+    """Yield a remark on each number, such as -999, that may stand for a missing value."""
+    # It is repeated, and farther from the others than they are apart, or the only negative.
+    counts = cells.select(pl.all().str.contains(_NINES).sum()).row(0)
+    for name, n_nines in zip(cells.columns, counts, strict=True):
+        if n_nines < 2:
+            continue
+        column = cells.get_column(name).alias("cells").drop_nulls()
+        repeats = Counter(column.filter(column.str.contains(_NINES)))
+        for sentinel, times in repeats.items():
+            if times > 1 and _is_far_from_others(column, sentinel):
+                yield (
+                    f"column {name!r} holds {sentinel} in {times:,} of the first rows, far from "
+                    f"its other numbers: if it stands for a missing value, add --na {sentinel} "
+                    f"(TextFormat(na_values=[{sentinel!r}]) in Python)"
+                )
+
+
+def _is_far_from_others(cells: pl.Series, sentinel: str) -> bool:
+    number = float(sentinel)
+    others = cells.filter(cells != sentinel).cast(pl.Float64, strict=False).drop_nulls()
+    values = others.filter(others != number).to_numpy()
+    if not len(values):
+        return False
+    low = values.min()
+    high = values.max()
+    gap = max(low - number, number - high)
+    is_only_negative = low >= 0 > number
+    return bool(gap > 0 and (gap > high - low or is_only_negative))

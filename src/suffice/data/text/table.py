@@ -1,0 +1,213 @@
+"""A table of delimited text, known by its first rows, and how to scan all of them."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from suffice.data import source
+from suffice.data.files.contents import is_packed, pieces_in
+from suffice.data.options import TextFormat
+from suffice.data.scanning import reading
+from suffice.data.source import (
+    ColumnType,
+    ColumnTypes,
+    Scan,
+    as_type,
+    copy_of,
+    exactly,
+    original_of,
+)
+from suffice.data.text.layout import Layout
+from suffice.data.text.row_ends import row_blocks
+from suffice.data.text.spelling import Spelling, sentinel_remarks, spellings_of, typed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextTable:
+    """A text table known by its first rows: its layout, its columns and how they are written."""
+
+    label: str
+    layout: Layout
+    sample: pl.DataFrame
+    spellings: dict[str, Spelling]
+    padded: frozenset[str]  # columns with blanks around their values
+    # Whether spellings of missing values are looked for, which costs a third of the reading. They
+    # are where the first rows have some, a user names some, or a number fails to parse.
+    careful: bool
+    remarks: tuple[str, ...]  # what may surprise
+
+    @classmethod
+    def of(
+        cls,
+        head: bytes,
+        path: Path | str | None,
+        text: TextFormat,
+        label: str,
+        separator: str | None = None,
+    ) -> Self:
+        """Return the table that starts with the bytes ``head``; ``path`` is None for a stream."""
+        layout = Layout.of(head, text, label, separator)
+        cells = _sampled(path, head, layout, label)
+        trimmed = cells.select(pl.all().str.strip_chars())
+        filled = trimmed.select(_without_missing(pl.all(), layout.missing))
+        spellings, remarks = spellings_of(filled, replace(text, delimiter=layout.separator))
+        pairs = zip(cells, trimmed, strict=True)
+        n_marked = sum(filled.null_count().row(0)) - sum(cells.null_count().row(0))
+        return cls(
+            label=label,
+            layout=layout,
+            sample=typed(filled, spellings),
+            spellings=spellings,
+            padded=frozenset(cell.name for cell, trim in pairs if not cell.equals(trim)),
+            # A number, too, may be named as a spelling of a missing value, and would parse.
+            careful=n_marked > 0 or len(text.na_values) > 0,
+            remarks=(*layout.remarks, *remarks, *sentinel_remarks(filled)),
+        )
+
+    @property
+    def doubts(self) -> dict[str, str]:
+        """Why columns that may hold numbers are not read as such."""
+        return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
+
+    def scan(self, path: Path | str, columns: ColumnTypes) -> Scan:
+        if self.layout.translate or is_packed(path):
+            return self.scan_stream(pieces_in(path), columns)
+        n_before = self.layout.n_before
+        careful_rows = self._rows(path, columns, careful=True, skip_lines=n_before)
+        check = partial(check_rows, path, self.layout, self.label, warns=True)
+        if self.careful:
+            return Scan(self.label, careful_rows, check=check)
+        quick_rows = self._rows(path, columns, careful=False, skip_lines=n_before)
+        return Scan(self.label, quick_rows, careful=careful_rows, check=check)
+
+    def scan_stream(self, pieces: Iterable[bytes], columns: ColumnTypes) -> Scan:
+        blocks = row_blocks(pieces, self.layout, self.label, warns=True)
+        return scan_of_blocks(
+            blocks,
+            lambda block: self._rows(io.BytesIO(block), columns, careful=True, skip_lines=0),
+            self.label,
+        )
+
+    def _rows(
+        self,
+        text: Path | str | io.BytesIO,
+        columns: ColumnTypes,
+        *,
+        careful: bool,
+        skip_lines: int,
+    ) -> pl.LazyFrame:
+        """Return the rows of a file, or of bytes."""
+        # The reader would take spellings of missing values out of columns that are copied, too:
+        # where any is copied, they are looked for afterwards.
+        has_copies = None in columns.values()
+        marks_later = careful and has_copies
+        read_as_text = {name for name in columns if marks_later or copy_of(name) in columns}
+        table = replace(self, padded=self.padded | read_as_text)
+        rows = pl.scan_csv(
+            text,
+            glob=False,
+            separator=self.layout.separator,
+            has_header=False,
+            comment_prefix=self.layout.comment or None,
+            null_values=list(self.layout.missing) if careful and not has_copies else None,
+            schema={name: table._type(name, columns.get(name)) for name in self.layout.names},
+            skip_lines=skip_lines,
+        )
+        return rows.select(table._expression(name, dtype) for name, dtype in columns.items())
+
+    def _type(self, name: str, dtype: ColumnType | None) -> ColumnType:
+        """Return the type that the reader parses a column as."""
+        is_native = self.spellings[name].native and name not in self.padded
+        return dtype if is_native and dtype is not None else pl.String
+
+    def _expression(self, name: str, dtype: ColumnType | None) -> pl.Expr:
+        column = exactly(original_of(name))
+        if dtype is None:
+            return column.alias(name)
+        if self._type(name, dtype) != pl.String:
+            return column
+        column = _without_missing(column.str.strip_chars(), self.layout.missing)
+        spelling = self.spellings[name]
+        if dtype != pl.String and not spelling.native:
+            column = spelling.values(column)
+        return as_type(column, dtype).alias(name)
+
+
+def _sampled(
+    path: Path | str | None,
+    head: bytes,
+    layout: Layout,
+    label: str,
+) -> pl.DataFrame:
+    """Return the first rows of a file, or of a head that is all there is, as text."""
+    n_rows = min(source.SAMPLE_ROWS, max(source.SAMPLE_CELLS // len(layout.names), 100))
+
+    def rows_in(text: Path | str | io.BytesIO, skip_lines: int = 0) -> pl.DataFrame:
+        rows = pl.scan_csv(
+            text,
+            glob=False,
+            separator=layout.separator,
+            has_header=False,
+            comment_prefix=layout.comment or None,
+            schema=dict.fromkeys(layout.names, pl.String),
+            n_rows=n_rows,
+            skip_lines=skip_lines,
+        )
+        return rows.collect()
+
+    with reading(label):
+        if path is None:
+            # The last row of a head may be cut short: only its first block is whole.
+            blocks = row_blocks([head, b""], layout, label)
+            return rows_in(io.BytesIO(next(blocks, b"")))
+        if layout.translate or is_packed(path):
+            blocks = row_blocks(pieces_in(path), layout, label)
+            frames = [rows_in(io.BytesIO(next(blocks, b"")))]
+            for block in blocks:
+                if sum(frame.height for frame in frames) >= n_rows:
+                    break
+                frames.append(rows_in(io.BytesIO(block)))
+            return pl.concat(frames).head(n_rows)
+        try:
+            sample = rows_in(path, skip_lines=layout.n_before)
+        except pl.exceptions.ComputeError:
+            check_rows(path, layout, label)
+            raise
+    if b'"' in head and _has_line_breaks(sample):
+        check_rows(path, layout, label)
+    return sample
+
+
+def _has_line_breaks(sample: pl.DataFrame) -> bool:
+    return any(column.str.contains("\n", literal=True).any() for column in sample)
+
+
+def check_rows(path: Path | str, layout: Layout, label: str, *, warns: bool = False) -> None:
+    """Raise if a quote in a file swallows rows; with ``warns``, count rows that lack fields."""
+    for _ in row_blocks(pieces_in(path), layout, label, warns=warns):
+        pass
+
+
+def scan_of_blocks(
+    blocks: Iterable[bytes],
+    rows_of: Callable[[bytes], pl.LazyFrame],
+    label: str,
+) -> Scan:
+    """Return blocks of whole rows as one table that can be read once."""
+
+    def frames(*_: object) -> Iterator[pl.DataFrame]:
+        with reading(label):
+            for block in blocks:
+                yield rows_of(block).collect()
+
+    return Scan(label, register_io_source(frames, schema=rows_of(b"").collect_schema()))
+
+
+def _without_missing(column: pl.Expr, missing: Sequence[str]) -> pl.Expr:
+    return pl.when(~column.is_in(list(missing))).then(column).name.keep()

@@ -1,0 +1,176 @@
+"""How logistic regression descends: the values that ``LogisticRegression(solver=…)`` takes."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, TypeAlias
+
+from suffice.core.checks import positive, whole_number
+from suffice.discriminative.gradient_descent import (
+    AveragedDescent,
+    BatchDescent,
+    StochasticDescent,
+)
+from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.solver import Solver
+from suffice.errors import InvalidParameterError, require_word
+
+NewtonMethod: TypeAlias = Literal["auto", "newton", "quasi-newton"]
+GradientMethod: TypeAlias = Literal["gd", "sgd", "averaged-sgd"]
+StartWord: TypeAlias = Literal["lda", "zero", "random", "last"]
+_NEWTON_METHODS = ("auto", "newton", "quasi-newton")
+_GRADIENT_METHODS = ("gd", "sgd", "averaged-sgd")
+_STARTS = ("lda", "zero", "random", "last")
+_BATCH_SIZE = 32  # of "averaged-sgd", unless it is given
+
+
+@dataclass(frozen=True)
+class NewtonDescent:
+    """Newton or quasi-Newton steps, with their start and a record of the descent.
+
+    Parameters
+    ----------
+    method : {"auto", "newton", "quasi-newton"}, default="auto"
+        Newton steps, or quasi-Newton steps for many classes and features; "auto" is one of
+        them, by size.
+    start : {"lda", "zero", "random", "last"}, default="lda"
+        First parameters: those of linear discriminant analysis, zeros, normal numbers, or the
+        coefficients of the last fit, if it had the same classes and features.
+    standardize : bool, default=True
+        Whether the solver works in standard units; the minimum is the same.
+    record : bool, default=False
+        Whether to keep the descent in ``path_``, with a reference to the rows.
+
+    Examples
+    --------
+    >>> from suffice import LogisticRegression
+    >>> from suffice.lectures import NewtonDescent
+    >>> recorded = LogisticRegression(solver=NewtonDescent(start="zero", record=True))
+    >>> path = recorded.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).path_
+    >>> path.parameters[0].tolist()
+    [0.0, 0.0]
+    """
+
+    method: NewtonMethod = "auto"
+    _: KW_ONLY
+    start: StartWord = "lda"
+    standardize: bool = True
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        require_word(self.method, _NEWTON_METHODS, "method")
+        require_word(self.start, _STARTS, "start")
+
+    def solver(self) -> Solver | None:
+        """Return the solver; None leaves the choice to the size of the problem."""
+        if self.method == "newton":
+            return Newton()
+        if self.method == "quasi-newton":
+            return QuasiNewton()
+        return None
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Gradient descent with its learning rate, its start and a record of the descent.
+
+    Parameters
+    ----------
+    method : {"gd", "sgd", "averaged-sgd"}, default="gd"
+        Steps by the mean gradient of all rows; stochastic steps, w ← w − η (y − t) x, row by row;
+        or stochastic steps of falling rate that answer with an average of the weights.
+    learning_rate : "auto" or float, default="auto"
+        η, for the mean loss in the units that the solver works in. A rate at which the loss rises
+        is refused; the loss cannot rise at "auto".
+    batch_size : int, optional
+        Rows per step of the stochastic methods. By default 1 for "sgd", and for "averaged-sgd" 32,
+        but at most a tenth of the rows.
+    shuffle : bool, default=False
+        Whether "sgd" visits the rows in a random order, drawn anew for each pass, instead of their
+        own. "averaged-sgd" always does.
+    epsilon : float, optional
+        Stop if a step changes the log-likelihood by less than this; by default 1e-4 for "sgd".
+    start : {"lda", "zero", "random", "last"}, optional
+        First parameters, as in ``NewtonDescent``. By default "zero" for "sgd", otherwise "lda".
+    standardize : bool, default=True
+        Whether the solver works in standard units; the minimum is the same.
+    record : bool, default=False
+        Whether to keep the descent in ``path_``, with a reference to the rows.
+
+    Examples
+    --------
+    >>> from suffice import LogisticRegression
+    >>> from suffice.lectures import GradientDescent
+    >>> steps = GradientDescent("sgd", learning_rate=0.05, standardize=False)
+    >>> fit = LogisticRegression(l2=0, solver=steps).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    >>> fit.converged_
+    True
+    """
+
+    method: GradientMethod = "gd"
+    _: KW_ONLY
+    learning_rate: float | Literal["auto"] = "auto"
+    batch_size: int | None = None
+    shuffle: bool = False
+    epsilon: float | None = None
+    start: StartWord | None = None
+    standardize: bool = True
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        require_word(self.method, _GRADIENT_METHODS, "method")
+        if self.learning_rate != "auto":
+            positive("learning_rate", self.learning_rate)
+        if self.batch_size is not None:
+            whole_number("batch_size", self.batch_size)
+            if self.method == "gd":
+                raise InvalidParameterError(
+                    f"batch_size={self.batch_size} has no effect, since each step of 'gd' takes "
+                    "all rows: use 'sgd' or 'averaged-sgd', or leave batch_size out"
+                )
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+        if self.start is not None:
+            require_word(self.start, _STARTS, "start")
+
+    def solver(self, seed: int) -> Solver:
+        """Return the solver, which draws the order of rows by this seed."""
+        if self.method == "gd":
+            return BatchDescent(self._rate())
+        if self.method == "sgd":
+            return StochasticDescent(
+                rate=self._rate(),
+                batch_size=int(self.batch_size or 1),
+                seed=seed if self.shuffle else None,
+            )
+        return self.averaged(seed)
+
+    def averaged(self, seed: int) -> AveragedDescent:
+        """Return averaged stochastic steps of this rate and batch size, whatever the method."""
+        return AveragedDescent(
+            rate=self._rate(),
+            batch_size=int(self.batch_size or _BATCH_SIZE),
+            seed=seed,
+        )
+
+    def _rate(self) -> float | None:
+        return None if self.learning_rate == "auto" else float(self.learning_rate)
+
+
+Descent: TypeAlias = NewtonDescent | GradientDescent
+SolverWord: TypeAlias = NewtonMethod | GradientMethod
+_BY_WORD: Mapping[str, Descent] = {
+    "auto": NewtonDescent("auto"),
+    "newton": NewtonDescent("newton"),
+    "quasi-newton": NewtonDescent("quasi-newton"),
+    "gd": GradientDescent("gd"),
+    "sgd": GradientDescent("sgd"),
+    "averaged-sgd": GradientDescent("averaged-sgd"),
+}
+
+
+def parse_descent(solver: SolverWord | Descent) -> Descent:
+    """Return the descent that a word for ``solver`` stands for, or the value itself."""
+    if isinstance(solver, (NewtonDescent, GradientDescent)):
+        return solver
+    require_word(solver, _BY_WORD, "solver")
+    return _BY_WORD[solver]

@@ -1,0 +1,125 @@
+"""The problem posed to a solver: an objective, its units, and the moments of its rows."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.linalg import dependent_columns
+from suffice.core.moments import Moments
+from suffice.core.moments.device import device_labels, device_weights
+from suffice.core.table.foreign import is_on_device
+from suffice.core.table.table import Table
+from suffice.discriminative.design import design_of
+from suffice.discriminative.logistic_loss import Objective
+from suffice.discriminative.scaling import Scaling, feature_sizes
+from suffice.typing import Codes, Floats
+
+WIDEST_HESSIAN = 1500  # parameters for which a Hessian is affordable
+MANY_FEATURES = 3000  # above this, moments keep variances only
+
+
+def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
+    """Return the moments of a table, with the codes of its classes as their labels."""
+    coded = replace(table, classes=np.arange(table.n_classes))
+    return Moments.of_table(coded, storage=storage, fourth=fourth)
+
+
+def moments_to_fit(table: Table) -> Moments:
+    """Return the moments that a fit needs: variances only, if there are very many features."""
+    return coded_moments(table, "diagonal" if table.n_features > MANY_FEATURES else "auto")
+
+
+def device_table(x: Any, y: Any, weight: Any) -> tuple[Table, Moments] | None:
+    """Return rows on a device as they are, and their sums; None where the host must see them."""
+    if not is_on_device(x) or not x.shape[0]:
+        return None
+    moments = Moments.of(x, y, weight, fourth=False)
+    labels, codes = device_labels(x, y)
+    n_parameters = (len(labels) - 1) * (x.shape[1] + 1)
+    if n_parameters > WIDEST_HESSIAN or moments.storage != "per-class":
+        return None
+    if moments.patterns is not None or not moments.weights.all():
+        return None
+    table = Table(x, labels, codes, device_weights(x, weight))
+    return table, replace(moments, classes=np.arange(len(labels)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """An objective in the units of ``scaling``, and the moments of its rows."""
+
+    objective: Objective
+    scaling: Scaling
+    moments: Moments
+    aliased: Codes  # columns whose coefficients the rows cannot determine, held at zero
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        moments: Moments,
+        *,
+        l2: float,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        per_deviation: bool = True,
+    ) -> Self:
+        """Return the problem; the penalty is of coefficients per deviation, or as they are."""
+        s = feature_sizes(moments, fit_intercept=fit_intercept)
+        scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
+        if l2 == 0:
+            aliased = aliased_columns(moments, fit_intercept=fit_intercept)
+        else:
+            aliased = np.flatnonzero(s == 0)
+        # λ (s_j w_j)² = λ_j φ_j²,  φ_j = w_j / inverse_j
+        units = s if per_deviation else 1.0
+        penalty = np.empty(1 + moments.n_features)
+        penalty[1:] = l2 * np.square(units * scaling.inverse)
+        # any penalty holds a coefficient at zero if the loss does not depend on it, or if
+        # other coefficients have the same effect
+        penalty[0] = 0.0 if fit_intercept else moments.total_weight
+        penalty[1 + aliased] = moments.total_weight
+        objective = Objective(design_of(table, scaling), penalty)
+        return cls(objective, scaling, moments, aliased)
+
+    @property
+    def products(self) -> Floats:
+        """Σ w z zᵀ of the rows with their leading 1, (D, D), or its diagonal (D,)."""
+        m = self.moments
+        v = self.scaling.inverse
+        lead = self.scaling.lead
+        shift = (m.grand_mean - self.scaling.centre) * v
+        if m.storage == "diagonal":
+            between = (m.weights[:, None] * m.centred_means**2).sum(0)
+            squares = (m.diagonals.sum(0) + between) * v**2 + m.total_weight * shift**2
+            return np.concatenate([[lead * m.total_weight], squares])
+        # Σ w (x−c)(x−c)ᵀ = Σ w (x−m)(x−m)ᵀ + W (m−c)(m−c)ᵀ
+        mean = np.concatenate([[lead], shift])
+        products = m.total_weight * np.outer(mean, mean)
+        products[1:, 1:] += (m.pooled_scatter + m.between_scatter) * v * v[:, None]
+        return products
+
+    @property
+    def bound(self) -> Floats:
+        """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,)."""
+        # Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200
+        # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
+        beta = 0.25 if self.moments.n_classes == 2 else 0.5
+        products = self.products
+        penalty = self.objective.penalty
+        return beta * products + (penalty if products.ndim == 1 else np.diag(penalty))
+
+
+def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
+    """Return the columns that are constant, or combinations of the columns before them."""
+    constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
+    if moments.storage == "diagonal":
+        return np.flatnonzero(constant)
+    scatter = moments.pooled_scatter + moments.between_scatter
+    if not fit_intercept:
+        mean = moments.grand_mean
+        scatter = scatter + moments.total_weight * np.outer(mean, mean)
+    scatter[constant] = 0.0
+    scatter[:, constant] = 0.0
+    return dependent_columns(scatter)

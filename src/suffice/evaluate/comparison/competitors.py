@@ -1,0 +1,77 @@
+"""Competitors of scikit-learn with the choices that make them fair: neighbours and an SVM."""
+
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike
+
+NUMBERS_OF_NEIGHBOURS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])
+PENALTIES = (1.0, 10.0)  # C of the support vector machine
+
+
+# Parts of scikit-learn that are slow to import are imported when a competitor is fitted.
+class ChosenNeighbours(ClassifierMixin, BaseEstimator):
+    """Nearest neighbours; their number has the least Brier score of leave-one-out votes."""
+
+    def __init__(self, weights: str = "uniform") -> None:
+        self.weights = weights
+
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
+        from sklearn.neighbors import KNeighborsClassifier
+
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        numbers = NUMBERS_OF_NEIGHBOURS[len(codes) > NUMBERS_OF_NEIGHBOURS]
+        neighbours = KNeighborsClassifier(int(numbers[-1]), weights=self.weights).fit(X, y)
+        nearest = neighbours.kneighbors(return_distance=False)  # without the row itself
+        truth = np.eye(len(self.classes_))[codes]
+        votes = truth[nearest].cumsum(1)
+        briers = [np.square(votes[:, k - 1] / k - truth).sum() for k in numbers]
+        best = int(numbers[np.argmin(briers)])
+        self.neighbours_ = neighbours.set_params(n_neighbors=best)
+        return self
+
+    def predict(self, X: RowsLike) -> Labels:
+        return np.asarray(self.neighbours_.predict(X))
+
+    def predict_proba(self, X: RowsLike) -> Floats:
+        return np.asarray(self.neighbours_.predict_proba(X))
+
+
+class CalibratedSvm(ClassifierMixin, BaseEstimator):
+    """RBF-SVM with calibrated posteriors; C has the least log-loss.
+
+    A logistic regression on the held-out decisions of three folds turns decisions into posteriors.
+    """
+
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.svm import SVC
+
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)  # rows may come sorted
+        least = np.inf
+        for c in PENALTIES:
+            machine = SVC(C=c)
+            decisions = cross_val_predict(
+                machine, X, codes, cv=folds, method="decision_function"
+            )
+            decisions = decisions.reshape(len(codes), -1)
+            link = LogisticRegression(max_iter=1000, tol=1e-3).fit(decisions, codes)
+            log_posteriors = link.predict_log_proba(decisions)
+            log_loss = -log_posteriors[np.arange(len(codes)), codes].mean()
+            if log_loss < least:
+                least = log_loss
+                self.link_ = link
+                self.machine_ = machine
+        self.machine_.fit(X, codes)
+        return self
+
+    def predict(self, X: RowsLike) -> Labels:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def predict_proba(self, X: RowsLike) -> Floats:
+        decisions = self.machine_.decision_function(X)
+        return np.asarray(self.link_.predict_proba(decisions.reshape(len(decisions), -1)))

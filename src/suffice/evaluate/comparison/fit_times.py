@@ -1,0 +1,127 @@
+"""About how long fits take, and which of the default models there is time for."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.evaluate.comparison.models import ComparedModel
+
+MOST_SECONDS = 12.0  # that all fits of one default model may take
+LONGER_SECONDS = {"logistic regression": 60.0}  # for those that no comparison should lack
+
+
+class FitSize(NamedTuple):
+    """The size of one fit."""
+
+    rows: int
+    columns: int  # as they are encoded
+    classes: int
+    holed: int = 0  # columns of numbers, if any value of theirs is missing: EM is about them
+
+
+def seconds_to_fit(name: str, size: FitSize) -> float:
+    """Return about how long one fit takes; 0 where it is not known."""
+    estimate = _SECONDS.get(name)
+    return 0.0 if estimate is None else estimate(size)
+
+
+def affordable(
+    models: tuple[ComparedModel, ...],
+    n_fits: int,
+    size: FitSize,
+) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
+    """Return the models that there is time to fit, and sentences about the others."""
+    kept = []
+    left_out = []
+    for model in models:
+        seconds = n_fits * seconds_to_fit(model.name, size)
+        if seconds <= LONGER_SECONDS.get(model.name, MOST_SECONDS):
+            kept.append(model)
+        elif seconds > 3600:
+            left_out.append(f"{model.name} would take hours")
+        else:
+            left_out.append(f"{model.name} would take about {seconds:,.0f} s")
+    return tuple(kept), tuple(left_out)
+
+
+# Measured on 2 cores. Directions without variance are filled, which takes longer, and EM takes
+# hundreds of steps where rows are few.
+
+
+def _lda(size: FitSize) -> float:
+    cubic = 1e-9 if size.rows < size.columns + size.classes else 1e-10
+    return cubic * size.columns**3 + 1e-5 * size.holed**3
+
+
+def _qda(size: FitSize) -> float:
+    cubic = 1e-9 if size.rows < size.classes * (size.columns + 2) else 1e-10
+    em_cubic = 7.5e-6 if size.rows < size.classes * (size.holed + 2) else 1.5e-6
+    return size.classes * (cubic * size.columns**3 + em_cubic * size.holed**3)
+
+
+def _lda_oas(size: FitSize) -> float:
+    return 4e-10 * size.columns**3
+
+
+def _qda_oas(size: FitSize) -> float:
+    return 4e-10 * size.classes * size.columns**3
+
+
+def _least_squares(size: FitSize) -> float:
+    return 2e-10 * size.columns**3
+
+
+def _rda(size: FitSize) -> float:
+    few_rows = size.rows < size.classes * (size.columns + 2)
+    one_class = 5e-3 + 1.5e-6 * size.columns**3
+    seconds = (5 if few_rows else 1) * size.classes * one_class
+    return min(seconds, 6.0)  # its search keeps to a budget
+
+
+def _auto_gaussian(size: FitSize) -> float:
+    d = size.columns
+    return 0.05 + 4e-3 * size.classes + 2e-7 * d**3 + 5e-6 * min(size.rows, 20_000) * d
+
+
+def _auto_classifier(size: FitSize) -> float:
+    return 3 * _auto_gaussian(size)
+
+
+def _logistic_regression(size: FitSize) -> float:
+    n, d, k, _ = size
+    if k * (d + 1) > 1500:
+        return 1e4
+    # the curvature of all coefficients chooses the penalty
+    return 1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3
+
+
+def _rbf_svm(size: FitSize) -> float:
+    return 0.02 * size.classes + 1.5e-7 * size.rows**2 * (1 + size.columns / 50)
+
+
+def _random_forest(size: FitSize) -> float:
+    return float(0.1 + 6e-6 * size.rows * np.sqrt(size.columns * np.log2(size.rows)))
+
+
+def _gradient_boosting(size: FitSize) -> float:
+    # 100 trees, or 100 for each of more than two classes
+    trees = 1 if size.classes == 2 else size.classes
+    leaves = min(31, 1 + size.rows // 40)
+    return trees * leaves * (4e-3 + 1.2e-4 * size.columns)
+
+
+_SECONDS: Mapping[str, Callable[[FitSize], float]] = {
+    "LDA": _lda,
+    "QDA": _qda,
+    "LDA (OAS)": _lda_oas,
+    "QDA (OAS)": _qda_oas,
+    "least squares": _least_squares,
+    "RDA": _rda,
+    "AutoGaussian": _auto_gaussian,
+    "AutoClassifier": _auto_classifier,
+    "logistic regression": _logistic_regression,
+    "RBF-SVM": _rbf_svm,
+    "random forest": _random_forest,
+    "gradient boosting": _gradient_boosting,
+}

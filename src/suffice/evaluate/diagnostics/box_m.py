@@ -1,0 +1,225 @@
+"""Do the classes share one covariance? Box's M, from moments alone."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, polygamma
+
+from suffice.core.decision.predictions import LEVEL
+from suffice.core.linalg import resolved, scaled_cholesky
+from suffice.core.model.covariance import FullCovariance
+from suffice.core.moments import Moments
+from suffice.core.text.lists import python_scalar, quoted
+from suffice.core.text.numbers import number, p_statement
+from suffice.core.text.tables import Row
+from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
+from suffice.evaluate.diagnostics.diagnostic import (
+    Diagnostic,
+    column_remarks,
+    is_weighted,
+    usable_columns,
+)
+from suffice.typing import Codes, Floats, Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
+
+
+class ChiSquareTest(NamedTuple):
+    """A statistic that is χ² with ``df`` degrees of freedom under the null."""
+
+    statistic: float
+    df: float
+
+    @property
+    def p_value(self) -> float:
+        return float(chdtrc(self.df, max(self.statistic, 0.0)))
+
+
+def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
+    """Return (1 − c₁) M against χ², NaN where classes are too small for it."""
+    k = len(v)
+    # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
+    c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
+    statistic = float((1 - c1) * m) if c1 < 1 else np.nan
+    return ChiSquareTest(statistic, df=d * (d + 1) * (k - 1) / 2)
+
+
+def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
+    """Return M, shifted and scaled, against the χ² that has its first three cumulants."""
+    if v.min() > MANY:
+        return chi_square_test(m, v, d)
+    k1, k2, k3 = (_cumulant(v, d, order) for order in (1, 2, 3))
+    # M ≈ a + b χ²_ν:  κ₁ = a + bν,  κ₂ = 2b²ν,  κ₃ = 8b³ν
+    b = k3 / (4 * k2)
+    nu = 8 * k2**3 / k3**2
+    a = k1 - b * nu
+    return ChiSquareTest((m - a) / b, df=nu)
+
+
+def _cumulant(v: Floats, d: int, order: int) -> float:
+    """Return a cumulant of M where the covariances are equal."""
+    # M is independent of W = Σ W_k, so that the cumulants of −Σ v_k log|W_k/v_k| are those of
+    # M plus those of −v log|W/v|
+    total = v.sum(keepdims=True)
+    by_class = (-v) ** order * _log_det_cumulants(v, d, order)
+    pooled = (-total) ** order * _log_det_cumulants(total, d, order)
+    return float(by_class.sum() - pooled.sum())
+
+
+def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
+    """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
+    # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
+    cumulants = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
+    if order == 1:
+        cumulants = cumulants + d * (np.log(2) - np.log(v))
+    return np.asarray(cumulants)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BoxM(Diagnostic):
+    """Whether classes share one covariance; see ``box_m``."""
+
+    classes: Labels  # those compared  (K,)
+    degrees: Floats  # v_k = w_k − 1  (K,)
+    n_features: int
+    statistic: float  # M
+    cumulants: ChiSquareTest  # a shifted χ² with the first three cumulants of M
+    chi_square: ChiSquareTest
+    log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
+    left_out: Labels  # classes whose covariance is singular
+    left_out_columns: tuple[str, ...]  # constant in all classes, or combinations of others
+    weighted: bool
+
+    @property
+    def p_value(self) -> float:
+        """P(M this large) if the covariances were equal and the classes normal."""
+        return self.cumulants.p_value
+
+    @property
+    def log_det_errors(self) -> Floats:
+        """Standard error of each log determinant, shape (K,)."""
+        return np.sqrt(_log_det_cumulants(self.degrees, self.n_features, order=2))
+
+    @property
+    def log_det_excess(self) -> Floats:
+        """``log_det_ratios`` minus what the size of the class alone explains, (K,)."""
+        by_class = _log_det_cumulants(self.degrees, self.n_features, order=1)
+        total = self.degrees.sum(keepdims=True)
+        pooled = _log_det_cumulants(total, self.n_features, order=1)
+        return self.log_det_ratios - (by_class - pooled)
+
+    def rows(self) -> list[Row]:
+        """Return a row for each null distribution."""
+        tests = {"cumulants": self.cumulants, "chi-square": self.chi_square}
+        return [
+            {
+                "approximation": name,
+                "m": self.statistic,
+                "statistic": test.statistic,
+                "df": test.df,
+                "p_value": test.p_value,
+            }
+            for name, test in tests.items()
+        ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw into ``ax``, or new axes, and return them."""
+        from suffice.present.plots.results import box_m_figure
+
+        return box_m_figure(self, ax)
+
+    def __repr__(self) -> str:
+        test = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"
+        if self.p_value > LEVEL:
+            verdict = f"Equal covariances: no evidence against them ({test})"
+        else:
+            most = python_scalar(self.classes[np.argmax(self.log_det_excess)])
+            least = python_scalar(self.classes[np.argmin(self.log_det_excess)])
+            verdict = (
+                f"Covariances differ: class {most!r} spreads most, {least!r} least ({test})"
+            )
+        remarks = []
+        if len(self.left_out):
+            remarks.append(
+                f"classes left out: {quoted(self.left_out)}, of singular covariance"
+            )
+        remarks += column_remarks(self.left_out_columns, weighted=self.weighted)
+        return "; ".join([verdict, *remarks])
+
+
+def box_m(moments: Moments) -> BoxM:
+    """Return Box's test that all classes have one covariance.
+
+    M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
+
+    with Σ_k = S_k / v_k and Σ = Σ_k S_k / v. The p-value is that of a shifted χ² with the first
+    three cumulants of M, which are known exactly. ``chi_square`` is Box's χ², which other programs
+    print; it fails where a class has fewer than about 2 d rows. The test assumes normal classes
+    and is sensitive to that: see ``normality``. Box (1949), *Biometrika* 36, 317–346.
+
+    Parameters
+    ----------
+    moments : Moments
+        Sums with a matrix per class. Weights are taken as counts. Columns that are constant in all
+        classes, or combinations of others, are left out; then classes whose covariance is still
+        singular are left out. Warnings name them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import Moments
+    >>> box_m(Moments.of(*load_iris(return_X_y=True)))
+    Covariances differ: class 2 spreads most, 0 least (Box's M = 146.7, p < 0.0001)
+    """
+    used, left_out_columns = usable_columns(moments)
+    present = np.flatnonzero(moments.weights > 0)
+    codes = _full_rank_classes(used, present)
+    d = used.n_features
+    v = used.weights[codes] - 1
+    scatters = used.scatters[codes]
+    whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
+    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
+    log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
+    m = float(-v @ log_dets)
+    return BoxM(
+        classes=moments.classes[codes],
+        degrees=v,
+        n_features=d,
+        statistic=m,
+        cumulants=cumulant_test(m, v, d),
+        chi_square=chi_square_test(m, v, d),
+        log_det_ratios=log_dets,
+        left_out=np.setdiff1d(moments.classes[present], moments.classes[codes]),
+        left_out_columns=left_out_columns,
+        weighted=is_weighted(moments),
+    )
+
+
+def _full_rank_classes(moments: Moments, present: Codes) -> Codes:
+    """Return the classes whose covariance has full rank; a warning names the others."""
+    codes = np.array([k for k in present if _has_full_rank(moments, k)], np.intp)
+    singular = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
+    if len(codes) < 2:
+        raise InvalidInputError(
+            "at least two classes must have a covariance of full rank; singular are those of "
+            f"{singular}: drop columns (moments.select) or collect more rows than the "
+            f"{moments.n_features} features; weights are taken as counts"
+        )
+    if len(codes) < len(present):
+        warn(
+            f"Box's M leaves out the classes {singular}: their covariance is singular",
+            DegenerateDataWarning,
+        )
+    return codes
+
+
+def _has_full_rank(moments: Moments, k: int) -> bool:
+    if min(moments.counts[k], moments.weights[k]) <= moments.n_features:
+        return False
+    sigma = moments.scatters[k] / moments.weights[k]
+    variances = resolved(np.diagonal(sigma), moments.means[k], moments.total_variances)
+    return bool(variances.all()) and scaled_cholesky(sigma) is not None

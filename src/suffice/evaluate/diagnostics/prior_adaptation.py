@@ -1,0 +1,48 @@
+"""Have the shares of the classes changed? New priors from unlabelled rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from suffice.core.decision.prior_shift import PriorShift, shifted_priors
+from suffice.core.table.foreign import to_numpy
+from suffice.typing import RowsLike
+
+if TYPE_CHECKING:
+    from suffice.estimators.gaussian_estimator import GaussianEstimator
+
+Model = TypeVar("Model", bound="GaussianEstimator")
+
+
+def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
+    """Return a copy of a model under the priors that suit unlabelled rows best, and their test.
+
+    The new priors maximise the likelihood of the rows; the densities of the classes stay as they
+    are. Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
+
+    Parameters
+    ----------
+    model : fitted Gaussian classifier
+        It is not changed.
+    X : array or frame (m, d)
+        Rows whose classes are not known.
+
+    Returns
+    -------
+    adapted : a copy of ``model``
+        Its ``priors_`` are the new ones.
+    shift : PriorShift
+        The new priors; its ``p_value`` tests whether they differ from the old ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import suffice as sf
+    >>> X, y = load_iris(return_X_y=True)
+    >>> lda = sf.LDA().fit(X, y)
+    >>> adapted, shift = sf.diagnostics.adapt_priors(lda, X[:75])  # 50 of class 0, 25 of class 1
+    >>> adapted.priors_.round(2), shift.p_value < 0.001
+    (array([0.67, 0.33, 0.  ]), True)
+    """
+    shift = shifted_priors(model.predict_log_proba(to_numpy(X)), model.priors_)
+    return model.with_priors(shift.priors), shift

@@ -1,0 +1,74 @@
+"""Modules of JavaScript joined to one script, which a page can carry without any request."""
+
+import re
+from collections.abc import Mapping
+
+# import { a, b as c } from "./name.js"; the braces may span lines
+_IMPORT = re.compile(
+    r'^import\s*\{(?P<names>[^}]*)\}\s*from\s*"\./(?P<module>\w+)\.js";', re.M
+)
+# export function name, export async function name, export class name, export const name
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (?P<name>\w+))", re.M)
+_LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
+
+
+def join_modules(sources: Mapping[str, str]) -> str:
+    """Return a script that runs modules in their order; each may import those before it.
+
+    Every module becomes a function that returns what the module exports, so that modules share
+    no other names.
+
+    Raises
+    ------
+    ValueError
+        If a module imports what no module before it exports, or uses another form of import or
+        export than named ones at the beginning of a line.
+    """
+    exports: dict[str, list[str]] = {}
+    parts = ['"use strict";']
+    for module, source in sources.items():
+        for statement in _IMPORT.finditer(source):
+            _check_import(module, statement, exports)
+        exports[module] = _EXPORT.findall(source)
+        body = _IMPORT.sub(_as_constant, source)
+        body = _EXPORT.sub("", body)
+        left_over = _LEFT_OVER.search(body)
+        if left_over:
+            raise ValueError(
+                f"{module}.js cannot be joined: {left_over[0]!r} is not a named import or export"
+            )
+        names = ", ".join(exports[module])
+        parts.append(
+            f"const module_{module} = (() => {{\n{body}\nreturn {{ {names} }};\n}})();"
+        )
+    return "\n".join([*parts, ""])
+
+
+def _imported_names(statement: re.Match[str]) -> list[tuple[str, str]]:
+    """Return the name in the other module and the name in this one, for every import."""
+    names = []
+    for item in statement["names"].split(","):
+        if item.strip():
+            original, _, alias = item.strip().partition(" as ")
+            names.append((original.strip(), alias.strip() or original.strip()))
+    return names
+
+
+def _check_import(
+    module: str, statement: re.Match[str], exports: dict[str, list[str]]
+) -> None:
+    source = statement["module"]
+    if source not in exports:
+        raise ValueError(f"{module}.js imports {source}.js, which does not come before it")
+    for name, _ in _imported_names(statement):
+        if name not in exports[source]:
+            raise ValueError(f"{module}.js imports {name}, which {source}.js does not export")
+
+
+def _as_constant(statement: re.Match[str]) -> str:
+    """Return ``const { a, b: c } = module_name;`` for an import."""
+    names = [
+        name if name == alias else f"{name}: {alias}"
+        for name, alias in _imported_names(statement)
+    ]
+    return f"const {{ {', '.join(names)} }} = module_{statement['module']};"

@@ -1,0 +1,236 @@
+// The state of the page, the model fitted to it, its scenes and its address.
+import { range, sum } from "./linalg.js";
+import { MODELS, errorsOf } from "./models.js";
+import { N_COLOURS } from "./canvas.js";
+import { Descent } from "./descent.js";
+import { SCENES, START, sampled, statedModel } from "./scenes.js";
+
+const FIRST_SCENE = "problem";
+const MOST_POINTS_IN_ADDRESS = 600;
+
+export function find(selector) {
+  return document.querySelector(selector);
+}
+
+export function findAll(selector) {
+  return [...document.querySelectorAll(selector)];
+}
+
+/** Show a sentence under the plane. */
+export function say(text) {
+  find("#said").textContent = text;
+}
+
+function deepCopy(value) {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** What the page shows now. */
+export const session = {
+  scene: "",
+  state: null, // what the address keeps: points, model, settings
+  initial: null, // the state as the scene begins
+  fit: null, // the model fitted to the points, its rows and its errors
+  descent: null,
+  truth: null, // the model that the points were drawn from
+  table: null, // the table of a person, where the page is served
+  past: [], // points before each change
+  brush: 0, // the class that is painted; −1 erases
+  hovered: null, // a point
+  chosen: null, // a point
+  cursor: null, // a place in the plane
+  askPython: null, // how a model is fitted by Python
+};
+
+// ---- changes
+
+const listeners = [];
+let frame = 0;
+
+/** Call a function before each frame in which something has changed. */
+export function onChange(listener) {
+  listeners.push(listener);
+}
+
+/** Tell the listeners before the next frame, once. */
+export function repaint() {
+  if (frame !== 0) {
+    return;
+  }
+  frame = requestAnimationFrame(() => {
+    frame = 0;
+    for (const listener of listeners) {
+      listener();
+    }
+  });
+}
+
+/** Change the state: fit, repaint, and keep it in the address. */
+export function change(patch, keepInAddress = true) {
+  Object.assign(session.state, patch);
+  refit();
+  repaint();
+  if (keepInAddress) {
+    remember();
+  }
+}
+
+/** Fit the model to the points of the classes that have any. */
+function refit() {
+  const { state } = session;
+  const present = range(N_COLOURS).filter((k) => state.points.some((point) => point[2] === k));
+  const ofPresent = (values) => present.map((k) => values[k]);
+  const fit = {
+    x: state.points.map((point) => point.slice(0, state.dimension)),
+    y: state.points.map((point) => present.indexOf(point[2])),
+    K: present.length,
+    present,
+    rule: {
+      temperature: state.temperature,
+      costs: ofPresent(state.costs),
+      reject: state.reject < 1 ? state.reject : null,
+    },
+    model: null,
+  };
+  session.fit = fit;
+  const { remote, fit: fitModel } = MODELS[state.model];
+  if (fit.K > 1 && remote) {
+    session.askPython(fit);
+  } else if (fit.K > 1) {
+    const priors = state.stated ? normalised(ofPresent(state.priors)) : null;
+    const settings = { ...state, priors, tied: ofPresent(state.tied) };
+    setModel(fit, fitModel(fit.x, fit.y, fit.K, settings));
+  }
+  restartDescent();
+}
+
+/** Return weights that sum to one, null where all are zero. */
+function normalised(weights) {
+  const total = sum(weights);
+  return total > 0 ? weights.map((weight) => weight / total) : null;
+}
+
+/** Take a model as the fitted one, and count its errors. */
+export function setModel(fit, model) {
+  fit.model = model;
+  Object.assign(fit, errorsOf(model, fit.x, fit.y, fit.rule));
+}
+
+export function restartDescent() {
+  const { state, fit } = session;
+  session.descent = null;
+  if (state.descent && fit.K > 1) {
+    session.descent = new Descent(fit.x, fit.y, state.descent);
+  }
+}
+
+// ---- the address
+
+/** Write what differs from the scene into the address; points of a table are not written. */
+export function remember() {
+  const { state, initial, scene, table } = session;
+  const changes = {};
+  for (const [key, value] of Object.entries(state)) {
+    if (JSON.stringify(value) !== JSON.stringify(initial[key])) {
+      changes[key] = value;
+    }
+  }
+  if (table || state.points.length > MOST_POINTS_IN_ADDRESS) {
+    delete changes.points;
+  }
+  let address = `#scene=${scene}`;
+  if (Object.keys(changes).length > 0) {
+    address += `&state=${encodeURIComponent(JSON.stringify(changes))}`;
+  }
+  try {
+    history.replaceState(null, "", address);
+  } catch {
+    // a page in a frame may not change its address
+  }
+}
+
+/** Open what the address says. */
+export function openAddress() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const scene = parameters.get("scene") || FIRST_SCENE;
+  try {
+    openScene(scene, JSON.parse(parameters.get("state") || "{}"));
+  } catch {
+    openScene(scene);
+    say("The state in this address cannot be read: the scene is shown as it begins.");
+  }
+}
+
+// ---- scenes
+
+/** Open a scene, with what an address changes of it. */
+export function openScene(name, changes = {}) {
+  const scene = Object.hasOwn(SCENES, name) ? name : FIRST_SCENE;
+  const { title, text, truth } = SCENES[scene];
+  const initial = initialState(SCENES[scene]);
+  const state = { ...deepCopy(initial), ...checkedChanges(initial, changes) };
+  if (!find(`#model [value="${CSS.escape(state.model)}"]`)) {
+    state.model = initial.model; // without Python there are no trees
+  }
+  session.scene = scene;
+  session.initial = initial;
+  session.state = state;
+  session.truth = truth && !state.painted ? statedModel(truth) : null;
+  session.table = null;
+  session.chosen = null;
+  session.hovered = null;
+  session.cursor = null;
+  session.past = [];
+  find("#scene").value = scene;
+  find("#title").textContent = title;
+  find("#text").textContent = text;
+  say("Click to paint, drag a point to move it, click it to see what each feature adds.");
+  change({}, false);
+}
+
+/** Return the state in which a scene begins. */
+function initialState(scene) {
+  const { truth, points, n = 100, seed = 1, state } = deepCopy(scene);
+  const start = deepCopy(START);
+  return {
+    ...start,
+    n,
+    seed,
+    ...state,
+    labels: start.labels.map((label, k) => state.labels?.[k] ?? label),
+    show: { ...start.show, ...state.show },
+    points: points || sampled(statedModel(truth), n, seed),
+  };
+}
+
+/** Return those changes that are known, or throw where they are not a state of this page. */
+function checkedChanges(initial, changes) {
+  const known = {};
+  for (const [key, value] of Object.entries(changes)) {
+    if (key in initial || key === "painted") {
+      known[key] = value;
+    }
+  }
+  for (const [key, value] of Object.entries(known)) {
+    const isSound = key === "points" ? value.every(isPoint) : hasShapeOf(key, value, initial[key]);
+    if (!isSound) {
+      throw new Error("not a state of this page");
+    }
+  }
+  return known;
+}
+
+function isPoint(value) {
+  return value.length === 3 && value.every(Number.isFinite) && value[2] in START.labels;
+}
+
+/** Whether a value is of the same type as the initial one, and an array of the same length. */
+function hasShapeOf(key, value, initial) {
+  if (key === "descent" || key === "painted") {
+    return true;
+  }
+  if (Array.isArray(initial)) {
+    return Array.isArray(value) && value.length === initial.length;
+  }
+  return !Array.isArray(value) && typeof value === typeof initial;
+}

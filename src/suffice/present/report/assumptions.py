@@ -1,0 +1,201 @@
+"""Whether the chosen model can be trusted: its assumptions, and tests of them."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from sklearn.base import clone
+
+from suffice.core.decision.predictions import LEVEL
+from suffice.core.moments import Moments
+from suffice.core.text.lists import listed
+from suffice.errors import SufficeError
+from suffice.evaluate.diagnostics import box_m, normality, predictive_check
+from suffice.present.report import blocks as page
+from suffice.present.report.charts import FEWEST_VALUES, distances
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import Findings
+from suffice.typing import Floats
+
+ROWS_OF_A_CLASS = 500  # largest number of rows of a class that tests look at
+SIMULATIONS = 199
+FEW_ROWS = 100  # with fewer rows, tests have little power
+MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianRows:
+    """A Gaussian classifier, the rows that it reads, and the numbers that its density sees."""
+
+    model: Any
+    rows: pl.DataFrame
+    x: Floats  # transformed where the model transforms its features  (n, d)
+
+
+class Diagnostic(Protocol):
+    """A test of an assumption: a small p-value is evidence against it."""
+
+    @property
+    def p_value(self) -> float: ...
+
+
+def assumptions(findings: Findings) -> page.Section:
+    """Return the section of assumptions."""
+    left_out = columns_of_few_values(findings.sample)
+    gaussian = gaussian_rows(findings, left_out)
+    checks = _checks(findings, gaussian)
+    lead = checks_in_words(
+        checks,
+        findings.sample.table.n_rows,
+        needs_gaussians=gaussian is not None,
+    )
+    if findings.verdict.usable == "no":
+        lead += " That does not make it useful: see The answer."
+    blocks: list[page.Block] = [page.Paragraph(lead, "lead")]
+    if checks:
+        blocks.append(page.Checks(checks))
+    if left_out and findings.gaussian is not None and not _is_average(findings):
+        note = (
+            f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out: "
+            f"{listed(left_out)}."
+        )
+        blocks.append(page.Paragraph(note, "note"))
+    if gaussian is not None and not findings.has_many_classes:
+        blocks.append(distances(gaussian.model, gaussian.x, findings.sample))
+    return page.Section("trust", "Can it be trusted?", tuple(blocks))
+
+
+def checks_in_words(
+    checks: tuple[page.Check, ...],
+    n_rows: int,
+    *,
+    needs_gaussians: bool = False,
+) -> str:
+    """Return how many assumptions hold, and what that means."""
+    if not checks:
+        return "It states no probabilities, and assumes nothing that could be tested."
+    n_doubts = sum(check.tone == "caution" for check in checks)
+    n_tested = sum(check.verdict != "not tested" for check in checks)
+    if not n_doubts and n_rows < FEW_ROWS:
+        return (
+            f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
+            "they would find only gross departures from it."
+        )
+    sentences = []
+    if n_tested == 1 and n_doubts:
+        sentences.append("The check of its probabilities found cause for caution.")
+    elif n_tested == 1:
+        sentences.append("The check of its probabilities found no cause for caution.")
+    elif n_doubts:
+        sentences.append(f"{n_doubts} of {n_tested} checks found cause for caution.")
+    else:
+        sentences.append(f"No evidence against the model in any of {n_tested} checks.")
+    if n_doubts and n_rows > MANY_ROWS:
+        sentences.append("With so many rows, tests find differences too small to matter.")
+    sentences.append(
+        "Errors were counted on held-out rows: they need no assumption but that new rows are like "
+        "these and independent of them."
+    )
+    sentences.append("Other persons or later years may bring more errors.")
+    if needs_gaussians:
+        sentences.append("Densities, samples and outliers need Gaussian classes too.")
+    return " ".join(sentences)
+
+
+def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
+    """Return features that cannot be Gaussian: indicators, and numbers of few distinct values."""
+    many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
+    return tuple(name for name in sample.names if name not in many)
+
+
+def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows | None:
+    """Return a classifier of the other columns, None where nothing depends on Gaussian classes."""
+    model = findings.gaussian
+    table = findings.sample.table
+    rows = findings.sample.frame.drop(left_out)
+    if model is None or not rows.width:
+        return None
+    # an average predicts by more than one Gaussian, and levels have no density
+    if left_out and _is_average(findings):
+        return None
+    if left_out:
+        power = None if model.moments_.power is None else "yeo-johnson"
+        model = clone(model).set_params(power=power)
+        model.fit(rows, table.labels, table.weight)
+    x = rows.to_numpy()
+    if model.moments_.power is not None:
+        x = model.moments_.power.apply(x)
+    return GaussianRows(model, rows, x)
+
+
+def _is_average(findings: Findings) -> bool:
+    return hasattr(findings.estimator, "choices_")
+
+
+def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Check, ...]:
+    table = findings.sample.table
+    checks = []
+    calibration = findings.calibration
+    if calibration is not None:
+        question = "Are its probabilities right as often as they state (calibrated)?"
+        checks.append(_check(question, lambda: calibration))
+    if gaussian is None:
+        return tuple(checks)
+    is_average = _is_average(findings)
+    if not is_average and gaussian.model.model_.density.shared_covariance is not None:
+        question = f"Do all classes share one covariance, as {findings.name} assumes?"
+        names = gaussian.rows.columns
+        moments = Moments.of(gaussian.x, table.labels, table.weight, names=names)
+        checks.append(_check(question, lambda: box_m(moments)))
+    if not is_average:
+        question = f"Is each class Gaussian, as {findings.name} assumes?"
+        checks.append(
+            _check(
+                question,
+                lambda: normality(gaussian.x, table.labels, max_rows=ROWS_OF_A_CLASS),
+            )
+        )
+    if findings.fast:
+        return tuple(checks)
+    question = "Do rows drawn from the model look like the real ones?"
+    if is_average:
+        question = (
+            "Do rows drawn from its best Gaussian, which only densities need, look like the real "
+            "ones?"
+        )
+    checks.append(
+        _check(
+            question,
+            lambda: predictive_check(
+                gaussian.model,
+                gaussian.rows,
+                table.labels,
+                simulations=SIMULATIONS,
+                max_rows=simulated_rows_of_a_class(findings.sample),
+            ),
+        )
+    )
+    return tuple(checks)
+
+
+def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
+    """Return how many rows of a class to simulate, so that it takes about a second."""
+    work = sample.table.n_features**2 * sample.table.n_classes
+    return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
+
+
+def _check(question: str, test: Callable[[], Diagnostic]) -> page.Check:
+    """Return the answer of a test, or why it could not be made."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            diagnostic = test()
+    except (SufficeError, np.linalg.LinAlgError) as error:
+        reason = str(error).split(": ")[0]
+        return page.Check(question, "not tested", f"{reason}.", "note")
+    if diagnostic.p_value > LEVEL:
+        return page.Check(question, "no evidence against it", f"{diagnostic!r}.", "good")
+    return page.Check(question, "no", f"{diagnostic!r}.", "caution")

@@ -1,0 +1,295 @@
+"""The data: columns, empty cells, classes, suspicious columns, features by separation."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from suffice.core.moments import Moments
+from suffice.core.text.lists import counted, listed, shortened
+from suffice.core.text.numbers import percent
+from suffice.estimators.auto import AutoGaussian
+from suffice.estimators.encoder import TableEncoder
+from suffice.evaluate.curves.feature_separation import separation
+from suffice.present.report import blocks as page
+from suffice.present.report.charts import distributions
+from suffice.present.report.documented_table import DocumentedTable, Profile
+from suffice.present.report.findings import Findings
+from suffice.present.report.misclassified import Outliers
+
+MOST_CLASSES = 12
+MOST_COLUMNS = 30
+MOST_FEATURES = 15
+MOST_PAIRS = 8  # of collinear columns
+MOST_PATTERNS = 8  # of empty cells
+MOST_EMPTY_COLUMNS = 10  # in a table of patterns
+COLLINEAR = 0.9  # correlation within classes that is worth a word
+SCALES = (
+    {"low", "medium", "middle", "high"},
+    {"small", "medium", "large"},
+    {"mild", "moderate", "severe"},
+    {"poor", "fair", "good"},
+)
+Item = TypeVar("Item")
+
+
+def data_summary(findings: Findings, outliers: Outliers | None) -> page.Section:
+    """Return the section that says what the data is."""
+    data = findings.data
+    notes = [f"{note}." for note in data.notes]
+    notes.extend(_note_on_constant_features(data))
+    notes.extend(_note_on_empty_cells(findings))
+    notes.extend(_note_on_ordered_classes(data))
+    suspects = (*findings.checks.suspects, *findings.checks.impossible)
+    blocks: list[page.Block] = [_facts(findings, outliers)]
+    blocks.extend(page.Paragraph(note, "note") for note in notes)
+    blocks.extend(
+        page.Paragraph(f"Column {suspect.column!r} {suspect.why}.", "caution")
+        for suspect in suspects
+    )
+    blocks.append(_classes(data))
+    blocks.append(_features_by_separation(findings))
+    blocks.extend(distributions(findings))
+    blocks.append(_columns(data))
+    blocks.extend(_patterns_of_empty_cells(data))
+    blocks.extend(_collinear_columns(data, findings.moments))
+    return page.Section("data", "The data", tuple(blocks))
+
+
+def summary(data: DocumentedTable) -> str:
+    """Return the size of the data in words."""
+    rows = counted(data.table.n_rows, "row")
+    columns = counted(len(data.columns), "feature" if data.source is None else "column")
+    classes = counted(data.table.n_classes, "class")
+    return f"{rows} of {columns} in {classes} (column {data.target})"
+
+
+def _facts(findings: Findings, outliers: Outliers | None) -> page.Facts:
+    data = findings.data
+    checks = findings.checks
+    n_empty = sum(int(profile.empty.sum()) for profile in data.profiles)
+    n_cells = data.table.n_rows * max(len(data.profiles), 1)
+    if not checks.n_duplicates:
+        on_copies = ""
+    elif checks.has_many_values:
+        on_copies = "equal to an earlier row"
+    else:
+        on_copies = "likely with so few values"
+    if checks.n_duplicates and checks.n_conflicting:
+        on_copies += f"; {checks.n_conflicting:,} equal one of another class"
+    facts = [
+        page.Fact(
+            name="rows",
+            value=data.table.n_rows,
+            remark="" if data.table.weight is None else "weighted",
+            style="count",
+        ),
+        page.Fact(
+            name="features" if data.source is None else "columns",
+            value=len(data.columns),
+            style="count",
+        ),
+        page.Fact("classes", data.table.n_classes, f"column {data.target}", "count"),
+        page.Fact(
+            name="empty cells",
+            value=n_empty,
+            remark=f"{percent(n_empty / n_cells)} of all" if n_empty else "",
+            style="count",
+        ),
+        page.Fact("repeated rows", checks.n_duplicates, on_copies, "count"),
+    ]
+    if outliers is not None:
+        facts.append(page.Fact("outliers", outliers.n_flagged, "by log density", "count"))
+    return page.Facts(tuple(facts))
+
+
+def _note_on_constant_features(data: DocumentedTable) -> list[str]:
+    is_constant = data.table.x.max(0) == data.table.x.min(0)
+    names = [data.names[j] for j in np.flatnonzero(is_constant)]
+    if not names:
+        return []
+    if len(names) == 1:
+        return [f"Nothing can be learnt from {names[0]}, which is constant."]
+    return [f"Nothing can be learnt from {listed(names)}, which are constant."]
+
+
+def _with_empty_cells(data: DocumentedTable) -> list[Profile]:
+    """Return columns with empty cells, those with most of them first."""
+    columns = [profile for profile in data.profiles if profile.empty.any()]
+    return sorted(columns, key=lambda profile: -profile.empty.sum())
+
+
+def _note_on_empty_cells(findings: Findings) -> list[str]:
+    """Return the share of empty cells by column, and what the chosen model makes of them."""
+    columns = [
+        f"{profile.name} ({profile.empty.sum():,}, {percent(profile.empty.mean())})"
+        for profile in _with_empty_cells(findings.data)
+    ]
+    if not columns:
+        return []
+    estimator = findings.estimator
+    first_step = estimator[0] if isinstance(estimator, Pipeline) else estimator
+    missing = getattr(first_step, "missing", "")
+    if isinstance(first_step, (TableEncoder, AutoGaussian)) or missing == "indicator":
+        treatment = "takes the mean for an empty number and learns that it was empty"
+    elif missing == "marginal":
+        treatment = "judges a row by its other cells"
+    else:
+        treatment = "takes them as they are"
+    return [
+        f"Empty cells: {listed(columns)}; {findings.name} {treatment}, and charts show the mean."
+    ]
+
+
+def _note_on_ordered_classes(data: DocumentedTable) -> list[str]:
+    names = {name.lower() for name in data.class_names}
+    if len(names) <= 2:
+        return []
+    if all(re.fullmatch(r"[-+]?\d+(\.\d+)?", name) for name in names):
+        return ["The classes are numbers: if their order matters, no model here uses it."]
+    if any(names <= scale for scale in SCALES):
+        return [
+            "The classes are steps of a scale: if their order matters, no model here uses it."
+        ]
+    return []
+
+
+def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
+    counts = np.bincount(data.table.codes, minlength=data.table.n_classes)
+    n_classes = len(counts)
+    shown = np.arange(n_classes)
+    note = ""
+    if n_classes > MOST_CLASSES and counts.min() == counts.max():
+        rows = counted(int(counts[0]), "row")
+        return page.Paragraph(f"Each of the {n_classes:,} classes has {rows}.")
+    if n_classes > MOST_CLASSES:
+        shown = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+        note = f"The {MOST_CLASSES} largest of {n_classes:,} classes."
+    items = []
+    for k in shown:
+        share = percent(counts[k] / counts.sum())
+        items.append(page.Interval(data.class_names[k], int(counts[k]), share))
+    return page.Intervals("Rows of each class", "rows", "count", tuple(items), note)
+
+
+def _features_by_separation(findings: Findings) -> page.Intervals:
+    """Return the features by how much of their variance lies between the classes."""
+    names = findings.data.names
+    share_between = 1 - 1 / (1 + separation(findings.moments))
+    shown = _first_of_many(findings.ranked_features.tolist(), MOST_FEATURES)
+    n_more = len(names) - len(shown)
+    return page.Intervals(
+        caption="Features by separation",
+        axis="share of the variance that lies between the classes",
+        style="percent",
+        items=tuple(page.Interval(names[j], float(share_between[j])) for j in shown),
+        note=f"{counted(n_more, 'more feature')} not shown." if n_more else "",
+    )
+
+
+def _columns(data: DocumentedTable) -> page.DataTable:
+    body = []
+    for profile in _first_of_many(data.profiles, MOST_COLUMNS):
+        is_used = not profile.kind.startswith("not used")
+        distinct = profile.distinct if is_used else None
+        share_empty = float(profile.empty.mean())
+        described = (profile.name, profile.kind, share_empty, distinct)
+        body.append((*described, *_spread(profile)))
+    n_more = len(data.profiles) - len(body)
+    return page.DataTable(
+        caption="Columns",
+        columns=(
+            "column",
+            "type",
+            "empty",
+            "distinct",
+            "mean",
+            "standard deviation",
+            "min",
+            "max",
+        ),
+        styles=("text", "text", "percent", "count", *["number"] * 4),
+        rows=tuple(body),
+        note=f"{counted(n_more, 'more column')} not shown." if n_more else "",
+    )
+
+
+def _spread(profile: Profile) -> tuple[float | str, float, float | str, float | str]:
+    """Return mean, standard deviation, minimum and maximum; of dates as days, NaN if none."""
+    values = profile.values[~profile.empty]
+    if profile.kind not in ("number", "date") or not len(values):
+        return np.nan, np.nan, np.nan, np.nan
+    mean = float(np.mean(values))
+    deviation = float(np.std(values))
+    smallest = float(np.min(values))
+    largest = float(np.max(values))
+    if profile.kind == "date" and np.isfinite(mean):
+        return _as_date(mean), deviation, _as_date(smallest), _as_date(largest)
+    return mean, deviation, smallest, largest
+
+
+def _as_date(days: float) -> str:
+    return str(np.datetime64(int(days // 1), "D"))
+
+
+def _first_of_many(items: Sequence[Item], most: int) -> Sequence[Item]:
+    """Return the first ``most`` items, or all where only a few more would be left out."""
+    return items if len(items) <= 1.2 * most else items[:most]
+
+
+def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
+    """Return which cells are empty together, the most frequent patterns first."""
+    columns = _with_empty_cells(data)
+    shown = columns[:MOST_EMPTY_COLUMNS]
+    if len(shown) < 2:
+        return []
+    is_empty = np.stack([profile.empty for profile in shown], axis=1)
+    patterns, counts = np.unique(is_empty, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
+    body: list[tuple[Any, ...]] = []
+    for i in order:
+        marks = ["□" if empty else "■" for empty in patterns[i]]
+        body.append((int(counts[i]), *marks))
+    table = page.DataTable(
+        caption="Which cells are empty together",
+        columns=("rows", *shortened([profile.name for profile in shown])),
+        styles=("count", *["text"] * len(shown)),
+        rows=tuple(body),
+        note=(
+            f"■ observed, □ empty; shown: {len(order)} of {counted(len(counts), 'pattern')}, the "
+            f"most frequent first, and {len(shown)} of {counted(len(columns), 'column')} with "
+            "empty cells."
+        ),
+    )
+    return [table]
+
+
+def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Block]:
+    """Return the pairs of columns with the largest correlation within classes."""
+    if moments.storage == "diagonal" or data.table.n_features < 2:
+        return []
+    scatter = moments.pooled_scatter
+    scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
+    products = np.outer(scale, scale)
+    correlations = np.divide(
+        scatter, products, out=np.zeros_like(products), where=products > 0
+    )
+    first, second = np.triu_indices(data.table.n_features, 1)
+    of_pair = correlations[first, second]
+    body = []
+    for pair in np.argsort(-np.abs(of_pair), kind="stable")[:MOST_PAIRS]:
+        if abs(of_pair[pair]) >= COLLINEAR:
+            names = (data.names[first[pair]], data.names[second[pair]])
+            body.append((*names, float(of_pair[pair])))
+    if not body:
+        return []
+    table = page.DataTable(
+        caption=f"Collinear columns: correlation within classes of {COLLINEAR} or more",
+        columns=("column", "and", "correlation"),
+        styles=("text", "text", "loss"),
+        rows=tuple(body),
+        note="Do not read the linear coefficients of such columns one by one.",
+    )
+    return [table]

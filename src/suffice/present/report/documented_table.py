@@ -1,0 +1,232 @@
+"""The labelled table that a report is about, with what a reader must know of it."""
+
+from collections import Counter
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from suffice.core.table.matrix import filled, has_missing, refuse_nonfinite, taken
+from suffice.core.table.sampling import stratified_sample
+from suffice.core.table.schema import Category, Column, LeftOut, Number
+from suffice.core.table.table import Table
+from suffice.core.text.lists import counted, listed
+from suffice.errors import InvalidInputError
+from suffice.evaluate.diagnostics.data import dates_in
+from suffice.selection.validation.fold_rows import row_group_codes
+from suffice.typing import Codes, Flags, Floats, Labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What one column holds."""
+
+    name: str
+    kind: str  # in words
+    empty: Flags  # whether the cell of each row is empty  (n,)
+    values: Floats | Codes  # numbers, or codes of levels  (n,)
+    levels: tuple[str, ...] = ()
+
+    @property
+    def distinct(self) -> int:
+        return len(np.unique(self.values[~self.empty]))
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentedTable:
+    """Rows, what data, target and rows are called, and what a reader must know of them."""
+
+    table: Table  # of float64 without gaps: categories as indicators, empty cells filled
+    ids: Labels  # the name of each row  (n,)
+    name: str = "data"  # of the data set
+    target: str = "class"  # of the column of labels
+    id_name: str = "row"  # of the ids
+    notes: tuple[str, ...] = ()  # what was encoded or left out, in words
+    profiles: tuple[Profile, ...] = ()  # of the columns as they came
+    source: Any = None  # the rows as they came, where the table is an encoding of them
+    groups: Codes | None = None  # of rows that belong together  (n,)
+    groups_name: str = "groups"  # of the column that they come from
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        ids: Any = None,
+        name: str = "data",
+        target: str | None = None,
+        groups: Any = None,
+        dates: Sequence[str] = (),
+    ) -> Self:
+        """Return users' rows: all of positive weight, and all columns that hold information."""
+        if type(X).__module__.startswith("pyarrow"):
+            X = pl.DataFrame(X)
+        if isinstance(X, (list, tuple)):
+            X = np.asarray(X)
+        read = Table.of(X, y, sample_weight)
+        _refuse_repeated_names(read.names or ())
+        if not target:
+            target = str(getattr(y, "name", None) or "class")
+        if ids is None:
+            ids = X.index if hasattr(X, "iloc") else np.arange(read.n_rows)
+        if read.weight is not None and not read.weight.all():
+            kept = np.flatnonzero(read.weight)
+            without_zeros = cls.of(
+                taken(X, kept),
+                read.labels[kept],
+                sample_weight=read.weight[kept],
+                ids=np.asarray(ids)[kept],
+                name=name,
+                target=target,
+                groups=None if groups is None else taken(groups, kept),
+                dates=dates,
+            )
+            note = f"{counted(read.n_rows - len(kept), 'row')} of weight zero left out"
+            return replace(without_zeros, notes=(*without_zeros.notes, note))
+        table, encoding = read.encoded()
+        if np.isinf(table.x).any():
+            refuse_nonfinite(table.x, table.names, table.weight)
+        is_plain = encoding is None and not has_missing(table.x)
+        names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
+        table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
+        return cls(
+            table=table,
+            ids=np.asarray(ids),
+            name=name,
+            target=target,
+            notes=_notes_on_columns(read),
+            profiles=_profiles(read, names, {*dates, *dates_in(X)}),
+            source=None if is_plain else X,
+            groups=None if groups is None else row_group_codes(groups, table.labels),
+            groups_name=str(getattr(groups, "name", None) or "groups"),
+        )
+
+    @property
+    def rows(self) -> Any:
+        """What classifiers learn from: the rows as they came."""
+        return self.table.x if self.source is None else self.source
+
+    @property
+    def named_rows(self) -> Any:
+        """The rows as a fitted classifier reads them, columns named."""
+        return self.frame if self.source is None else self.source
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(map(str, getattr(self.source, "columns", self.names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names or ()
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes as text, (K,)."""
+        return tuple(map(str, self.table.classes.tolist()))
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The features as a frame with names."""
+        return pl.DataFrame(self.table.x, schema=list(self.names))
+
+    def take(self, rows: Codes) -> Self:
+        profiles = [
+            replace(profile, empty=profile.empty[rows], values=profile.values[rows])
+            for profile in self.profiles
+        ]
+        return replace(
+            self,
+            table=self.table.take(rows),
+            ids=self.ids[rows],
+            source=None if self.source is None else taken(self.source, rows),
+            profiles=tuple(profiles),
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+    def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
+        """Return these rows, or a seeded sample of them and at most as many others."""
+        if self.table.n_rows <= n_rows:
+            return self, None
+        kept = stratified_sample(self.table.codes, n_rows, seed)
+        if self.groups is not None:
+            # other rows are of the same groups: errors on them would be too small
+            return self.take(kept), None
+        others = np.delete(np.arange(self.table.n_rows), kept)
+        drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
+        return self.take(kept), self.take(np.sort(drawn))
+
+
+def _refuse_repeated_names(names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InvalidInputError(
+                f"X has {times} columns {name!r}, and a report tells columns by their names: "
+                "rename all but one"
+            )
+
+
+def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Profile, ...]:
+    """Return what each column holds, in the order of the rows as they came."""
+    schema = table.schema
+    columns: Sequence[Column] = [Number(name) for name in names]
+    if schema is not None:
+        columns = schema.columns
+    numbers = iter(table.x.T)
+    levels = iter(())
+    if schema is not None and table.indicators is not None:
+        levels = iter(table.indicators.T[len(schema.filled) :])
+    nothing_empty = np.zeros(table.n_rows, bool)  # shared by all columns without empty cells
+    profiles = []
+    for column in columns:
+        if isinstance(column, Number):
+            x = np.asarray(next(numbers), np.float64)
+            empty = np.isnan(x) if np.isnan(x.sum()) else nothing_empty
+            kind = "date" if column.name in dates else "number"
+            profiles.append(Profile(column.name, kind, empty, x))
+        elif isinstance(column, Category):
+            codes: Codes = np.asarray(next(levels))
+            empty = codes < 0
+            if column.missing:  # the last level stands for empty cells
+                empty = empty | (codes == len(column.levels))
+            profiles.append(Profile(column.name, "category", empty, codes, column.level_names))
+        else:
+            kind = f"not used: {column.reason}"
+            zeros = np.zeros(table.n_rows)
+            profiles.append(Profile(column.name, kind, nothing_empty, zeros))
+    return tuple(profiles)
+
+
+def _notes_on_columns(table: Table) -> tuple[str, ...]:
+    """Return how the columns of a mixed or incomplete table are read, in words."""
+    if table.schema is None:
+        return ()
+    categories = [c for c in table.schema.columns if isinstance(c, Category)]
+    notes = []
+    encoded = [column for column in categories if column.n_levels > 1]
+    if encoded:
+        notes.append(_note_on_categories(encoded))
+    constant = [column for column in categories if column.n_levels < 2]
+    left_out = [c for c in table.schema.columns if isinstance(c, LeftOut)]
+    names = [f"{column.name!r} ({column.reason})" for column in left_out]
+    names.extend(f"{column.name!r} (always the same)" for column in constant)
+    if names:
+        notes.append(f"columns left out: {listed(names)}")
+    return tuple(notes)
+
+
+def _note_on_categories(columns: Sequence[Category]) -> str:
+    names = []
+    for column in columns:
+        n_levels = counted(column.n_levels - column.missing, "level")
+        names.append(f"{column.name} ({n_levels})")
+    if any(column.missing for column in columns):
+        return (
+            "categories, as indicators of all levels but one, empty cells being a level: "
+            f"{listed(names)}"
+        )
+    return f"categories, as indicators of all levels but one: {listed(names)}"

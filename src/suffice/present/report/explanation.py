@@ -1,0 +1,580 @@
+"""How the chosen model decides: importance, effects, rows in a plane, its equation."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from suffice.core.text.lists import counted, listed
+from suffice.core.text.numbers import cell, count, number, percent
+from suffice.evaluate.comparison.models import core
+from suffice.evaluate.curves.feature_separation import separation, standardised_coefficients
+from suffice.present.report import blocks as page
+from suffice.present.report.charts import row_charts
+from suffice.present.report.documented_table import Profile
+from suffice.present.report.effects import ExplainedModel, local_effects, log_posteriors
+from suffice.present.report.findings import Findings
+from suffice.typing import Codes, Floats
+
+MOST_EFFECTS = 4  # columns whose effect is shown
+MOST_LINES = 4  # classes in one chart of an effect
+MOST_ROWS = 500  # rows that an effect is averaged over
+MOST_NAMES = 5  # columns named in the first sentence
+MOST_LEVELS = 8  # of a categorical column
+FEWEST_VALUES = 4  # distinct values of a column that is drawn as a curve
+MOST_AVERAGED = 6  # settings of an average that are shown
+MOST_PAIRS = 3  # pairs of classes whose boundary is written out
+MOST_LINEAR_FEATURES = 6  # of a linear boundary that is written out
+MOST_QUADRATIC_FEATURES = 2  # of a quadratic boundary that is written out
+MOST_FEATURES = 15  # rows of a table of parameters
+MOST_CLASSES = 9  # columns of a table of parameters
+
+
+def explanation(findings: Findings) -> page.Section:
+    """Return the section that explains the chosen model."""
+    blocks = [
+        *importance(findings),
+        *effects(findings),
+        *row_charts(findings),
+        *chosen_model(findings),
+    ]
+    return page.Section("why", "How it decides", tuple(blocks))
+
+
+# ---- which columns it needs
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    name: str
+    axis: str
+    style: str  # of suffice.core.text.numbers
+    unit: str
+
+
+LOSSES = {
+    "error": _Loss("error", "percentage points of error", "points", " points"),
+    "log_loss": _Loss("log-loss", "units of log-loss", "loss", ""),
+}
+
+
+def importance(findings: Findings) -> list[page.Block]:
+    """Return which columns the chosen model needs."""
+    if findings.fast and not findings.importance:
+        left_out = (
+            "A first look: importance, effects, learning curve and simulations are left out."
+        )
+        return [page.Paragraph(left_out, "note")]
+    if not findings.importance:
+        return []
+    most = findings.importance[0]
+    loss = LOSSES[most.loss]
+    rise = cell(most.mean, loss.style).removeprefix("+") + loss.unit
+    needed = [column.feature for column in findings.importance if column.low > 0]
+    if not needed:
+        low = cell(most.low, loss.style)
+        high = cell(most.high, loss.style)
+        by_chance = (
+            f"No single column is needed: shuffling {most.feature} raises the {loss.name} most, "
+            f"by {rise} (95 % interval {low} to {high}), which may be chance."
+        )
+        return [page.Paragraph(by_chance, "lead")]
+    lead = (
+        f"It relies most on {listed(needed[:MOST_NAMES])}: shuffling {most.feature} raises the "
+        f"{loss.name} by {rise}."
+    )
+    items = [
+        page.Interval(column.feature, column.mean, low=column.low, high=column.high)
+        for column in findings.importance
+    ]
+    chart = page.Intervals(
+        caption=f"Permutation importance: rise of the {loss.name} when a column is shuffled",
+        axis=loss.axis,
+        style=loss.style,
+        items=tuple(items),
+        note=_importance_note(findings),
+    )
+    return [page.Paragraph(lead, "lead"), chart]
+
+
+def _importance_note(findings: Findings) -> str:
+    sentences = [
+        "On held-out rows, with 95 % intervals.",
+        "Judge strongly correlated columns together: one may stand in for another, and shuffling "
+        "one makes rows that never occur.",
+    ]
+    if findings.importance[0].loss == "log_loss":
+        sentences.insert(0, "By the log-loss, since the error shows too little here.")
+    n_shown = len(findings.importance)
+    n_columns = len(findings.sample.columns)
+    if n_shown < n_columns:
+        sentences.append(f"The {n_shown} largest of {n_columns}.")
+    return " ".join(sentences)
+
+
+# ---- how posteriors change with a column
+
+
+def effects(findings: Findings) -> list[page.Block]:
+    """Return how the posterior changes with the columns that are needed most."""
+    has_one_feature = findings.sample.source is None and findings.sample.table.n_features == 1
+    if has_one_feature:
+        curve = _posterior_over_only_feature(findings)
+        return [] if curve is None else [curve]
+    if findings.has_many_classes or findings.held_out.logs is None:
+        return []
+    return _effects_of_columns(findings)
+
+
+def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
+    """Return the posterior over the only feature; of two classes also the rows, at 0 and 1."""
+    x = findings.sample.table.x[:, 0]
+    name = findings.sample.names[0]
+    grid = np.linspace(x.min(), x.max(), 121)
+    rows = pl.DataFrame({name: grid})
+    logs = log_posteriors(findings.estimator, rows, findings.sample.table.classes)
+    if logs is None:
+        return None
+    dots = None
+    if len(findings.class_names) == 2:
+        step = int(np.ceil(len(x) / MOST_ROWS))
+        shown = np.arange(0, len(x), step)
+        is_positive = findings.held_out.truth[shown] == findings.positive
+        dots = page.Series(
+            name="rows",
+            shape="dots",
+            x=x[shown],
+            y=is_positive.astype(float),
+            look=1,
+            tips=tuple(findings.tip(row) for row in shown.tolist()),
+            rows=tuple(findings.id(row) for row in shown.tolist()),
+        )
+    caption = (
+        f"Posterior over {name}, the only feature, by the model fitted to "
+        f"{findings.learnt_from}."
+    )
+    effect = _Effect(0, name, grid, np.exp(logs))
+    return _effect_plot(findings, effect, caption, highest=1.0, dots=dots)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Effect:
+    """Posteriors of all classes over one column."""
+
+    column: int
+    name: str
+    x: Floats  # (b,)
+    posteriors: Floats  # (b, K)
+
+
+def _effects_of_columns(findings: Findings) -> list[page.Block]:
+    positions = {profile.name: j for j, profile in enumerate(findings.sample.profiles)}
+    needed = [column.feature for column in findings.importance if column.low > 0]
+    curves: list[_Effect] = []
+    tables: list[page.Block] = []
+    for name in needed[:MOST_EFFECTS]:
+        profile = findings.sample.profiles[positions[name]]
+        if profile.kind == "category" or profile.distinct < FEWEST_VALUES:
+            tables.append(posterior_by_level(findings, profile))
+            continue
+        effect = _effect_of_column(findings, positions[name])
+        # where no column can change alone, the sum of effects leaves the range from 0 to 1
+        if effect is not None and np.abs(effect.posteriors - 0.5).max() < 0.55:
+            curves.append(effect)
+    highest = 0.0
+    for effect in curves:
+        if len(findings.class_names) == 2:
+            shown = effect.posteriors[:, findings.positive]
+        else:
+            shown = effect.posteriors
+        highest = max(highest, float(shown.max()))
+    plots = [
+        _effect_plot(findings, effect, _effect_caption(findings, effect.name), highest)
+        for effect in curves
+    ]
+    return [*plots, *tables]
+
+
+def _effect_of_column(findings: Findings, j: int) -> _Effect | None:
+    profile = findings.sample.profiles[j]
+    # regularly spaced rows in the order of their classes hold some of each class
+    by_class = np.argsort(findings.sample.table.codes, kind="stable")
+    observed = by_class[~profile.empty[by_class]]
+    step = max(1, int(np.ceil(len(observed) / MOST_ROWS)))
+    some = findings.sample.take(observed[::step])
+    model = ExplainedModel(findings.estimator, some.named_rows, some.table.classes)
+    curve = local_effects(model, j, some.profiles[j].values.astype(float))
+    if curve is None:
+        return None
+    edges, posteriors = curve
+    return _Effect(j, profile.name, edges, posteriors)
+
+
+def _effect_caption(findings: Findings, name: str) -> str:
+    n_classes = len(findings.class_names)
+    if n_classes == 2:
+        return (
+            f"Average posterior of {findings.class_names[findings.positive]} as {name} changes and "
+            "other columns do not (accumulated local effects)."
+        )
+    if n_classes > MOST_LINES:
+        return (
+            f"Average posterior as {name} changes and other columns do not (accumulated local "
+            f"effects); of {n_classes} classes the {MOST_LINES} that move most."
+        )
+    return (
+        f"Average posterior as {name} changes and other columns do not (accumulated local "
+        "effects)."
+    )
+
+
+def _effect_plot(
+    findings: Findings,
+    effect: _Effect,
+    caption: str,
+    highest: float,
+    dots: page.Series | None = None,
+) -> page.Plot:
+    """Return posteriors over a column: of two classes one, of many those that move most."""
+    has_two_classes = len(findings.class_names) == 2
+    posteriors = effect.posteriors.clip(0, 1)
+    if has_two_classes:
+        shown = [findings.positive]
+        y_name = f"posterior of {findings.class_names[findings.positive]}, %"
+    else:
+        movement = np.ptp(posteriors, axis=0)
+        shown = sorted(np.argsort(-movement, kind="stable")[:MOST_LINES].tolist())
+        y_name = "posterior, %"
+    series = [] if dots is None else [dots]
+    for k in shown:
+        tips = [
+            f"{effect.name} {number(value)}: {findings.class_names[k]} {percent(posterior)}"
+            for value, posterior in zip(effect.x, posteriors[:, k], strict=True)
+        ]
+        line = page.Series(
+            name=findings.class_names[k],
+            shape="line",
+            x=effect.x,
+            y=posteriors[:, k],
+            look=0 if has_two_classes else k,
+            tips=tuple(tips),
+        )
+        series.append(line)
+    margin = 0.02 * float(np.ptp(effect.x) or 1.0)
+    low = float(effect.x.min()) - margin
+    high = float(effect.x.max()) + margin
+    return page.Plot(
+        key=f"effect-{effect.column}",
+        caption=caption,
+        x=page.Axis(effect.name, low, high),
+        y=page.Axis(y_name, 0.0, min(1.0, 1.05 * highest), percent=True),
+        series=tuple(series),
+    )
+
+
+def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
+    """Return average posteriors of the rows of each level; of two classes also the truth."""
+    code_of_empty = len(column.levels) if column.levels else np.nan
+    values = np.where(column.empty, code_of_empty, column.values)
+    levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(findings.class_names) == 2:
+        k = findings.positive
+        posterior = findings.held_out.posteriors[:, k]
+        averaged = np.column_stack([posterior, findings.held_out.truth == k])
+        averaged_names: tuple[str, ...] = (
+            f"posterior of {findings.class_names[k]}",
+            "observed",
+        )
+    else:
+        averaged = findings.held_out.posteriors
+        averaged_names = findings.class_names
+    level_names = (*column.levels, "empty")
+    most_frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    body = []
+    for i in np.sort(most_frequent):
+        name = level_names[int(levels[i])] if column.levels else number(levels[i])
+        body.append((name, int(counts[i]), *averaged[codes == i].mean(0).tolist()))
+    note = "Averages over held-out rows, which may differ in other columns too."
+    n_more = len(levels) - len(body)
+    if n_more:
+        note += f" {counted(n_more, 'more level')} not shown."
+    return page.DataTable(
+        caption=f"Posterior by {column.name}",
+        columns=(column.name, "rows", *averaged_names),
+        styles=("text", "count", *["percent"] * len(averaged_names)),
+        rows=tuple(body),
+        note=note,
+    )
+
+
+# ---- the chosen model
+
+
+def chosen_model(findings: Findings) -> list[page.Block]:
+    """Return what the chosen model is: in words, as an equation, and its parameters."""
+    if hasattr(findings.estimator, "choices_"):
+        return _averaged_model(findings)
+    if findings.gaussian is None:
+        return _model_without_densities(findings)
+    model = findings.gaussian
+    blocks: list[page.Block] = [
+        page.Paragraph(model_in_words(findings)),
+        page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
+    ]
+    if model.moments_.power is None:
+        is_linear = model.model_.density.shared_covariance is not None
+        most = MOST_LINEAR_FEATURES if is_linear else MOST_QUADRATIC_FEATURES
+        if model.model_.density.n_features <= most:
+            blocks.extend(_boundaries(model, is_linear=is_linear))
+    blocks.extend(_parameters(findings))
+    return blocks
+
+
+def _model_without_densities(findings: Findings) -> list[page.Block]:
+    fitted = findings.estimator
+    sentences = []
+    n_parameters = findings.outcome.n_parameters
+    if np.isnan(n_parameters):
+        sentences.append(f"{findings.name} keeps rows instead of parameters.")
+    else:
+        sentences.append(f"{findings.name} has {n_parameters:,.0f} parameters.")
+    if hasattr(core(fitted), "coef_"):
+        sentences.append("Its scores are linear in the features.")
+    if not findings.outcome.is_readable:
+        sentences.append("It has no short equation.")
+    blocks: list[page.Block] = [page.Paragraph(" ".join(sentences))]
+    has_boundary = hasattr(fitted, "boundary") and findings.held_out.logs is not None
+    if has_boundary and fitted.coef_.shape[1] <= MOST_LINEAR_FEATURES:
+        blocks.extend(_boundaries(fitted, is_linear=True))
+    coefficients = _coefficients(findings)
+    if coefficients is not None:
+        blocks.append(coefficients)
+    return blocks
+
+
+def _coefficients(findings: Findings) -> page.DataTable | None:
+    fitted = findings.estimator
+    model = core(fitted)  # the last step of a pipeline
+    weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
+    feature_names = findings.data.names
+    steps_before: list[Any] = []
+    if fitted is not model:
+        steps_before = [step for _, step in fitted.steps[:-1]]
+    if getattr(model, "encoding_", None) is not None:
+        feature_names = model.encoding_.feature_names
+    elif steps_before and hasattr(steps_before[0], "get_feature_names_out"):
+        feature_names = fitted[:-1].get_feature_names_out()
+    if len(feature_names) != weights.shape[1]:
+        return None
+    if len(feature_names) > MOST_FEATURES or len(weights) > MOST_CLASSES:
+        return None
+    caption = "Coefficients: change of a class's score for one unit of a feature"
+    if any(hasattr(step, "scale_") for step in steps_before):
+        caption = (
+            "Coefficients: change of a class's score for one unit of a feature, as the steps "
+            "before it scale it"
+        )
+    body = [("intercept", *np.ravel(model.intercept_).tolist())]
+    for name, weights_of_feature in zip(feature_names, weights.T, strict=True):
+        body.append((str(name), *weights_of_feature.tolist()))
+    score_names = _score_names(findings.class_names, len(weights))
+    return page.DataTable(
+        caption=caption,
+        columns=("", *score_names),
+        styles=("text", *["short"] * len(score_names)),
+        rows=tuple(body),
+    )
+
+
+def _score_names(classes: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
+    if n_scores > 1:
+        return classes
+    return (f"{classes[1]} against {classes[0]}",)
+
+
+def model_in_words(findings: Findings) -> str:
+    """Return what kind of Gaussian model was chosen, by its fitted covariances."""
+    model = findings.gaussian
+    density = model.model_.density
+    sentences = [f"{findings.name} fits one Gaussian to each class."]
+    is_tied = density.shared_covariance is not None
+    is_transformed = model.moments_.power is not None
+    if is_tied and is_transformed:
+        sentences.append(
+            "All classes share one covariance, so boundaries are linear in transformed features."
+        )
+    elif is_tied:
+        sentences.append("All classes share one covariance, so boundaries are linear.")
+    elif is_transformed:
+        sentences.append(
+            "Each class has its own covariance, so boundaries are quadratic in transformed "
+            "features."
+        )
+    else:
+        sentences.append("Each class has its own covariance, so boundaries are quadratic.")
+    if _is_diagonal(density.covariance_matrices):
+        sentences.append("Features are independent within a class.")
+    sentences.append(f"It has {count(findings.outcome.n_parameters)} free parameters.")
+    regularisation = _regularisation(model)
+    if regularisation:
+        sentences.append(f"Regularisation: {', '.join(regularisation)}.")
+    return " ".join(sentences)
+
+
+def _is_diagonal(covariances: Floats) -> bool:
+    """Whether covariances of two or more features, (d, d) or (K, d, d), are diagonal."""
+    n_features = covariances.shape[-1]
+    off_diagonal = covariances * (1 - np.eye(n_features))
+    return n_features > 1 and not np.any(off_diagonal)
+
+
+def _regularisation(model: Any) -> list[str]:
+    """Return the settings that regularise a Gaussian classifier, in words."""
+    parameters = model.get_params()
+    settings = []
+    for name, symbol in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "T")):
+        value = parameters[name]
+        if name == "temperature" and value == 1:
+            continue
+        if isinstance(value, (int, float)):
+            settings.append(f"{name} {symbol} = {number(value, 3)}")
+        elif isinstance(value, str):
+            settings.append(f"{name} by {value.upper()}")
+    return settings
+
+
+def _averaged_model(findings: Findings) -> list[page.Block]:
+    averaged = [choice for choice in findings.estimator.choices_ if choice.weight > 0]
+    averaged.sort(key=lambda choice: -choice.weight)
+    classifiers = counted(len(averaged), "classifier")
+    n_parameters = findings.outcome.n_parameters
+    if np.isnan(n_parameters):
+        lead = (
+            f"{findings.name} averages the posteriors of {classifiers}, and it has no short "
+            "equation."
+        )
+    else:
+        lead = (
+            f"{findings.name} averages the posteriors of {classifiers}, with "
+            f"{n_parameters:,.0f} free parameters together, and it has no short equation."
+        )
+    scope = (
+        "Classes and posteriors on this page are of the average; densities, samples and outliers "
+        "are of its best single Gaussian."
+    )
+    shown = averaged[:MOST_AVERAGED]
+    rest = averaged[MOST_AVERAGED:]
+    note = ""
+    if rest:
+        share = percent(sum(choice.weight for choice in rest))
+        note = f"{counted(len(rest), 'more setting')} with {share} together not shown."
+    body = [
+        (float(choice.weight), float(choice.log_loss), choice.describe()) for choice in shown
+    ]
+    table = page.DataTable(
+        caption="What is averaged",
+        columns=("share", "log-loss", "setting"),
+        styles=("percent", "loss", "text"),
+        rows=tuple(body),
+        note=note,
+    )
+    return [page.Paragraph(f"{lead} {scope}"), table]
+
+
+def _score(model: Any) -> tuple[str, ...]:
+    """Return the score of a Gaussian classifier, its posterior, and what the letters mean."""
+    density = model.model_.density
+    is_transformed = model.moments_.power is not None
+    z = "z" if is_transformed else "x"
+    if density.shared_covariance is not None:
+        score = f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ"
+    else:
+        score = f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ"
+    posterior = "p(k | x) = softmaxₖ(a(x))"
+    if density.temperature != 1:
+        posterior = f"p(k | x) = softmaxₖ(a(x) / {number(density.temperature, 3)})"
+    letters = "with mean μ, covariance Σ and prior π"
+    if is_transformed:
+        letters = (
+            "with mean μ, covariance Σ and prior π of z, and z the features after Yeo–Johnson's "
+            "power transform"
+        )
+    return score, posterior, letters
+
+
+def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
+    """Return the boundary between each pair of classes, unless there are many pairs."""
+    classes = model.classes_.tolist()
+    pairs = list(combinations(classes, 2))
+    if len(pairs) > MOST_PAIRS:
+        return []
+    lines = []
+    for first, second in pairs:
+        boundary = model.boundary(first, second)
+        lines.append(f"{first} | {second}:   {boundary.equation(digits=4)}")
+        if len(pairs) == 1 and is_linear and len(boundary.normal) == 1:
+            threshold = number(-boundary.intercept / boundary.normal[0])
+            lines.append(f"that is, {boundary.feature_names[0]} = {threshold}")
+    caption = "Where two classes are equally probable; above zero the first is more probable"
+    return [page.Equation(caption, tuple(lines))]
+
+
+def _parameters(findings: Findings) -> list[page.Block]:
+    """Return priors, and means or coefficients of the features that matter most."""
+    if len(findings.class_names) > MOST_CLASSES:
+        return []
+    model = findings.gaussian
+    n_features = findings.data.table.n_features
+    n_shown = min(n_features, MOST_FEATURES)
+    if model.model_.density.shared_covariance is None:
+        ranked = np.argsort(-separation(model.moments_), kind="stable")
+        note = f"{n_shown} of {n_features:,} features, those that separate the classes most first."
+        return [_means_table(findings, ranked[:n_shown], note)]
+    scale = np.sqrt(model.moments_.total_variances)
+    weights = standardised_coefficients(model.coef_, scale)
+    ranked = np.argsort(-np.abs(weights).max(0), kind="stable")
+    note = f"{n_shown} of {n_features:,} features, those that move a score most first."
+    return [
+        _means_table(findings, ranked[:n_shown], note),
+        _weights_table(findings, weights, ranked[:n_shown]),
+    ]
+
+
+def _means_table(findings: Findings, order: Codes, note_on_order: str) -> page.DataTable:
+    model = findings.gaussian
+    means = model.means_ if model.moments_.power is None else findings.moments.means
+    columns = {profile.name for profile in findings.data.profiles}
+    body = [("prior", *model.priors_.tolist())]
+    for j in order:
+        feature = findings.data.names[j]
+        # a feature that is no column is the indicator of a level
+        name = f"mean of {feature}" if feature in columns else f"share of {feature}"
+        body.append((name, *means[:, j].tolist()))
+    is_complete = len(order) == findings.data.table.n_features
+    return page.DataTable(
+        caption="Priors and class means",
+        columns=("", *findings.class_names),
+        styles=("text", *["short"] * len(findings.class_names)),
+        rows=tuple(body),
+        note="" if is_complete else note_on_order,
+    )
+
+
+def _weights_table(findings: Findings, weights: Floats, order: Codes) -> page.DataTable:
+    caption = "Change of a class's score for one standard deviation (all rows) of a feature"
+    if findings.gaussian.moments_.power is not None:
+        caption = (
+            "Change of a class's score for one standard deviation (all rows) of a feature, "
+            "transformed"
+        )
+    score_names = _score_names(findings.class_names, len(weights))
+    body = [(findings.data.names[j], *weights[:, j].tolist()) for j in order]
+    return page.DataTable(
+        caption=caption,
+        columns=("feature", *score_names),
+        styles=("text", *["short"] * len(score_names)),
+        rows=tuple(body),
+        note="Largest first; of several classes, relative to their mean.",
+    )

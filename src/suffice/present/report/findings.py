@@ -1,0 +1,349 @@
+"""Findings that a report is written from: models compared on the same folds, one of them chosen."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from suffice.core.decision.predictions import Predictions
+from suffice.core.moments import Moments
+from suffice.core.progress import Wish
+from suffice.errors import InvalidParameterError
+from suffice.estimators.gaussian import GaussianClassifier
+from suffice.estimators.gaussian_estimator import GaussianEstimator
+from suffice.evaluate.comparison import Comparison
+from suffice.evaluate.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
+from suffice.evaluate.comparison.fit_times import FitSize, affordable, seconds_to_fit
+from suffice.evaluate.comparison.importance import Importance, permutation_importance
+from suffice.evaluate.comparison.judging import (
+    FromMoments,
+    Outcome,
+    learner_of,
+    recorded_warnings,
+)
+from suffice.evaluate.comparison.learning_curve import Growth, growth
+from suffice.evaluate.comparison.model_size import n_parameters
+from suffice.evaluate.comparison.models import ComparedModel, parse_models
+from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.evaluate.comparison.verdict import Verdict, verdict_on
+from suffice.evaluate.curves.feature_separation import separation
+from suffice.evaluate.diagnostics import Calibration, calibration
+from suffice.evaluate.diagnostics.data import DataChecks, data_checks
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.selection.validation.fitting import fitted
+from suffice.selection.validation.folds import Folds
+from suffice.typing import Codes
+
+FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree")
+SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
+MANY_CLASSES = 9  # beyond which curves and clouds of every class hide each other
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that a report is written from: rows, models compared on them, and the chosen one."""
+
+    data: DocumentedTable
+    sample: DocumentedTable  # the judged rows: all, unless there are many
+    comparison: Comparison  # its reference is the chosen one
+    estimator: Any  # fitted on all rows, or on those judged where that would take too long
+    gaussian: Any  # the Gaussian classifier behind it, None where there is none
+    held_out: Predictions  # of the judged rows, in their order, each while it was held out
+    checks: DataChecks
+    calibration: Calibration | None  # of held-out posteriors, None where there are none
+    verdict: Verdict
+    importance: tuple[Importance, ...]  # of the columns as they came, largest first
+    growth: Growth | None  # the expected error with more rows
+    fast: bool  # whether simulations, importance and learning curve were left out
+    learnt_from: str = "all rows"  # what the estimator was fitted to
+    fold_models: tuple[Any, ...] = ()  # the classifier of each fold, while the page is made
+
+    @property
+    def name(self) -> str:
+        """What the chosen one is called among the models."""
+        return self.comparison.reference
+
+    @property
+    def outcome(self) -> Outcome:
+        """What held-out rows say of the chosen one."""
+        return self.comparison[self.name]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes as text, (K,)."""
+        return self.sample.class_names
+
+    @property
+    def counted(self) -> str:
+        """What tables of held-out rows count."""
+        return "rows" if self.sample.table.weight is None else "weight of rows"
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments.of_table(self.sample.table)
+
+    @property
+    def has_many_classes(self) -> bool:
+        """Whether there are more classes than a chart can show."""
+        return len(self.class_names) > MANY_CLASSES
+
+    @cached_property
+    def positive(self) -> int:
+        """The class of two that is looked for: that of the verdict, or the rarer one."""
+        threshold = self.verdict.threshold
+        if threshold is not None:
+            return int(np.flatnonzero(self.held_out.classes == threshold.label)[0])
+        counts = np.bincount(self.held_out.truth, self.held_out.weight, len(self.class_names))
+        rarest = np.flatnonzero(counts == counts.min())
+        return int(rarest[-1])
+
+    @cached_property
+    def ranked_features(self) -> Codes:
+        """Features by how well they separate the classes, best first, (d,)."""
+        ratio = np.nan_to_num(separation(self.moments), posinf=np.inf)
+        return np.asarray(np.argsort(-ratio, kind="stable"))
+
+    def predicted_class(self, row: int) -> str:
+        """Return the class predicted for a judged row, or that there is none."""
+        k = self.held_out.predicted[row]
+        return self.class_names[k] if k >= 0 else "none"
+
+    def tip(self, row: int) -> str:
+        """Return what is known of a judged row."""
+        truth = self.class_names[self.held_out.truth[row]]
+        return f"{self.id(row)}: {truth}, predicted {self.predicted_class(row)}"
+
+    def id(self, row: int) -> str:
+        """Return what a person finds a judged row by."""
+        return str(self.sample.ids[row])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportSettings:
+    """Which models are compared, and how."""
+
+    estimator: Any = None  # the one that the report is about, if a person chose it
+    models: Any = None  # names, estimators or a mapping of both
+    cv: Any = None  # number of folds, a splitter of scikit-learn, or splits
+    seed: int = 0
+    progress: Wish = None
+    fast: bool = False  # a first look: few models, three folds, no simulation
+
+    def members(
+        self,
+        n_fits: int,
+        size: FitSize,
+    ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
+        """Return the models to compare, a given estimator first, and those that take too long."""
+        models = self.models
+        if models is None and self.fast:
+            models = FAST_MODELS
+        members = parse_models(models, self.seed)
+        left_out: tuple[str, ...] = ()
+        if models is None:
+            members, left_out = affordable(members, n_fits, size)
+            if not any(member.name in SEARCHING_MODELS for member in members):
+                closed, slow = affordable(_models_without_search(), n_fits, size)
+                members = (*members, *closed)
+                left_out = (*left_out, *slow)
+        if self.estimator is None:
+            return members, left_out
+        given = parse_models([clone(self.estimator)], self.seed)[0]
+        others = [member for member in members if member.name != given.name]
+        return (given, *others), left_out
+
+
+def _models_without_search() -> tuple[ComparedModel, ...]:
+    """Return regularised models whose settings have a closed form."""
+    lda = GaussianClassifier(tied=True, shrinkage="oas", temperature="auto")
+    qda = GaussianClassifier(shrinkage="oas", temperature="auto")
+    return (
+        ComparedModel("LDA (OAS)", lda),
+        ComparedModel("QDA (OAS)", qda),
+    )
+
+
+def judge(
+    data: DocumentedTable,
+    sample: DocumentedTable,
+    settings: ReportSettings,
+    others: DocumentedTable | None = None,
+) -> Findings:
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
+    with (
+        recorded_warnings()
+    ):  # first, since it needs memory for all rows, and models keep theirs
+        checks = _data_checks(data)
+    folds = _folds(sample, settings, are_there_others=others is not None)
+    size = size_of(folds)
+    members, left_out = settings.members(len(folds.splits), size)
+    comparison = compared(
+        members,
+        folds,
+        settings.seed,
+        settings.progress,
+        left_out=left_out,
+        keep=True,
+    )
+    is_given = settings.estimator is not None
+    if is_given:
+        comparison = comparison.against(members[0].name)
+    member = next(m for m in members if m.name == comparison.reference)
+    fits_sample_only = member.is_slow and data.table.n_rows > MANY_ROWS
+    with recorded_warnings():
+        estimator = fitted_on(sample if fits_sample_only else data, member.estimator)
+        tested = None
+        if others is not None:
+            of_sample = estimator if fits_sample_only else fitted_on(sample, member.estimator)
+            tested = _error_on(others, of_sample)
+        gaussian = gaussian_behind(estimator, data)
+        importance: tuple[Importance, ...] = ()
+        learning_curve = None
+        if not settings.fast:
+            outcome = comparison[member.name]
+            learning_curve = _learning_curve(member, outcome, folds, size, settings.seed)
+            importance = permutation_importance(
+                member, outcome, folds, sample.columns, settings.seed
+            )
+    fold_models = comparison[comparison.reference].learnt
+    comparison = _without_fold_models(comparison, n_parameters(estimator))
+    held_out = comparison[comparison.reference].held_out.in_order()
+    calibrated = _calibration(held_out, simulations=199 if settings.fast else 999)
+    verdict = verdict_on(
+        comparison,
+        chosen=not is_given,
+        tested=tested,
+        first=checks.caveats,
+        last=() if calibrated is None else calibrated.caveats,
+    )
+    return Findings(
+        data=data,
+        sample=sample,
+        comparison=comparison,
+        estimator=estimator,
+        gaussian=gaussian,
+        held_out=held_out,
+        checks=checks,
+        calibration=calibrated,
+        verdict=verdict,
+        importance=importance,
+        growth=learning_curve,
+        fast=settings.fast,
+        learnt_from=f"a sample of {len(sample.ids):,} rows"
+        if fits_sample_only
+        else "all rows",
+        fold_models=fold_models,
+    )
+
+
+def _folds(
+    sample: DocumentedTable,
+    settings: ReportSettings,
+    *,
+    are_there_others: bool,
+) -> Folds:
+    """Return folds that hold out every row once, as what the page says of rows supposes."""
+    cv = settings.cv
+    # other rows, if any, test the choice: three folds suffice to make it
+    if cv is None and (settings.fast or are_there_others):
+        cv = 3
+    table = sample.table
+    folds = folds_for(
+        sample.rows, table.labels, cv, table.weight, sample.groups, settings.seed
+    )
+    held_out_rows = np.concatenate([test for _, test in folds.splits])
+    times = np.bincount(held_out_rows, minlength=len(folds.codes))
+    repeated = np.flatnonzero(times != 1)
+    if len(repeated):
+        row = repeated[0]
+        msg = (
+            f"row {row} is held out {times[row]} times by cv, but a report judges every row once: "
+            "use folds, such as StratifiedKFold"
+        )
+        raise InvalidParameterError(msg)
+    return folds
+
+
+def _data_checks(data: DocumentedTable) -> DataChecks:
+    dates = [profile.name for profile in data.profiles if profile.kind == "date"]
+    rows = data.table if data.source is None else data.source
+    checks = data_checks(rows, data.table.labels, dates)
+    if data.groups is not None:  # rows that belong together are held out together
+        checks = replace(checks, together="")
+    return checks
+
+
+def _error_on(others: DocumentedTable, fitted_model: Any) -> ChoiceEstimate:
+    """Return how often a model is wrong about rows that it did not learn from."""
+    wrong = np.asarray(fitted_model.predict(others.named_rows)) != others.table.labels
+    return ChoiceEstimate.of_rows(wrong, others.table.weights)
+
+
+def _learning_curve(
+    member: ComparedModel,
+    outcome: Outcome,
+    folds: Folds,
+    size: FitSize,
+    seed: int,
+) -> Growth | None:
+    """Return the expected error with more rows, None where a fit takes long or rows have groups."""
+    seconds = max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
+    # with groups, more rows could be of the same groups or of new ones
+    if seconds > 1 or outcome.groups is not None:
+        return None
+    n_repeats = int(np.clip(0.5 / seconds, 3, 8))  # as many as a few seconds allow
+    return growth(member, folds, outcome, n_repeats=n_repeats, seed=seed)
+
+
+def _without_fold_models(comparison: Comparison, n_parameters: float) -> Comparison:
+    """Return a comparison without classifiers, and with the size of the one fitted on all rows."""
+    outcomes = []
+    for outcome in comparison.outcomes:
+        if outcome.name == comparison.reference:
+            outcomes.append(replace(outcome, learnt=(), n_parameters=n_parameters))
+        else:
+            outcomes.append(replace(outcome, learnt=()))
+    return replace(comparison, outcomes=tuple(outcomes))
+
+
+def _calibration(held_out: Predictions, simulations: int) -> Calibration | None:
+    if held_out.logs is None:
+        return None
+    posteriors = held_out.posteriors
+    normalised = posteriors / posteriors.sum(1, keepdims=True)
+    return calibration(held_out.labels, normalised, held_out.classes, simulations=simulations)
+
+
+def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
+    """Return a copy of an estimator fitted on all rows, from moments where they suffice."""
+    learner = learner_of(estimator, data.rows, is_plain=data.source is None)
+    if isinstance(learner, FromMoments):
+        moments = Moments.of_table(data.table, storage=learner.storage, fourth=learner.fourth)
+        return learner.read(moments)
+    return fitted(learner.estimator, data.named_rows, data.table.labels, data.table.weight)
+
+
+def gaussian_behind(fitted_model: Any, data: DocumentedTable) -> Any:
+    """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
+    best = getattr(fitted_model, "best_estimator_", fitted_model)
+    if not isinstance(best, GaussianEstimator):
+        return None
+    gaussian = clone(best)
+    # what it chose by itself becomes a setting
+    chosen = best.settings_
+    left_open = best.settings().open_settings
+    if "pooling" in left_open:
+        gaussian.set_params(pooling=chosen.pooling)
+    if "shrinkage" in left_open:
+        gaussian.set_params(shrinkage=chosen.shrinkage)
+    if "temperature" in left_open:
+        gaussian.set_params(temperature=chosen.temperature)
+    if data.source is None:
+        gaussian.set_params(power=best.moments_.power)
+        return gaussian.fit_moments(best.moments_)
+    # of mixed rows, a Gaussian classifier of the encoded rows
+    power = None if best.power is None else "yeo-johnson"
+    gaussian.set_params(categorical=None, missing="marginal", power=power)
+    return gaussian.fit(data.frame, data.table.labels, data.table.weight)

@@ -1,0 +1,123 @@
+"""New rows, labelled or not: which columns have drifted, and how often the model is wrong."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from suffice.core.decision.predictions import Predictions, wilson
+from suffice.core.moments import Moments
+from suffice.core.table.labels import as_labels
+from suffice.core.table.matrix import taken
+from suffice.core.table.table import require_as_many
+from suffice.core.text.lists import counted, listed
+from suffice.core.text.numbers import count, p_statement, percent
+from suffice.evaluate.diagnostics.drift import drift_between
+from suffice.evaluate.diagnostics.row_sums import RowSums
+from suffice.present.report import blocks as page
+from suffice.present.report.findings import Findings
+from suffice.typing import LabelsLike
+
+MOST_COLUMNS = 12  # columns shown; those that have moved are always shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that the report's data is compared with, labelled or not."""
+
+    rows: Any  # an array or a frame
+    labels: LabelsLike | None = None
+    name: str = ""  # of their file
+
+
+def new_rows(findings: Findings, new: NewRows) -> page.Section:
+    """Return the section of new rows: drift by column, and the errors where labels are known."""
+    data = findings.data
+    if data.source is None and not hasattr(new.rows, "columns"):
+        named = pl.DataFrame(np.asarray(new.rows), schema=list(data.columns))
+        new = replace(new, rows=named)
+    weight = data.table.weight
+    moments = Moments.of(data.named_rows, data.table.labels, weight)
+    before = RowSums.like(moments, data.named_rows, weight)
+    after = RowSums.like(moments, new.rows)
+    change = drift_between(before, after)
+    rows = counted(int(change.n_after), "new row")
+    if new.name:
+        rows = f"{rows} ({new.name})"
+    moved = listed(change.moved) if change.moved else "no column"
+    verb = "have" if len(change.moved) > 1 else "has"
+    lead = (
+        f"{rows} against the {count(change.n_before)} of the report: {moved} {verb} moved "
+        "significantly (all means and shares together: "
+        f"{p_statement(change.p_value)})."
+    )
+    shown = [row for i, row in enumerate(change.rows()) if row["moved"] or i < MOST_COLUMNS]
+    body = [
+        (
+            row["column"],
+            row["what"],
+            row["before"],
+            row["after"],
+            row["effect"],
+            row["p_adjusted"],
+        )
+        for row in shown
+    ]
+    table = page.DataTable(
+        caption="What has changed, largest effect first",
+        columns=("column", "what", "before", "now", "effect", "p"),
+        styles=("text", "text", "number", "number", "short", "p"),
+        rows=tuple(body),
+        note=(
+            "Before, now: the mean or standard deviation of a number, the share of empty cells, "
+            "the share of the level that changed most. Effect: of a mean in standard deviations, "
+            "of a spread the log of its ratio, of shares the part of rows that is elsewhere now. "
+            "p is adjusted for the number of tests (Holm)."
+        ),
+        marked=tuple(i for i, row in enumerate(shown) if row["moved"]),
+    )
+    blocks: list[page.Block] = [page.Paragraph(lead, "lead")]
+    if new.labels is not None:
+        blocks.extend(_errors(findings, new.rows, new.labels))
+    blocks.append(table)
+    return page.Section("against", "The new rows", tuple(blocks))
+
+
+def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.Block]:
+    """Return how often the chosen model is wrong about the new rows."""
+    labels = as_labels(new_labels)
+    require_as_many(len(rows), len(labels))
+    of_known_class = np.flatnonzero(np.isin(labels, findings.held_out.classes))
+    n_known = len(of_known_class)
+    if not n_known:
+        nothing_known = "None of the new rows is of a class that the model knows."
+        return [page.Paragraph(nothing_known, "caution")]
+    predictions = Predictions.by(
+        findings.estimator, taken(rows, of_known_class), labels[of_known_class]
+    )
+    lows, highs = wilson(np.array([predictions.error]), np.array([n_known]))
+    low = float(lows[0])
+    high = float(highs[0])
+    error_before = findings.outcome.error
+    if high < error_before:
+        how_often = "less often than"
+    elif low > error_before:
+        how_often = "more often than"
+    else:
+        how_often = "about as often as"
+    sentence = (
+        f"It misclassifies {int(predictions.wrong.sum()):,} of {counted(n_known, 'new row')}: "
+        f"{how_often} held-out rows."
+    )
+    n_unknown = len(labels) - n_known
+    if n_unknown:
+        sentence += f" {counted(n_unknown, 'row')} of classes it never saw are not counted."
+    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    facts = [
+        page.Fact("error, new rows", predictions.error, interval, "percent"),
+        page.Fact("error, held-out rows", error_before, "of this report", "percent"),
+    ]
+    if predictions.logs is not None:
+        facts.append(page.Fact("log-loss, new rows", predictions.log_loss, style="loss"))
+    return [page.Paragraph(sentence), page.Facts(tuple(facts))]

@@ -1,0 +1,221 @@
+"""Text files are laid out as they are found: encoding, lines before the table, header, quotes."""
+
+import pytest
+
+from suffice.data.opening import open_source
+from suffice.data.options import TextFormat
+from suffice.data.summarize import summarize
+from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
+
+ROWS = "a;b;t\n1,5;2;süd\n3;4,25;nord\n"
+MEANS = [[3.0, 4.25], [1.5, 2.0]]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def file(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return file
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
+)
+def test_unicode_is_found_by_itself(file, encoding):
+    m = summarize(file(ROWS.encode(encoding)), target="t")
+    assert m.classes.tolist() == ["nord", "süd"]
+    assert m.means.tolist() == MEANS
+
+
+def test_western_text_is_found_by_itself_and_said(file):
+    with pytest.warns(SufficeWarning, match=r"not UTF-8.*cp1252.*--encoding"):
+        m = summarize(file(ROWS.encode("cp1252")), target="t")
+    assert m.classes.tolist() == ["nord", "süd"]
+
+
+def test_an_encoding_may_be_named(file):
+    m = summarize(file(ROWS.encode("cp437")), target="t", text=TextFormat(encoding="cp437"))
+    assert m.classes.tolist() == ["nord", "süd"]
+    with pytest.raises(InvalidParameterError, match=r"'klingon'.*utf-8"):
+        summarize(file(ROWS), target="t", text=TextFormat(encoding="klingon"))
+
+
+def test_an_encoding_that_shows_up_late_is_told_with_its_cure(file):
+    late = ("a;t\n" + "1;x\n2;y\n" * 40000 + "3;süd\n").encode("latin1")
+    with pytest.raises(InvalidInputError, match=r"not UTF-8.*--encoding latin-1"):
+        summarize(file(late), target="t")
+    assert (
+        summarize(file(late), target="t", text=TextFormat(encoding="latin-1")).n_classes == 3
+    )
+
+
+def test_the_same_of_standard_input(standard_input):
+    standard_input(ROWS.encode("utf-16"))
+    assert summarize("-", target="t").means.tolist() == MEANS
+
+
+def test_line_ends_of_old_macs_are_line_ends(file):
+    assert summarize(file(ROWS.replace("\n", "\r")), target="t").means.tolist() == MEANS
+
+
+@pytest.mark.parametrize(
+    ("before", "text_format"),
+    [
+        ("sep=;\n", TextFormat()),
+        ("sep=;\r\n\r\n", TextFormat()),
+        ('A report, "drawn\nin March\n', TextFormat(skip_rows=2)),
+        ("# made by\n# hand\n", TextFormat(comment="#")),
+    ],
+)
+def test_lines_before_the_table_are_skipped(file, standard_input, before, text_format):
+    text = before + ROWS
+    assert summarize(file(text), target="t", text=text_format).means.tolist() == MEANS
+    assert (
+        summarize(file(text.encode("utf-16")), target="t", text=text_format).means.tolist()
+        == MEANS
+    )
+    standard_input(text.encode())
+    assert summarize("-", target="t", text=text_format).means.tolist() == MEANS
+
+
+def test_a_separator_that_the_first_line_names_is_taken(file):
+    assert summarize(file("sep=^\na^t\n1^x\n2^y\n"), target="t").n_features == 1
+
+
+def test_comments_between_rows_are_no_rows(file):
+    text = ROWS.replace("3;", "# three\n3;")
+    assert (
+        summarize(file(text), target="t", text=TextFormat(comment="#")).means.tolist() == MEANS
+    )
+
+
+HEADERLESS = {
+    "decimals": "5.1,3.5,u\n4.9,3.0,u\n6.1,2.0,v\n",
+    "whole numbers": "63,1,145,u\n41,0,150,v\n55,1,120,u\n",
+    "words": "vhigh,2,small,unacc\nhigh,2,big,acc\nvhigh,4,small,unacc\nhigh,4,big,acc\n",
+    "only words": "big,red\nsmall,blue\nbig,blue\nsmall,red\n",
+}
+
+
+@pytest.mark.parametrize("case", HEADERLESS)
+def test_a_first_row_is_not_taken_for_names(file, case):
+    text = HEADERLESS[case]
+    with pytest.warns(SufficeWarning, match=r"first line .*--header"):
+        sample = open_source(file(text)).sample
+    assert sample.height == text.count("\n")
+    assert sample.columns[0] == "column_0"
+    assert open_source(file(text), TextFormat(header=False)).sample.height == text.count("\n")
+    assert (
+        open_source(file(text), TextFormat(header=True)).sample.height == text.count("\n") - 1
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1,2,t\n5,7,8,u\n9,1,4,v\n",
+        "size,colour\nbig,red\nsmall,blue\n",
+        "hours\n1\n2\n",
+        "country,2019,2020\nA,5,7\nB,6,8\n",
+        "name,x\nNA,1\nu,2\n",
+        "x,t\n1,u\n",
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the first line:suffice.errors.SufficeWarning")
+def test_names_are_not_taken_for_a_row(file, text):
+    assert open_source(file(text)).sample.columns == text.split("\n")[0].split(",")
+
+
+SWALLOWED = {
+    "to the end": 'a,note,t\n1,x,u\n2,"y,v\n3,z,u\n4,z,v\n',
+    "to the next quote": 'a,note,t\n1,"x",u\n2,"y,v\n3,"z",u\n4,"z",v\n5,"z",v\n',
+    "a mark of inches": 'a,note,t\n1,x,u\n2,5" wide,v\n3,z,u\n4,z,v\n',
+    "closed much later": 'a,note,t\n1,x,u\n2,"y,v\n3,z,u\n4,z,v\n5,z",v\n6,z,u\n',
+}
+
+
+@pytest.mark.filterwarnings("ignore:columns left out:suffice.errors.SufficeWarning")
+@pytest.mark.parametrize("case", SWALLOWED)
+@pytest.mark.parametrize("features", [None, ["a"]])
+def test_a_quote_that_is_not_closed_is_named_by_its_line(file, standard_input, case, features):
+    text = SWALLOWED[case]
+    with pytest.raises(InvalidInputError, match=r"line 3 .*quote"):
+        summarize(file(text), target="t", columns=features)
+    standard_input(text.encode())
+    with pytest.raises(InvalidInputError, match=r"line 3 .*quote"):
+        summarize("-", target="t", columns=features)
+
+
+def test_a_quote_that_is_not_closed_far_down_is_found(file, tmp_path):
+    row = '1,"x, y",u\n2,"z",v\n'
+    text = "a,note,t\n" + row * 20000 + '3,"oops,u\n' + "4,z,v\n1,z,u\n" * 20000
+    with pytest.raises(InvalidInputError, match=r"line 40,002 .*quote"):
+        summarize(file(text), target="t", columns=["a"])
+
+
+@pytest.mark.filterwarnings("ignore:columns left out:suffice.errors.SufficeWarning")
+def test_a_quote_that_is_not_closed_leaves_the_answers_of_before(file, tmp_path):
+    import suffice as sf
+
+    model = sf.LDA().fit_moments(
+        summarize(file("a,note,t\n1,x,u\n2,y,v\n3,y,u\n5,y,v\n"), "t")
+    )
+    (tmp_path / "out.csv").write_text("old")
+    text = "a,note\n" + "1,x\n" * 30000 + '2,"y\n' + "3,z\n" * 30000
+    with pytest.raises(InvalidInputError, match=r"line 30,002 .*quote"):
+        sf.streams.predict_stream(model, file(text), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+def test_line_breaks_inside_quotes_are_part_of_a_cell(file, standard_input):
+    text = 'a,note,t\n1,"two\nlines, and ""more""\n",u\n2,"one",v\n4,"a\r\nb",v\n'
+    assert summarize(file(text), target="t", columns=["a"]).counts.tolist() == [1, 2]
+    standard_input(text.encode())
+    assert summarize("-", target="t", columns=["a"]).counts.tolist() == [1, 2]
+
+
+def test_a_quote_in_a_comment_opens_no_cell(file, standard_input, monkeypatch):
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", 40)
+    text = "a,note,t\n" + '# 5" wide\n1,"x\ny",u\n2,z,v\n' * 30
+    options = {"target": "t", "columns": ["a"], "text": TextFormat(comment="#")}
+    assert summarize(file(text), **options).counts.tolist() == [30, 30]
+    standard_input(text.encode())
+    assert summarize("-", **options).counts.tolist() == [30, 30]
+
+
+def test_one_column_is_a_table_to_predict_from(file, tmp_path):
+    import polars as pl
+
+    import suffice as sf
+
+    model = sf.LDA().fit(pl.DataFrame({"hours": [1.0, 2.0, 4.0, 5.0]}), [0, 0, 1, 1])
+    for text in ("hours\n1\n5.5\n", "hours\r\n1\r\n5.5\r\n"):
+        sf.streams.predict_stream(model, file(text), tmp_path / "out.csv")
+        assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == [0, 1]
+
+
+def test_json_arrays_are_tables(file):
+    text = '[{"a": 1, "t": "x"}, {"a": 2.5, "t": "y"},\n {"a": null, "t": "y"}, {"a": 3, "t": "y"}]'
+    assert summarize(file(text, "d.json"), target="t").counts.tolist() == [1, 3]
+    lines = '{"a": 1, "t": "x"}\n{"a": 2.5, "t": "y"}\n'
+    assert summarize(file(lines, "d.json"), target="t").counts.tolist() == [1, 1]
+    for bad in ('{"a": [1, 2]}', "[1, 2]", "no", '[{"a": 1'):
+        with pytest.raises(InvalidInputError, match=r"d\.json"):
+            summarize(file(bad, "d.json"), target="a")
+
+
+@pytest.mark.parametrize("name", ["book.xlsx", "book.xls", "book.ods"])
+def test_a_workbook_is_told_to_be_saved_as_csv(file, name):
+    with pytest.raises(InvalidInputError, match=r"save .* as CSV"):
+        summarize(file(b"PK\x03\x04", name))
+
+
+def test_the_head_of_a_file_is_as_long_as_its_first_lines(file):
+    names = [f"a_rather_long_name_of_a_column_{i}" for i in range(4000)]
+    rows = "\n".join(",".join(["1.5"] * 4000) + f",{t}" for t in "uv")
+    path = file(",".join(names) + ",t\n" + rows + "\n")
+    assert path.stat().st_size > 1 << 16
+    assert summarize(path, target="t", storage="diagonal").n_features == 4000

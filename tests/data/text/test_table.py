@@ -1,0 +1,136 @@
+"""Text tables are read as they are written: separators, decimal marks, headers, blanks."""
+
+import gzip
+
+import pytest
+
+from suffice import Columns, TextFormat
+from suffice.data.opening import open_source
+from suffice.data.summarize import summarize
+from suffice.errors import InvalidInputError, SufficeWarning
+
+
+@pytest.fixture
+def table(tmp_path):
+    def table(text, name="data.csv"):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return table
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_separator_is_found(table, mark):
+    path = table("a,b,t\n1,2,x\n3,4,y\n".replace(",", mark))
+    assert summarize(path, target="t").means.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_separator_inside_quotes_is_none(table):
+    path = table('a,b,t\n1,2,"x;y;z"\n3,4,"u;v;w"\n')
+    assert summarize(path, target="t").classes.tolist() == ["u;v;w", "x;y;z"]
+
+
+def test_any_separator_may_be_named(table):
+    path = table("a^b^t\n1^2^x\n3^4^y\n")
+    assert summarize(path, target="t", text=TextFormat(delimiter="^")).n_features == 2
+
+
+def test_a_decimal_comma_is_found(table):
+    path = table("a;b;t\n1,5;2;x\n3;4,25;y\n")
+    assert summarize(path, target="t").means.tolist() == [[1.5, 2.0], [3.0, 4.25]]
+
+
+def test_a_table_without_header_gets_names(table):
+    with pytest.warns(SufficeWarning, match="looks like a row"):
+        source = open_source(table("5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,2.0,virginica\n"))
+    assert source.sample.columns == ["column_0", "column_1", "column_2"]
+    assert source.sample.height == 3
+
+
+def test_whole_numbers_may_be_column_names(table):
+    with pytest.warns(SufficeWarning, match="taken for column names"):
+        source = open_source(table("2019,2020,t\n1,2,x\n"))
+    assert source.sample.columns == ["2019", "2020", "t"]
+
+
+def test_blanks_around_values_and_names_are_trimmed(table):
+    path = table("a, b , t\n1, 2.5, x\n3, 4 , y\n")
+    m = summarize(path, target="t")
+    assert m.feature_names == ("a", "b")
+    assert m.classes.tolist() == ["x", "y"]
+    assert m.means.tolist() == [[1.0, 2.5], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("mark", ["NA", "", "?", "NaN", "null", " NA "])
+def test_usual_marks_of_missing_values_are_known(table, mark):
+    path = table(f"a,b,t\n1,2,x\n{mark},3,x\n3,4,y\n4,5,y\n")
+    m = summarize(path, target="t", storage="diagonal")
+    assert m.counts.tolist() == [2, 2]
+    assert open_source(path).sample["a"].to_list() == [1, None, 3, 4]
+
+
+def test_line_ends_and_byte_order_marks_do_not_matter(tmp_path):
+    path = tmp_path / "dos.csv"
+    path.write_bytes(b"\xef\xbb\xbfa,b,t\r\n1,2,x\r\n3,4,y\r\n")
+    m = summarize(path, target="t")
+    assert m.feature_names == ("a", "b")
+    assert m.classes.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "name", ["^a.*$", "*", 'say "hi"', "a b", "ünï", "'; drop table", "{}"]
+)
+def test_hostile_column_names_are_plain_names(tmp_path, name):
+    import polars as pl
+
+    data = pl.DataFrame({name: [1.0, 2.0], "other": [3.0, 4.0], "t": ["x", "y"]})
+    for ending, writer in (("csv", data.write_csv), ("parquet", data.write_parquet)):
+        path = tmp_path / f"d.{ending}"
+        writer(path)
+        m = summarize(path, target="t", columns=[name])
+        assert m.feature_names == (name,)
+        assert m.means.ravel().tolist() == [1.0, 2.0]
+
+
+def test_columns_carried_along_are_kept_as_written(table):
+    source = open_source(table("id,a\n007,1\n008,2\n"))
+    (scan,) = source.scans({"id": None})
+    assert scan.frame.collect()["id"].to_list() == ["007", "008"]
+
+
+def test_the_order_of_guesses_prefers_whole_columns(table):
+    with pytest.raises(InvalidInputError, match="one column only"):
+        summarize(table("just words\nmore words\n"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_lines_of_too_few_fields_are_told(table, tmp_path, ending):
+    rows = 'a,b,t\n1,2,x\n3,4,"x, y"\n5\n\n"6\n7",8,x\n9,10\n11,12,x\n'
+    path = tmp_path / f"data.{ending}"
+    path.write_bytes(rows.encode() if ending == "csv" else gzip.compress(rows.encode()))
+    told = r"data.csv\S*: 3 lines have fewer fields than there are columns, line 4 the first"
+    options = {"target": "t", "columns": ["b"]}
+    with (
+        pytest.warns(SufficeWarning, match=told),
+        pytest.warns(SufficeWarning, match="left out"),
+    ):
+        assert summarize(path, **options).counts.sum() == 4
+
+
+def test_lines_of_too_few_fields_are_told_beside_comments(table):
+    path = table('a,t\n1,x\n# said, "so\n\n2,y\n3,"y"\n#\n4,x\n')
+    with (
+        pytest.warns(SufficeWarning, match=r"1 line has fewer fields .*, line 4 the first"),
+        pytest.warns(SufficeWarning, match="1 of 5 rows left out"),
+    ):
+        assert summarize(path, target="t", text=TextFormat(comment="#")).counts.tolist() == [
+            2,
+            2,
+        ]
+
+
+def test_no_line_of_a_whole_table_is_told(table):
+    path = table('a,b,t\n1,,x\n,,"y"\n"3, or","2\n\n1",x\n4,5,y\n')
+    assert summarize(
+        path, target="t", columns=Columns(categorical=["a", "b"])
+    ).counts.tolist() == [2, 2]
