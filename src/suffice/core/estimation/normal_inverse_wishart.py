@@ -140,8 +140,8 @@ class NormalInverseWishart:
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
-        (known,) = self.posteriors(np.array([weight]), mean[None], scatter)
-        return replace(known, n_means=self.n_means)
+        (posterior,) = self.posteriors(np.array([weight]), mean[None], scatter)
+        return replace(posterior, n_means=self.n_means)
 
     def posteriors(
         self,
