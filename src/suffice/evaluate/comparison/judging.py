@@ -254,9 +254,8 @@ class FoldResult(NamedTuple):
 
 
 Task = tuple[int, int]  # the number of a case, and of one of its folds
-Work = tuple[
-    Sequence[Case], bool, dict[str, object]
-]  # cases, keep, scikit-learn's configuration
+# cases, keep, scikit-learn's configuration
+Work = tuple[Sequence[Case], bool, dict[str, object]]
 Answer = tuple[FoldResult, list[Warning | str]]  # of another process
 
 

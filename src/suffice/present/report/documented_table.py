@@ -46,9 +46,8 @@ class DocumentedTable:
     id_name: str = "row"  # of the ids
     notes: tuple[str, ...] = ()  # what was encoded or left out, in words
     profiles: tuple[Profile, ...] = ()  # of the columns as they came
-    source: RowsLike | None = (
-        None  # the rows as they came, where the table is an encoding of them
-    )
+    # The rows as they came, where the table is an encoding of them.
+    source: RowsLike | None = None
     groups: Codes | None = None  # of rows that belong together  (n,)
     groups_name: str = "groups"  # of the column that they come from
 

@@ -125,9 +125,8 @@ class Findings:
 class ReportSettings:
     """Which models are compared, and how."""
 
-    estimator: SklearnClassifier | None = (
-        None  # the one that the report is about, if a person chose it
-    )
+    # The one that the report is about, if a person chose it.
+    estimator: SklearnClassifier | None = None
     models: ModelsLike = None  # names, estimators or a mapping of both
     cv: FoldsLike | None = None  # number of folds, a splitter of scikit-learn, or splits
     seed: int = 0
