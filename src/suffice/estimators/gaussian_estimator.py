@@ -32,6 +32,7 @@ from suffice.core.estimation.settings import (
     is_open,
     parse_word,
 )
+from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
@@ -70,7 +71,7 @@ from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsL
 
 
 class GaussianEstimator(
-    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, ScoreMixin
 ):
     """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
 
@@ -95,11 +96,14 @@ class GaussianEstimator(
 
     @property
     def _takes_categories(self) -> bool:
-        return not self.settings().needs_fourth
+        return self._takes_missing
 
     @property
     def _takes_missing(self) -> bool:
-        return not self.settings().needs_fourth
+        # fourth moments are of complete rows of numbers; settings may not be checked yet
+        shrinkage = getattr(self, "shrinkage", None)
+        intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
+        return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
 
     # --- learning ----------------------------------------------------------------------------
 
@@ -112,7 +116,7 @@ class GaussianEstimator(
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        settings = self.settings()
+        settings = self.resolved_settings()
         _require_sums(moments, settings)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)

@@ -60,13 +60,9 @@ def test_priors_of_all_rows_have_their_own_first_coordinate_in_every_fold():
     np.testing.assert_allclose(left_out, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"tied": False}, {"tied": True, "covariance": "diagonal"}, {"tied": [[0, 1], [2]]}],
-)
-def test_without_one_covariance_only_the_coordinates_are_fewer(settings):
-    few = sf.GaussianClassifier(n_components=1, **settings).fit(X, Y)
-    every = sf.GaussianClassifier(**settings).fit(X, Y)
+def test_a_predictive_density_has_all_components_and_fewer_coordinates():
+    few = sf.LDA(n_components=1, estimate="predictive").fit(X, Y)
+    every = sf.LDA(estimate="predictive").fit(X, Y)
     np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
     np.testing.assert_array_equal(few.transform(X), every.transform(X)[:, :1])
     with pytest.raises(InvalidParameterError, match="whole number"):
