@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Gaussian classifiers",
         "suffice",
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
-        "NormalInverseWishart PowerTransform TableEncoder",
+        "NormalInverseWishart PowerTransform",
     ),
     "discriminative": (
         "Discriminative models",
@@ -35,7 +35,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
     "lectures": ("For lectures", "suffice.lectures", None),
     "plots": ("Figures", "suffice.plots", None),
-    "sklearn": ("Drop-in classes", "suffice.sklearn", None),
+    "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
 }
 PREFIXES = {
     "suffice": "sf",

@@ -234,9 +234,9 @@ class Moments:
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        from suffice.persistence.moments_file import fields_from
+        from suffice.persistence.moments_file import moments_from
 
-        return cls(**fields_from(header, arrays, cls.of_archive))
+        return moments_from(header, arrays)
 
     @property
     def n_classes(self) -> int:
