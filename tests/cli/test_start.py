@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import suffice as sf
 
 GOLDEN = Path(__file__).parent.parent / "persistence" / "golden"
@@ -48,12 +46,11 @@ def imported_by_each(runs, code=0):
     return [set(line.split()[1:]) for line in lines]
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_predicting_imports_no_large_package(version, tmp_path):
+def test_predicting_imports_no_large_package(tmp_path):
     """What one model imports stays imported: the first in the order of MODELS is at fault."""
     rows = tmp_path / "rows.csv"
     rows.write_text("a,b,c,d\n5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n")
-    stored = GOLDEN / f"format-{version}"
+    stored = GOLDEN / "format-1"
     runs = [
         [
             "predict",
@@ -73,7 +70,7 @@ def test_predicting_imports_no_large_package(version, tmp_path):
 
 
 def test_sampling_imports_no_large_package(tmp_path):
-    model = str(GOLDEN / "format-2" / "lda.suffice")
+    model = str(GOLDEN / "format-1" / "lda.suffice")
     assert not imported_by("sample", model, "-n", "3", "-o", str(tmp_path / "o.csv")) & HEAVY
 
 
@@ -93,11 +90,11 @@ def test_a_page_that_is_there_is_refused_before_anything_is_imported(tmp_path):
 def test_a_classifier_is_loaded_without_scikit_learn():
     code = (
         "import sys; from suffice.persistence.load import load_classifier;"
-        f"load_classifier({str(GOLDEN / 'format-2' / 'auto.suffice')!r});"
+        f"load_classifier({str(GOLDEN / 'format-1' / 'auto.suffice')!r});"
         f"assert not {HEAVY!r} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert isinstance(sf.load(GOLDEN / "format-2" / "auto.suffice"), sf.AutoGaussian)
+    assert isinstance(sf.load(GOLDEN / "format-1" / "auto.suffice"), sf.AutoGaussian)
 
 
 def test_lapack_is_loaded_once_and_alone():

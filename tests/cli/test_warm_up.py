@@ -13,14 +13,15 @@ from suffice.core import compiled
 def known_after(*args):
     done = CliRunner().invoke(suffice, args)
     assert done.exit_code == 0, done.output
-    return {(str(kernel), s) for kernel in compiled.KERNELS for s in kernel.signatures}
+    functions = compiled.COMPILED_FUNCTIONS
+    return {(str(function), s) for function in functions for s in function.signatures}
 
 lines = datasets.load("iris").path.read_text().splitlines()
 with open("many.csv", "w") as file:
     file.write("\\n".join([lines[0], *lines[1:] * 200]) + "\\n")
 warm = known_after("warm-up")
 assert len(warm) > 10, warm
-assert all(kernel._cache.cache_path for kernel in compiled.KERNELS)
+assert all(function._cache.cache_path for function in compiled.COMPILED_FUNCTIONS)
 learn = "many.csv", "-t", "species", "-o"
 assert known_after("summarize", *learn, "m.moments") == warm
 for model in ("lda", "qda", "nb", "logistic"):

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
+import suffice
 from suffice.core.table.matrix import taken
 from suffice.errors import SufficeError
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
@@ -22,6 +23,7 @@ from suffice.present.report.findings import Findings
 from suffice.selection.validation.fitting import weight_name
 
 MOST_BYTES = 300_000  # of a file that the page carries
+_IN_LECTURES = ("GradientDescent", "NewtonDescent", "PerceptronLearning")
 PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")  # whose versions are shown
 
 
@@ -158,14 +160,13 @@ def _fitting_code(findings: Findings) -> str:
     constructor = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
     imports = set()
     for part in (unfitted, *unfitted.get_params().values()):
-        if not hasattr(part, "get_params"):
-            continue
         name = type(part).__name__
         module = type(part).__module__
-        if module.startswith("suffice.estimators."):
-            imports.add("import suffice as sf")
-            constructor = re.sub(rf"(?<![\w.]){name}\(", f"sf.{name}(", constructor)
-        else:
+        if module.startswith("suffice."):
+            statement, public_name = _public_name(name)
+            imports.add(statement)
+            constructor = re.sub(rf"(?<![\w.]){name}\(", f"{public_name}(", constructor)
+        elif hasattr(part, "get_params"):
             public_parts = [word for word in module.split(".") if not word.startswith("_")]
             imports.add(f"from {'.'.join(public_parts)} import {name}")
     weight = None if findings.data.table.weight is None else weight_name(unfitted)
@@ -177,6 +178,15 @@ def _fitting_code(findings: Findings) -> str:
         "model.predict(X_new)",
     ]
     return "\n".join(lines)
+
+
+def _public_name(name: str) -> tuple[str, str]:
+    """Return how a class of ours is imported, and what it is called then."""
+    if name in suffice.__all__:
+        return "import suffice as sf", f"sf.{name}"
+    if name in _IN_LECTURES:
+        return "import suffice as sf", f"sf.lectures.{name}"
+    return f"from suffice.sklearn import {name}", name
 
 
 def _predictions_file(findings: Findings) -> bytes:
