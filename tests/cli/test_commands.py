@@ -102,9 +102,9 @@ TIED = f"tied={json.dumps(GROUPS)}"
 @pytest.mark.parametrize(
     ("options", "name", "settings"),
     [
-        (["--model", "lda"], "LDA", {"tied": True}),
+        (["--model", "lda"], "LDA", {"divisor": "mle"}),
         (["--model", "qda", "--divisor", "unbiased"], "QDA", {"divisor": "unbiased"}),
-        (["--model", "nb"], "GaussianNB", {"covariance": "diagonal"}),
+        (["--model", "nb"], "GaussianNB", {"divisor": "mle"}),
         (
             ["-m", "gaussian", "--tied", "--shrinkage", "0.25", "--pooling", "0.5"],
             "GaussianClassifier",
@@ -119,7 +119,11 @@ TIED = f"tied={json.dumps(GROUPS)}"
             "GaussianClassifier",
             {"tied": GROUPS},
         ),
-        (["--set", "target=sphere"], "LDA", {"target": "sphere"}),
+        (
+            ["--set", 'shrinkage={"intensity": 0.2, "target": "sphere"}'],
+            "LDA",
+            {"shrinkage": sf.Shrinkage(0.2, target="sphere")},
+        ),
     ],
 )
 def test_fit_takes_the_settings_of_the_estimator(ok, options, name, settings):
@@ -181,7 +185,7 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
         "-o",
         "m.suffice",
     )
-    assert 0 <= sf.load("m.suffice").shrinkage_ <= 1
+    assert 0 <= sf.load("m.suffice").settings_.shrinkage <= 1
     ok("fit", "iris", "-m", "qda", "--set", "power=yeo-johnson", "-o", "t.suffice")
     assert sf.load("t.suffice").moments_.power is not None
     ok("summarize", "iris", "-o", "i.moments")
@@ -192,7 +196,7 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
 
 
 @pytest.mark.parametrize(
-    ("data", "setting"), [("iris", 'estimate="predictive"'), ("penguins", 'categories="tree"')]
+    ("data", "setting"), [("iris", 'estimate="predictive"'), ("penguins", 'covariance="tree"')]
 )
 def test_fit_says_no_likelihood_where_sums_do_not_tell_it(ok_json, data, setting):
     done = ok_json("fit", data, "-m", "gaussian", "--set", setting, "-o", "m.suffice")

@@ -279,7 +279,9 @@ def test_a_classifier_and_its_estimator_give_the_same_file(model, frame, tmp_pat
 def test_a_strangers_classifier_is_refused_by_name(frame, tmp_path):
     from sklearn.naive_bayes import GaussianNB
 
-    with pytest.raises(InvalidParameterError, match="GaussianNB is none of suffice's"):
+    with pytest.raises(
+        InvalidParameterError, match="GaussianNB is not a classifier of suffice"
+    ):
         predict_stream(GaussianNB(), frame, tmp_path / "out.csv")
 
 

@@ -156,9 +156,11 @@ def test_a_file_keeps_every_answer(kernel_features, tmp_path):
 def test_rda_finds_the_best_point_of_its_own_grid(iris):
     X, y = iris
     rda = RDA().fit(X, y)
-    assert 0 <= rda.pooling_ <= 1
-    assert 0 <= rda.shrinkage_ <= 1
-    fixed = GaussianClassifier(pooling=rda.pooling_, shrinkage=rda.shrinkage_).fit(X, y)
+    assert 0 <= rda.settings_.pooling <= 1
+    assert 0 <= rda.settings_.shrinkage <= 1
+    fixed = GaussianClassifier(
+        pooling=rda.settings_.pooling, shrinkage=rda.settings_.shrinkage
+    ).fit(X, y)
     np.testing.assert_array_equal(rda.predict_proba(X), fixed.predict_proba(X))
 
 
@@ -167,7 +169,7 @@ def test_an_overconfident_model_is_cooled():
     y = rng.integers(0, 2, 150)
     X = rng.normal(size=(150, 60)) + 0.25 * y[:, None]
     cooled = sf.LDA(temperature="auto").fit(X, y)
-    assert cooled.temperature_ > 1 / 0.6
+    assert cooled.settings_.temperature > 1 / 0.6
     new = rng.normal(size=(2000, 60)) + 0.25 * (truth := rng.integers(0, 2, 2000))[:, None]
     rows = np.arange(2000)
     hot = sf.LDA().fit(X, y).predict_log_proba(new)[rows, truth].mean()
@@ -180,9 +182,9 @@ def test_open_dials_survive_a_file_and_a_stream(iris, tmp_path):
     rda.save(tmp_path / "m.suffice")
     again = sf.load(tmp_path / "m.suffice")
     np.testing.assert_array_equal(again.predict_proba(X), rda.predict_proba(X))
-    before = (rda.pooling_, rda.shrinkage_)
+    before = (rda.settings_.pooling, rda.settings_.shrinkage)
     rda.partial_fit(X[:10], y[:10])
-    assert (rda.pooling_, rda.shrinkage_) == before
+    assert (rda.settings_.pooling, rda.settings_.shrinkage) == before
     with pytest.raises(InvalidParameterError, match=r"fit\(X, y\)"):
         RDA().fit_moments(sf.Moments.of(X, y))
 
@@ -228,6 +230,6 @@ def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
     )  # the first column tells nothing, and is left out
     fitted = AutoGaussian(kernel_features=False).fit(wide, y)
     wide[7, 3] = np.inf
-    for answer in (fitted.predict, fitted.predict_proba, fitted.model_.log_density):
+    for answer in (fitted.predict, fitted.predict_proba):
         with pytest.raises(InvalidInputError, match="contains infinity: row 7, column 3;"):
             answer(wide)

@@ -11,9 +11,6 @@ from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError, MissingStatisticsError
 
-# settings that cross-validation chooses where they are "auto"
-_CHOSEN = ("pooling", "shrinkage", "temperature", "power")
-
 
 @subcommand(
     "suffice fit iris -o iris.suffice",
@@ -50,10 +47,7 @@ def fit_and_save(terminal: Terminal, data: Data, words: ModelWords, output: Path
 
 def _settings_left_open(estimator: Any) -> list[str]:
     """Return the settings that are to be chosen by cross-validation."""
-    from suffice.core.estimation.settings import is_open
-
-    settings = estimator.get_params()
-    return [name for name in _CHOSEN if is_open(settings.get(name))]
+    return list(estimator.settings().open_settings) if hasattr(estimator, "settings") else []
 
 
 def _require_sums_suffice(estimator: Any, data: Data) -> None:
@@ -73,13 +67,13 @@ def _require_sums_suffice(estimator: Any, data: Data) -> None:
 
 def _sums_suffice(estimator: Any) -> bool:
     """Return whether one pass that collects sums is enough to fit the estimator."""
-    settings = estimator.get_params()
-    return (
-        hasattr(estimator, "fit_moments")
-        and not _settings_left_open(estimator)
-        and settings.get("missing") != "indicator"
-        and not isinstance(settings.get("power"), str)
-    )
+    if not hasattr(estimator, "fit_moments"):
+        return False
+    if not hasattr(estimator, "settings"):
+        return True
+    settings = estimator.settings()
+    reads_plain_rows = settings.power is None and settings.categorical_columns is None
+    return reads_plain_rows and not settings.open_settings and settings.missing == "marginal"
 
 
 def _fit_sums(estimator: Any, terminal: Terminal, data: Data, words: ModelWords) -> Any:

@@ -183,7 +183,7 @@ _reading_options = combined(
     ),
     several(
         "--na",
-        "missing",
+        "na_values",
         section=TEXT_FILES,
         metavar="TEXT",
         help="Another spelling of a missing value, such as -999; repeat for more.",

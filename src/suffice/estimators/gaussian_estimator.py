@@ -70,7 +70,7 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 class GaussianEstimator(
-    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, ScoreMixin
 ):
     """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
 
@@ -112,7 +112,7 @@ class GaussianEstimator(
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        settings = self.settings()
+        settings = self.resolved_settings()
         _require_sums(moments, settings)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)

@@ -178,7 +178,7 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
         (
             lambda: decision_by(Costs(reject=np.nan), CLASSES),
             InvalidParameterError,
-            "reject_cost",
+            "rejecting",
         ),
         (
             lambda: decision_by(Costs(reject={"a": 0.1}), CLASSES),

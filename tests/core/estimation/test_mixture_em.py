@@ -358,7 +358,7 @@ def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
     monkeypatch.setattr(mixture_rows, "SAMPLE", 100)
     x, y = blobs(n=1500, apart=8.0)
     model, runs = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
-    monkeypatch.setattr(mixture, "SAMPLE", 10_000)
+    monkeypatch.setattr(mixture_rows, "SAMPLE", 10_000)
     whole, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert model.log_density(x).sum() == pytest.approx(whole.log_density(x).sum(), rel=1e-4)
     assert all(run.converged for run in runs)

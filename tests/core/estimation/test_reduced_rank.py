@@ -60,15 +60,9 @@ def test_priors_of_all_rows_have_their_own_first_coordinate_in_every_fold():
     np.testing.assert_allclose(left_out, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"tied": False}, {"tied": True, "covariance": "diagonal"}, {"tied": [[0, 1], [2]]}],
-)
-def test_without_one_covariance_only_the_coordinates_are_fewer(settings):
-    few = sf.GaussianClassifier(n_components=1, **settings).fit(X, Y)
-    every = sf.GaussianClassifier(**settings).fit(X, Y)
-    np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
-    np.testing.assert_array_equal(few.transform(X), every.transform(X)[:, :1])
+def test_only_linear_discriminants_have_fewer_components():
+    with pytest.raises(InvalidParameterError, match="n_components=1 needs linear"):
+        sf.LDA(n_components=1, estimate="predictive").fit(X, Y)
     with pytest.raises(InvalidParameterError, match="whole number"):
         sf.LDA(n_components=0).fit(X, Y)
 

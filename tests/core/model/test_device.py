@@ -82,7 +82,7 @@ def test_a_fit_on_the_device_answers_there(library):
     fitted.partial_fit(there, labels).forget(there, labels)
     np.testing.assert_allclose(fitted.covariance_, expected.covariance_, rtol=1e-9)
     chosen = sf.RDA().fit(there, labels)  # hyperparameters are chosen on the host
-    assert chosen.pooling_ == sf.RDA().fit(x, y).pooling_
+    assert chosen.settings_.pooling == sf.RDA().fit(x, y).settings_.pooling
 
 
 @pytest.mark.parametrize("l2", [0, 1.0])
@@ -166,10 +166,11 @@ def test_every_verb_takes_rows_of_the_library(library):
     x, y = data()
     there, labels = library(x), library(y)
     fitted = sf.LDA().fit(x, y).calibrate(x, y)
-    for verb in ("transform", "impute", "sample_missing"):
-        found = getattr(fitted, verb)(there)
-        assert type(found) is type(there), verb
-        expected = getattr(fitted, verb)(x)
+    model = fitted.model_
+    for answer in (fitted.transform, model.impute, model.sample_missing):
+        found = answer(there)
+        assert type(found) is type(there)
+        expected = answer(x)
         np.testing.assert_allclose(foreign.to_numpy(found), expected, rtol=1e-7, atol=1e-7)
     assert (
         fitted.transform(library(x.astype(np.float32))).dtype == library(np.float32([1])).dtype
@@ -292,9 +293,15 @@ def test_mixtures_on_the_device(library, settings, weighted):
     )
     for a, b in zip(there.covariances, here.covariances, strict=True):
         np.testing.assert_allclose(a.dense(), b.dense(), rtol=1e-6, atol=1e-9)
-    for verb in ("predict_proba", "predict", "log_density", "class_log_density"):
-        answer, known = getattr(found, verb)(library(x)), getattr(expected, verb)(x)
-        assert type(answer) is type(library(x)), verb
+    pairs = (
+        (found.predict_proba, expected.predict_proba),
+        (found.predict, expected.predict),
+        (found.model_.log_density, expected.model_.log_density),
+        (found.model_.class_log_density, expected.model_.class_log_density),
+    )
+    for on_device, on_host in pairs:
+        answer, known = on_device(library(x)), on_host(x)
+        assert type(answer) is type(library(x))
         np.testing.assert_allclose(foreign.to_numpy(answer), known, rtol=1e-6, atol=1e-8)
 
 

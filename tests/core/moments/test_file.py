@@ -86,7 +86,7 @@ def test_numbers_changed_behind_the_checksum_are_refused(moments, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 99}, "reads formats 1 to 3: upgrade"),
+        ({"format": 99}, "reads format 1: write the file again"),
         ({"suffice": "forest"}, "'forest', which this version"),
         ({"n_features": 4}, "field '.*' has shape"),
         ({"feature_names": ["a"]}, "'feature_names' must hold 3 names"),

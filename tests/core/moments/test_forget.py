@@ -22,7 +22,7 @@ def test_a_gross_outlier_is_forgotten_or_the_digits_left_are_told(iris, estimato
     never = estimator.fit(X, y).predict_proba(X)
     far = outlier(X, size)
     estimator.partial_fit(far, y[60:61])
-    if size < (1e6 if estimator.shrinkage is None else 1e4):
+    if size < (1e6 if estimator.settings().shrinkage is None else 1e4):
         np.testing.assert_allclose(
             estimator.forget(far, y[60:61]).predict_proba(X), never, atol=1e-7
         )

@@ -52,7 +52,7 @@ def test_rda_takes_the_grid_point_of_least_held_out_log_loss(rows):
         for point in product(POOLINGS, SHRINKAGES)
     }
     rda = sf.RDA().fit(X, y)
-    assert (rda.pooling_, rda.shrinkage_) == min(losses, key=losses.get)
+    assert (rda.settings_.pooling, rda.settings_.shrinkage) == min(losses, key=losses.get)
 
 
 @pytest.mark.parametrize(("name", "grid"), [("pooling", POOLINGS), ("shrinkage", SHRINKAGES)])
@@ -60,7 +60,7 @@ def test_one_setting_left_open_is_the_best_of_its_grid(name, grid, rows):
     X, y = rows
     losses = [held_out_losses(sf.QDA(**{name: value}), X, y)[0] for value in grid]
     fitted = sf.QDA(**{name: "auto"}).fit(X, y)
-    assert getattr(fitted, f"{name}_") == grid[int(np.argmin(losses))]
+    assert getattr(fitted.settings_, name) == grid[int(np.argmin(losses))]
 
 
 def test_a_temperature_left_open_lies_beside_the_best_of_its_grid(rows):
@@ -68,7 +68,7 @@ def test_a_temperature_left_open_lies_beside_the_best_of_its_grid(rows):
     losses = with_prior(held_out_losses(sf.QDA(), X, y, TEMPERATURES), len(y))
     best = int(np.argmin(losses))
     assert 0 < best < len(TEMPERATURES) - 1
-    found = sf.QDA(temperature="auto").fit(X, y).temperature_
+    found = sf.QDA(temperature="auto").fit(X, y).settings_.temperature
     ends = sorted(TEMPERATURES[[best - 1, best + 1]])
     assert ends[0] < found < ends[1]
 

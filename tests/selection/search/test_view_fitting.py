@@ -33,7 +33,7 @@ def test_inner_products_of_mixed_features_are_the_kernel_where_every_row_is_a_la
 def test_a_tied_gaussian_of_mixed_kernels_is_linear_in_the_kernels(kernel):
     y = np.random.default_rng(0).integers(0, 3, 200)
     view = fit_kernel_features(Plain(), X, width=0.7, n_landmarks=50, seed=0, kernel=kernel)
-    model = sf.LDA(shrinkage=0.1, temperature=1.7).fit(view.apply(X), y).model_
+    model = sf.LDA(shrinkage=0.1, temperature=1.7).fit(view.apply(X), y).model_.model
     folded = fold_mixing(view, model).posterior(view.unmixed().apply(X))
     np.testing.assert_allclose(folded, model.posterior(view.apply(X)), atol=1e-9)
 

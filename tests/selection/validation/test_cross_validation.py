@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 import suffice as sf
-from suffice import LDA, QDA, GaussianClassifier, GaussianNB, PowerTransform
+from suffice import LDA, QDA, GaussianClassifier, PowerTransform
 from suffice.core.estimation.edda import FAMILIES
 from suffice.errors import InvalidParameterError
 from suffice.selection.validation import held_out
@@ -65,7 +65,9 @@ def the_rest_of_the_family(draw):
                         "priors": st.sampled_from([None, "uniform"]),
                     }
                 ),
-                st.fixed_dictionaries({"dirichlet": st.sampled_from([0.5, 2.0])}),
+                st.fixed_dictionaries(
+                    {"priors": st.sampled_from([sf.Dirichlet(0.5), sf.Dirichlet(2.0)])}
+                ),
             )
         ),
     )
@@ -235,7 +237,9 @@ def test_bad_requests_are_refused(iris):
 
 def test_naive_bayes_needs_no_full_scatter(iris):
     X, y = iris
-    result = sf.cross_validate(GaussianNB(), X, y, {"tied": [True, False]}, cv=5)
+    result = sf.cross_validate(
+        GaussianClassifier("diagonal"), X, y, {"tied": [True, False]}, cv=5
+    )
     assert result.best_estimator.moments_.storage == "diagonal"
 
 
@@ -369,9 +373,9 @@ def test_weights_that_any_candidate_would_ignore_are_refused(iris):
     "settings",
     [
         {"estimate": "map", "tied": True},
-        {"estimate": "predictive", "dirichlet": 1.0},
-        {"tied": True, "dirichlet": 1.0, "n_components": 1},
-        {"covariance": "diagonal", "dirichlet": 0.5},
+        {"estimate": "predictive", "priors": sf.Dirichlet(1.0)},
+        {"tied": True, "priors": sf.Dirichlet(1.0)},
+        {"covariance": "diagonal", "priors": sf.Dirichlet(0.5)},
     ],
 )
 def test_a_class_that_a_fold_never_saw_plays_no_part_in_it(iris, settings):

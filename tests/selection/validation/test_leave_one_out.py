@@ -50,7 +50,7 @@ def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, see
 @given(the_rest_of_the_family(), st.integers(0, 10**6), st.booleans())
 def test_bayesian_edda_and_transformed_models_are_left_out_too(estimator, seed, refit):
     X, y, w = rows_in_fair_units(estimator, seed, n=60)
-    if estimator.dirichlet is not None:
+    if isinstance(estimator.priors, sf.Dirichlet):
         refit = True
     check_by_refitting(estimator, X, y, w, refit=refit, every=12)
 
@@ -109,9 +109,13 @@ def test_what_cannot_be_left_out_in_closed_form_is_refused_with_the_cure(
 def test_what_was_chosen_by_fit_is_left_out_as_chosen(iris, estimator):
     X, y = iris
     fitted = estimator.fit(X**3, y)
-    how = {"pooling": fitted.pooling_, "shrinkage": fitted.shrinkage_}
+    chosen = fitted.settings_
     same = GaussianClassifier(
-        tied=fitted.tied, temperature=fitted.temperature_, power=fitted.moments_.power, **how
+        tied=chosen.tied,
+        pooling=chosen.pooling,
+        shrinkage=chosen.shrinkage,
+        temperature=chosen.temperature,
+        power=fitted.moments_.power,
     )
     found, expected = (sf.leave_one_out(each, X**3, y) for each in (fitted, same))
     np.testing.assert_array_equal(found.log_posteriors, expected.log_posteriors)
@@ -143,7 +147,7 @@ def test_a_gross_outlier_is_judged_as_if_never_seen(iris, estimator, size):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"estimate": "predictive", "dirichlet": 1.0}, {"tied": True}]
+    "settings", [{"estimate": "predictive", "priors": sf.Dirichlet(1.0)}, {"tied": True}]
 )
 def test_a_class_of_one_row_is_unknown_to_the_model_without_it(settings):
     rng = np.random.default_rng(0)

@@ -166,11 +166,11 @@ class Classifier:
 
     def class_log_density(self, x: RowsLike) -> Floats:
         """Return log p(x | class), shape (n, K)."""
-        return self._densities().class_log_density(self.rows(x))
+        return self.answer(_class_log_density, x)
 
     def log_density(self, x: RowsLike) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
-        return self._densities().log_density(self.rows(x))
+        return self.answer(_log_density, x)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
         """Draw n rows and labels; of a mixed table, a mapping from column to values."""
@@ -305,6 +305,14 @@ class Classifier:
     def with_costs(self, costs: CostsLike = None) -> Classifier:
         """Return the same posteriors, decided by other costs."""
         return replace(self, decision=decision_by(costs, self.classes))
+
+
+def _class_log_density(classifier: Classifier, x: RowsLike) -> Floats:
+    return classifier._densities().class_log_density(classifier.rows(x))
+
+
+def _log_density(classifier: Classifier, x: RowsLike) -> Floats:
+    return classifier._densities().log_density(classifier.rows(x))
 
 
 def _by_name(frame: Any, columns: Any, feature_names: tuple[str, ...]) -> Floats:

@@ -169,7 +169,8 @@ SLOW = {
 
 
 # attributes of classifiers with densities: ours, scikit-learn's naive Bayes, its LDA and QDA
-DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba", "store_covariance")
+# methods and parameters of classifiers that have a density of the features: ours draw samples
+DENSITIES = ("sample", "predict_joint_log_proba", "store_covariance")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -432,17 +432,17 @@ def _is_diagonal(covariances: Floats) -> bool:
 
 def _regularisation(model: Any) -> list[str]:
     """Return the settings that regularise a Gaussian classifier, in words."""
-    parameters = model.get_params()
-    settings = []
-    for name, symbol in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "T")):
-        value = parameters[name]
-        if name == "temperature" and value == 1:
-            continue
-        if isinstance(value, (int, float)):
-            settings.append(f"{name} {symbol} = {number(value, 3)}")
-        elif isinstance(value, str):
-            settings.append(f"{name} by {value.upper()}")
-    return settings
+    settings = model.settings_
+    words = []
+    if isinstance(settings.pooling, (int, float)):
+        words.append(f"pooling λ = {number(settings.pooling, 3)}")
+    if isinstance(settings.intensity, str):
+        words.append(f"shrinkage by {settings.intensity.upper()}")
+    elif settings.shrinkage is not None:
+        words.append(f"shrinkage γ = {number(settings.intensity, 3)}")
+    if settings.temperature != 1:
+        words.append(f"temperature T = {number(settings.temperature, 3)}")
+    return words
 
 
 def _averaged_model(findings: Findings) -> list[page.Block]:
