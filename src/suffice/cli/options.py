@@ -281,7 +281,7 @@ def _take_reading_options(options: dict[str, Any]) -> dict[str, object]:
     """Remove the options of reading from all options, and return those that were given."""
     return _given(
         delimiter=options.pop("delimiter"),
-        missing=options.pop("missing"),
+        na_values=options.pop("na_values"),
         decimal=options.pop("decimal"),
         thousands=options.pop("thousands"),
         header=options.pop("header"),

@@ -59,8 +59,8 @@ class LDA(GaussianEstimator):
         Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
         being missing is informative. A missing category is a level of its own.
     n_components : int, optional
-        Number of discriminant coordinates that ``transform`` returns and that predictions use.
-        None is all of them, K − 1.
+        Number of discriminant coordinates that ``transform`` returns and that predictions use
+        (where ``estimate="plug-in"``). None is all of them, K − 1.
     n_jobs : int, optional
         Threads of fit and prediction; None and -1 use every core. The answer is the same.
 
@@ -493,8 +493,8 @@ class GaussianClassifier(GaussianEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from suffice import GaussianClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y).round(3)
-    0.987
+    >>> GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y) > 0.98
+    True
     """
 
     def __init__(

@@ -32,6 +32,7 @@ from suffice.core.estimation.settings import (
     is_open,
     parse_word,
 )
+from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
@@ -95,11 +96,14 @@ class GaussianEstimator(
 
     @property
     def _takes_categories(self) -> bool:
-        return not self.settings().needs_fourth
+        return self._takes_missing
 
     @property
     def _takes_missing(self) -> bool:
-        return not self.settings().needs_fourth
+        # fourth moments are of complete rows of numbers; settings may not be checked yet
+        shrinkage = getattr(self, "shrinkage", None)
+        intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
+        return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
 
     # --- learning ----------------------------------------------------------------------------
 

@@ -60,9 +60,11 @@ def test_priors_of_all_rows_have_their_own_first_coordinate_in_every_fold():
     np.testing.assert_allclose(left_out, expected, rtol=1e-9)
 
 
-def test_only_linear_discriminants_have_fewer_components():
-    with pytest.raises(InvalidParameterError, match="n_components=1 needs linear"):
-        sf.LDA(n_components=1, estimate="predictive").fit(X, Y)
+def test_a_predictive_density_has_all_components_and_fewer_coordinates():
+    few = sf.LDA(n_components=1, estimate="predictive").fit(X, Y)
+    every = sf.LDA(estimate="predictive").fit(X, Y)
+    np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
+    np.testing.assert_array_equal(few.transform(X), every.transform(X)[:, :1])
     with pytest.raises(InvalidParameterError, match="whole number"):
         sf.LDA(n_components=0).fit(X, Y)
 

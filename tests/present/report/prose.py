@@ -8,7 +8,7 @@ a sentence has another number than the result, or one that nobody answers for.
 import re
 from html.parser import HTMLParser
 from importlib.metadata import version
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from platform import python_version
 
 import numpy as np
@@ -285,10 +285,9 @@ def _data(report, X, y):
     shown = (*at, *np.argsort(own, kind="stable")[:10])
     yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)
     if len(data.class_names) <= 3 and table.n_features <= 6:
-        edges = model.boundaries().items()
-        yield from (
-            f"{a} | {b}: {' '.join(e.equation(digits=4).split())}" for (a, b), e in edges
-        )
+        for a, b in combinations(model.classes_.tolist(), 2):
+            equation = model.boundary(a, b).equation(digits=4)
+            yield f"{a} | {b}: {' '.join(equation.split())}"
     calibrated = j.calibration
     yield (
         f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "

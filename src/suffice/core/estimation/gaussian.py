@@ -29,7 +29,7 @@ def fit_numbers(
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
     evidence = read_evidence(whole, settings, quiet=quiet, encoding=encoding)
     model = _learn(evidence, settings)
-    if settings.n_components is None:
+    if settings.n_components is None or not settings.plugs_in:
         return model
     return reduced_rank(model.as_gaussian(), settings.n_components)
 

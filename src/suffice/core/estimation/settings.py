@@ -170,7 +170,8 @@ class Settings:
     temperature: TemperatureLike = 1.0
     categorical: CategoricalLike = None
     missing: MissingWord = "marginal"
-    n_components: int | None = None  # discriminant coordinates that count; None: all
+    # discriminant coordinates of transform, and of predictions by plug-in estimates; None: all
+    n_components: int | None = None
 
     def __post_init__(self) -> None:
         _check_covariance(self.covariance)
@@ -420,11 +421,10 @@ def _check_n_components(settings: Settings) -> None:
         raise InvalidParameterError(
             f"n_components must be None or a whole number of at least 1, got {n_components!r}"
         )
-    is_linear = settings.tied is True and settings.covariance == "full" and settings.plugs_in
-    if not is_linear:
+    if settings.tied is not True or settings.covariance != "full":
         raise InvalidParameterError(
-            f"n_components={n_components!r} needs linear discriminants: one full covariance for "
-            "all classes and estimate='plug-in'; leave n_components out"
+            f"n_components={n_components!r} needs one full covariance for all classes: leave it "
+            "out"
         )
 
 
