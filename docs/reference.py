@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Gaussian classifiers",
         "suffice",
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
-        "Costs Dirichlet Shrinkage Categorical NormalInverseWishart PowerTransform TableEncoder",
+        "Costs Dirichlet Shrinkage Categorical NormalInverseWishart PowerTransform",
     ),
     "discriminative": (
         "Discriminative models",
@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
     "lectures": ("For lectures", "suffice.lectures", None),
     "plots": ("Figures", "suffice.plots", None),
-    "sklearn": ("Drop-in classes", "suffice.sklearn", None),
+    "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)

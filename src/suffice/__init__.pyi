@@ -23,7 +23,6 @@ from .data.store.store import MomentStore as MomentStore
 from .data.summarize import summarize as summarize
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.auto import AutoGaussian as AutoGaussian
-from .estimators.encoder import TableEncoder as TableEncoder
 from .estimators.gaussian import LDA as LDA
 from .estimators.gaussian import QDA as QDA
 from .estimators.gaussian import RDA as RDA

@@ -4,7 +4,8 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import Self
 
 
 class SufficeError(ValueError):
@@ -19,13 +20,14 @@ class UnknownTargetError(InvalidInputError):
     """No column, or more than one, may be the target; ``columns`` are those that may."""
 
     def __init__(self, label: str, columns: Sequence[str]) -> None:
-        self.label, self.columns = label, tuple(columns)
+        self.label = label
+        self.columns = tuple(columns)
         names = ", ".join(map(repr, columns[:12])) + (", …" if len(columns) > 12 else "")
         super().__init__(
             f"{label}: which column holds the labels? name the target, one of {names}"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, tuple[str, ...]]]:
         return type(self), (self.label, self.columns)
 
 
@@ -82,7 +84,8 @@ class UnusedDataWarning(SufficeWarning):
 
     def __init__(self, message: str, *, columns: int = 0, rows: int = 0) -> None:
         super().__init__(message)
-        self.columns, self.rows = columns, rows
+        self.columns = columns
+        self.rows = rows
 
 
 class SeparationWarning(SufficeWarning):
@@ -98,20 +101,22 @@ def warn(
     category: type[SufficeWarning] = SufficeWarning,
 ) -> None:
     """Say something that is valid but may surprise, at the line that called this library."""
-    frame, depth = sys._getframe(0), 1
+    frame = sys._getframe(0)
+    depth = 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
-        frame, depth = frame.f_back, depth + 1
+        frame = frame.f_back
+        depth += 1
     warnings.warn(message, category, stacklevel=depth)
 
 
-def require_word(word: Any, words: Collection[str], name: str) -> None:
+def require_word(word: object, words: Collection[str], name: str) -> None:
     """Raise unless a setting is one of some words."""
     if not isinstance(word, str) or word not in words:
         msg = f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}"
         raise InvalidParameterError(msg)
 
 
-def extra(module: str, name: str, what: str) -> Any:
+def extra(module: str, name: str, what: str) -> ModuleType:
     """Return a module of an extra, or say that something needs it and how to install it."""
     try:
         return import_module(module)

@@ -1,7 +1,8 @@
 """Drop-in classes: scikit-learn's names, parameters and definitions, computed by suffice.
 
 Change one import and keep the rest of the program. ``patch()`` replaces scikit-learn's own
-classes in code that cannot be edited.
+classes in code that cannot be edited. ``TableEncoder`` turns a table with categories and empty
+cells into numbers, for classifiers of scikit-learn that take nothing else.
 """
 
 from suffice.estimators.dropin.gaussian import (
@@ -11,12 +12,14 @@ from suffice.estimators.dropin.gaussian import (
 )
 from suffice.estimators.dropin.logistic import LogisticRegression
 from suffice.estimators.dropin.patch import patch, unpatch
+from suffice.estimators.encoder import TableEncoder
 
 __all__ = [
     "GaussianNB",
     "LinearDiscriminantAnalysis",
     "LogisticRegression",
     "QuadraticDiscriminantAnalysis",
+    "TableEncoder",
     "patch",
     "unpatch",
 ]

@@ -10,6 +10,7 @@ import suffice as sf
 from suffice.errors import InvalidInputError
 from suffice.export.sql import to_sql
 from suffice.persistence.load import load_classifier
+from suffice.sklearn import TableEncoder
 
 
 def mixed(n=200, seed=0):
@@ -33,7 +34,7 @@ def fitted():
 def test_it_is_the_regression_of_the_encoded_table(l2):
     X, y = mixed()
     found = sf.LogisticRegression(l2=l2).fit(X, y)
-    piped = make_pipeline(sf.TableEncoder(), sf.LogisticRegression(l2=l2)).fit(X, y)
+    piped = make_pipeline(TableEncoder(), sf.LogisticRegression(l2=l2)).fit(X, y)
     new = mixed(seed=1)[0]
     np.testing.assert_allclose(found.predict_proba(new), piped.predict_proba(new), rtol=1e-9)
     np.testing.assert_allclose(found.coef_, piped[-1].coef_, rtol=1e-9)

@@ -24,7 +24,7 @@ from suffice.core.model.views import (
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.errors import InvalidParameterError
-from suffice.export import sql
+from suffice.export import sql_average
 from suffice.export.sql import to_sql
 from suffice.selection.search.tree_growing import grow_extra_trees
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
@@ -74,7 +74,7 @@ def shares():
 def test_a_query_of_every_view_and_member_answers_like_the_average(
     database, filled, monkeypatch
 ):
-    monkeypatch.setattr(sql, "_LEVELS", 2)
+    monkeypatch.setattr(sql_average, "LEVELS", 2)
     rows = np.exp(np.vstack([X, 3 * X]))
     at = np.arange(len(TREES.threshold)) != TREES.left  # where the sides of a split part
     rows = np.vstack([rows, np.repeat(TREES.threshold[at].astype(float), 3).reshape(-1, 3)])
@@ -130,7 +130,7 @@ def test_members_that_have_no_query_are_named(monkeypatch):
         InvalidParameterError, match=r"member over features bent.*99 features is"
     ):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns=list("uvw"))
-    monkeypatch.setattr(sql, "MOST_NODES", 10)
+    monkeypatch.setattr(sql_average, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1)
     with pytest.raises(InvalidParameterError, match=r"trees has \d+ nodes.*best_estimator_"):
         to_sql(averaged([Share(Plain(), grown, 1.0)]), "rows", columns=list("uvw"))

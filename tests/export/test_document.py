@@ -17,7 +17,7 @@ from suffice.core.model.views import (
     Plain,
 )
 from suffice.core.text.tables import json_value
-from suffice.export.document import document_of, document_text, view_document
+from suffice.export.document import document_text, to_document, view_document
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
@@ -258,7 +258,7 @@ def check(value, schema, at="document"):  # noqa: C901
 
 
 def agrees(model, rows):
-    document = json.loads(document_text(document_of(model)), parse_constant=pytest.fail)
+    document = json.loads(document_text(to_document(model)), parse_constant=pytest.fail)
     check(document, SCHEMA)
     known, encoding = model.model_, document["encoding"]
     if encoding is None:
@@ -306,7 +306,7 @@ def test_an_average_of_models_is_scored_from_its_document():
     agrees(sf.AutoGaussian().fit(X, y), X[::10])
     boxes = (X[:, 0] > np.median(X[:, 0])) ^ (X[:, 1] > np.median(X[:, 1]))
     every = sf.AutoClassifier().fit(X, boxes)
-    assert any(share["formula"] is None for share in document_of(every)["average"]["shares"])
+    assert any(share["formula"] is None for share in to_document(every)["average"]["shares"])
     agrees(every, X[::10])
 
 

@@ -51,7 +51,8 @@ def test_a_graph_of_a_mixed_table_answers_like_the_model(name, gaps):
 def test_holes_are_integrated_out(name):
     model, X = fitted(name)
     if "reject" in name:
-        model = clone(model).set_params(reject_cost=None).fit(*rows(0, 3, 3))
+        costs = replace(model.costs, reject=None)
+        model = clone(model).set_params(costs=costs).fit(*rows(0, 3, 3))
     agrees(model, with_holes(X))
 
 
@@ -99,7 +100,7 @@ def test_a_column_that_has_the_name_of_an_output_is_named():
 
 def test_a_tree_of_categories_is_refused_by_name():
     model = sf.GaussianClassifier(covariance="tree").fit(*table(gaps=False))
-    for export in (model.to_onnx, lambda: to_sql(model, "rows")):
+    for export in (lambda: to_onnx(model), lambda: to_sql(model, "rows")):
         with pytest.raises(InvalidParameterError, match="a tree of categories"):
             export()
 

@@ -177,7 +177,7 @@ def test_numbers_that_are_categories_are_known_however_the_engine_spells_them(
 def test_labels_that_sqlite_would_round_are_refused():
     X, y = rows(15, 2, 2)
     model = sf.LDA().fit(X, np.array([1, 2**64 - 1], np.uint64)[y])
-    with pytest.raises(InvalidParameterError, match="SQLite has no whole number as large as"):
+    with pytest.raises(InvalidParameterError, match="SQLite has no integer as large as"):
         to_sql(model, "rows", "sqlite", columns=["a", "b"])
 
 

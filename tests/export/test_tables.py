@@ -10,7 +10,7 @@ from tests.export.test_onnx_holes import answers
 
 import suffice as sf
 from suffice.export import sql
-from suffice.export.reading import dialect_of
+from suffice.export.dialect import dialect_of
 from suffice.export.sql import to_sql
 
 DATA = Path(__file__).parents[1] / "reference" / "data"

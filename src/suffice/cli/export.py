@@ -69,7 +69,7 @@ def export(
     JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
     table; ONNX is a graph for any ONNX runtime.
     """
-    from suffice.export.document import document_of, document_text
+    from suffice.export.document import document_text, to_document
     from suffice.export.onnx import to_onnx
     from suffice.export.sql import to_sql
     from suffice.persistence.archive import replacing
@@ -87,7 +87,7 @@ def export(
         query = to_sql(fitted, table.split("."), dialect=dialect, keep=keep)
         content = f"{query};\n".encode()
     else:
-        content = f"{document_text(document_of(fitted))}\n".encode()
+        content = f"{document_text(to_document(fitted))}\n".encode()
     if output is not None:
         with replacing(output) as file:
             file.write(content)

@@ -201,7 +201,16 @@ def log(terminal: Terminal, /, store: str) -> None:
     rows = []
     for record in records:
         before, after = record["rows"]
-        rows.append([*(record[field] for field in fields), f"{before:,} → {after:,}"])
+        rows.append(
+            [
+                record["when"],
+                record["who"],
+                record["action"],
+                record["partition"],
+                record["why"],
+                f"{before:,} → {after:,}",
+            ]
+        )
     terminal.result({"store": store, "records": records})
     terminal.table((*fields, "rows"), rows)
 

@@ -3,9 +3,11 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,19 +19,17 @@ _LAPACK = "scipy.linalg._flapack"
 _RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of a unit diagonal
 
 
-def _lapack_alone() -> Any:
+def _lapack_alone() -> ModuleType:
     """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
     if "scipy.linalg" not in sys.modules:
         with suppress(ImportError):  # where it cannot be loaded alone
             module = _load_lapack()
             if module is not None:
                 return module
-    from scipy.linalg import lapack
-
-    return lapack
+    return import_module("scipy.linalg.lapack")
 
 
-def _load_lapack() -> Any:
+def _load_lapack() -> ModuleType | None:
     """Return the extension module itself, or None if it is not where SciPy keeps it."""
     package = find_spec("scipy.linalg")
     if package is None:

@@ -1,5 +1,7 @@
 """Threads: how many a call may use, and results in the order of the tasks."""
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
@@ -10,18 +12,24 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
 from threading import Lock, RLock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from suffice.errors import InvalidParameterError
 
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Method = TypeVar("Method", bound="Callable[..., Any]")
+Parameters = ParamSpec("Parameters")
+Owner = TypeVar("Owner")
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
-_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of objects that methods change
+_LOCKS: WeakKeyDictionary[object, RLock] = (
+    WeakKeyDictionary()
+)  # of objects that methods change
 _NEW_LOCK = Lock()
 _FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
@@ -88,17 +96,19 @@ def over_stream(
             yield waiting.popleft().result()
 
 
-def one_at_a_time(method: Method) -> Method:
+def one_at_a_time(
+    method: Callable[Concatenate[Owner, Parameters], Result],
+) -> Callable[Concatenate[Owner, Parameters], Result]:
     """Return a method that only one thread at a time runs on the same object."""
 
     @functools.wraps(method)
-    def alone(self: Any, *args: Any, **options: Any) -> Any:
+    def alone(self: Owner, /, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
         with _NEW_LOCK:
             lock = _LOCKS.setdefault(self, RLock())
         with lock:
             return method(self, *args, **options)
 
-    return alone  # type: ignore[return-value]
+    return alone
 
 
 def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
@@ -127,11 +137,12 @@ def one_blas_thread(*, when: bool = True) -> AbstractContextManager[object]:
     if not when:
         return nullcontext()
     libraries = _blas_libraries("scipy.linalg" in sys.modules)
-    return libraries.limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
+    return limited
 
 
 @functools.cache
-def _blas_libraries(_with_scipy: bool) -> Any:  # noqa: FBT001
+def _blas_libraries(_with_scipy: bool) -> ThreadpoolController:  # noqa: FBT001
     """Return the BLAS libraries that are loaded; the search takes milliseconds, and is kept."""
     from threadpoolctl import ThreadpoolController
 

@@ -1,7 +1,8 @@
 """From whatever a user names or holds to a source of rows."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 from suffice.data.cluster.dask import collection_source, is_dask
 from suffice.data.cluster.spark import is_spark, spark_source
@@ -22,7 +23,7 @@ _ANYWHERE = Compute()
 
 
 def open_source(
-    source: Any,
+    source: object,
     text: TextFormat = _ANY_TEXT,
     table: str | None = None,
     compute: Compute = _ANYWHERE,
@@ -37,9 +38,9 @@ def open_source(
     if compute.database != "auto" and not in_database and not is_table(source):
         msg = f"on={compute.database!r} goes with a table of a database: leave it out"
         raise InvalidParameterError(msg)
-    if in_database:
-        return TableSource.of(table_at(source, table), compute.database).source
     if isinstance(source, (str, Path)):
+        if in_database:
+            return TableSource.of(table_at(source, table), compute.database).source
         return _open_address(str(source), text)
     if _are_paths(source):
         return _open_paths(source, text)
@@ -54,7 +55,7 @@ def _open_address(address: str, text: TextFormat) -> Source:
     return lakehouse_source(address) if is_lakehouse(address) else named_source(address, text)
 
 
-def _open_object(source: Any, compute: Compute) -> Source:
+def _open_object(source: object, compute: Compute) -> Source:
     """Return the source of a collection, a frame, a stream or an iterable."""
     if is_dask(source):
         return collection_source(source, compute.client)
@@ -74,13 +75,13 @@ def _open_object(source: Any, compute: Compute) -> Source:
     )
 
 
-def _are_paths(source: object) -> bool:
+def _are_paths(source: object) -> TypeGuard[Sequence[str | Path]]:
     if not isinstance(source, (list, tuple)) or not source:
         return False
     return all(isinstance(name, (str, Path)) for name in source)
 
 
-def _open_paths(names: list[str | Path], text: TextFormat) -> Source:
+def _open_paths(names: Sequence[str | Path], text: TextFormat) -> Source:
     paths = [path for name in names for path in paths_of(str(name))]
     label = str(paths[0]) if len(paths) == 1 else f"{paths[0]}, …"
     return file_source(paths, text, label)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -176,9 +176,11 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
     densities = []
     for start in range(0, _DRAWS, at_once):
         rows, _ = classifier.sample(min(at_once, _DRAWS - start), rng)
-        if classifier.encoding is not None:  # then rows are columns by name
-            rows = pl.DataFrame({name: column.tolist() for name, column in rows.items()})
-        densities.append(classifier.log_density(rows))
+        if isinstance(rows, dict):  # columns by name
+            columns = {name: column.tolist() for name, column in rows.items()}
+            densities.append(classifier.log_density(pl.DataFrame(columns)))
+        else:
+            densities.append(classifier.log_density(rows))
     return float(np.quantile(np.concatenate(densities), rate))
 
 
@@ -192,8 +194,8 @@ class Predicted:
 
 
 def predict_stream(
-    estimator: Any,
-    source: Any,
+    estimator: object,
+    source: object,
     sink: str | Path | Callable[[pl.LazyFrame], object],
     *,
     columns: Columns | None = None,

@@ -19,15 +19,16 @@ from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
 from suffice.data.sums.groups import sums_by_column
 from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
 from suffice.errors import InvalidParameterError, warn
+from suffice.typing import LabelsLike, WeightsLike
 
 
 @overload
 def summarize(
-    source: Any,
-    target: Any = None,
+    source: object,
+    target: LabelsLike | None = None,
     *,
     columns: Columns | Sequence[str] | Schema | None = None,
-    weight: Any = None,
+    weight: WeightsLike = None,
     groups: None = None,
     text: TextFormat | None = None,
     table: str | None = None,
@@ -42,11 +43,11 @@ def summarize(
 
 @overload
 def summarize(
-    source: Any,
-    target: Any = None,
+    source: object,
+    target: LabelsLike | None = None,
     *,
     columns: Columns | Sequence[str] | Schema | None = None,
-    weight: Any = None,
+    weight: WeightsLike = None,
     groups: str,
     text: TextFormat | None = None,
     table: str | None = None,

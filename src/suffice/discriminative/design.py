@@ -2,11 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
-from suffice.core.table.foreign import in_blocks, is_on_device, namespace, placed, to_numpy
+from suffice.core.table.foreign import (
+    DeviceArray,
+    in_blocks,
+    is_on_device,
+    namespace,
+    placed,
+    to_numpy,
+)
 from suffice.core.table.sampling import strided_sample
 from suffice.core.table.table import Table
 from suffice.core.threads import chunk_edges, over_chunks
@@ -169,7 +176,7 @@ class DeviceDesign(CompiledDesign):
         table = self.table
         xp = namespace(table.x)
 
-        def on_device(values: Floats) -> Any:
+        def on_device(values: Floats) -> DeviceArray:
             return placed(values, table.x, xp.float64)
 
         x = xp.astype(table.x[lo:hi, :], xp.float64)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from suffice.typing import Floats
+from suffice.core.table.foreign import DeviceArray, Namespace
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
+
+A = TypeVar("A", Floats, DeviceArray)
 
 
 def gram(n_classes: int) -> Floats:
@@ -52,7 +55,7 @@ def against_first(rows: Floats) -> Floats:
 
 
 # The next two functions take arrays of any library of the Array API, whose namespace is ``xp``.
-def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
+def probabilities(xp: Namespace, phi: A, z: A) -> tuple[A, A, A]:
     """Return scores a_k of all classes, log Σ exp a_k, and p_k, for rows z with a leading 1."""
     a = phi @ xp.matrix_transpose(z)
     a = xp.concat([xp.zeros_like(a[:1, :]), a], axis=0)
@@ -64,14 +67,14 @@ def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
 
 
 def loss_sums(
-    xp: Any,
-    phi: Any,
-    z: Any,
-    codes: Any,
-    w: Any,
+    xp: Namespace,
+    phi: A,
+    z: A,
+    codes: Codes | DeviceArray,
+    w: A,
     *,
     curved: bool,
-) -> tuple[Any, Any, list[Any]]:
+) -> tuple[A, A, list[A]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
     a, log_total, p = probabilities(xp, phi, z)
     class_codes = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)

@@ -296,8 +296,14 @@ def add_products(
     full = n // 4 * 4
     for r in range(0, full, 4):
         i = first + r
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        e0, e1, e2, e3 = residual[r], residual[r + 1], residual[r + 2], residual[r + 3]
+        x0 = x[i]
+        x1 = x[i + 1]
+        x2 = x[i + 2]
+        x3 = x[i + 3]
+        e0 = residual[r]
+        e1 = residual[r + 1]
+        e2 = residual[r + 2]
+        e3 = residual[r + 3]
         for j in range(len(gradient)):
             c = centre[j]
             gradient[j] += (

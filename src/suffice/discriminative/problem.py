@@ -1,7 +1,7 @@
 """The problem posed to a solver: an objective, its units, and the moments of its rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from suffice.core.table.table import Table
 from suffice.discriminative.design import design_of
 from suffice.discriminative.logistic_loss import Objective
 from suffice.discriminative.scaling import Scaling, feature_sizes
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
 WIDEST_HESSIAN = 1500  # parameters for which a Hessian is affordable
 MANY_FEATURES = 3000  # above this, moments keep variances only
@@ -30,7 +30,9 @@ def moments_to_fit(table: Table) -> Moments:
     return coded_moments(table, "diagonal" if table.n_features > MANY_FEATURES else "auto")
 
 
-def device_table(x: Any, y: Any, weight: Any) -> tuple[Table, Moments] | None:
+def device_table(
+    x: RowsLike, y: LabelsLike, weight: WeightsLike
+) -> tuple[Table, Moments] | None:
     """Return rows on a device as they are, and their sums; None where the host must see them."""
     if not is_on_device(x) or not x.shape[0]:
         return None

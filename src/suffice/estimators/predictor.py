@@ -244,8 +244,10 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         to : {"sql", "onnx", "json"}
             A query that scores the rows of a table, a graph for ONNX runtimes, or a document with
             every parameter.
-        dialect, table : str, optional
-            Of the query: "duckdb" (default), "sqlite" or "postgres", and the table's name.
+        dialect : {"duckdb", "postgres", "sqlite"}, optional
+            The database of the query, DuckDB by default; only for SQL.
+        table : str, optional
+            The table that the query reads, "rows" by default; dots part schemas. Only for SQL.
         """
         validation.check_is_fitted(self)
         write_export(self, Path(path), to, dialect=dialect, table=table)

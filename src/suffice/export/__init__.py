@@ -1,1 +1,11 @@
-"""Fitted classifiers as programs of other systems: SQL, Ibis expressions and ONNX graphs."""
+"""Fitted classifiers as programs of other systems: SQL, Ibis expressions, ONNX graphs and JSON.
+
+The modules import the fitted classifier from ``core`` and the writing of files from
+``persistence``. They import neither the estimators nor scikit-learn.
+"""
+
+from suffice.export.document import to_document
+from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_ibis, to_sql
+
+__all__ = ["to_document", "to_ibis", "to_onnx", "to_sql"]

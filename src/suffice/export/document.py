@@ -1,116 +1,152 @@
 """A fitted classifier as JSON, by docs/model.schema.json; docs/export.md says how to score rows."""
 
 import json
-from dataclasses import fields
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeAlias
 
 from suffice.core.decision import classifier_of
 from suffice.core.model import views
-from suffice.core.model.averaged import AveragedModel, TemperedModel
-from suffice.core.model.class_model import MarginalModel
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
+from suffice.core.model.class_model import ClassModel, MarginalModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.model.scoring import LinearScores, Scaled, ScorePart
 from suffice.core.model.trees import Trees
 from suffice.core.text.tables import json_value
-from suffice.export.marginal import integrates, own_members
+from suffice.export.fitted import FittedEstimator, member_model
+from suffice.export.marginal import integrates_missing
 
 FORMAT = 2
-_KINDS = {
-    "Plain": "plain",
-    "KernelFeatures": "kernel",
-    "PiecewiseLinear": "piecewise",
-}
-_PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
+_PARAMETERS = ("priors", "means", "covariance", "coef", "intercept")
+
+Document: TypeAlias = dict[str, object]  # plain values, arrays, and documents in them
 
 
-def document_of(estimator: Any) -> dict[str, Any]:
+def to_document(estimator: FittedEstimator) -> Document:
     """Return the classes, the scores, the decision and the settings of a fitted classifier."""
     classifier = classifier_of(estimator)
     model = classifier.model
-    document = {
+    encoding = classifier.encoding
+    document: Document = {
         "suffice": "classifier",
         "format": FORMAT,
         "model": type(estimator).__name__,
         "settings": estimator.get_params(),
         "classes": classifier.classes,
-        **_named(classifier, "n_features", "feature_names", "has_posterior"),
-        "encoding": classifier.encoding and classifier.encoding.to_json(),
-        "integrates": integrates(classifier),
+        "n_features": classifier.n_features,
+        "feature_names": classifier.feature_names,
+        "has_posterior": classifier.has_posterior,
+        "encoding": None if encoding is None else encoding.to_json(),
+        "integrates": integrates_missing(classifier),
         "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
-        "decision": _named(classifier.decision, "actions", "costs", "reject"),
+        "decision": {
+            "actions": classifier.decision.actions,
+            "costs": classifier.decision.costs,
+            "reject": classifier.decision.reject,
+        },
     }
     # the same in the words of statistics, where a model has them
-    known = {name: getattr(estimator, name, None) for name in _PARAMETERS}
-    return document | {n.removesuffix("_"): v for n, v in known.items() if v is not None}
+    for name in _PARAMETERS:
+        value = getattr(estimator, f"{name}_", None)
+        if value is not None:
+            document[name] = value
+    return document
 
 
-def document_text(document: dict[str, Any]) -> str:
+def document_text(document: Mapping[str, object]) -> str:
     """Return a document as JSON; numbers that are not finite are null."""
     return json.dumps(json_value(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _formula(model: Any) -> dict[str, Any]:
-    formula: Formula = model.formula
-    tail, shared = formula.tail, formula.shared
+def _formula(model: ClassModel | LinearModel) -> Document:
+    formula = model.formula
+    tail = None
+    if formula.tail is not None:
+        tail = {
+            "constants": formula.tail.constants,
+            "powers": formula.tail.powers,
+            "shares": formula.tail.shares,
+        }
     return {
         "power": None if formula.power is None else formula.power.arrays(),
         "origin": formula.scorer.origin,
         "parts": [_part(part) for part in formula.scorer.parts],
-        "tail": None if tail is None else _named(tail, "constants", "powers", "shares"),
-        "precision": None if shared is None else shared.dense_precision(),
-        **_named(formula, "levels", "class_of"),
+        "tail": tail,
+        "precision": None if formula.shared is None else formula.shared.dense_precision(),
+        "levels": formula.levels,
+        "class_of": formula.class_of,
         "log_priors": None if isinstance(model, LinearModel) else model.log_priors,
         "prior_if_empty": isinstance(model.allowing_missing(), MarginalModel),
         "temperature": model.temperature,
     }
 
 
-def _part(part: ScorePart) -> dict[str, Any]:
-    names = ("classes", "constants", "weights", "means", "scale", "whitening")
-    known = {name: getattr(part, name) for name in names if hasattr(part, name)}
-    kinds = {LinearScores: "linear", Scaled: "scaled", Whitened: "whitened"}
-    return {"kind": kinds[type(part)], **known}
+def _part(part: ScorePart) -> Document:
+    document: Document = {"classes": part.classes, "constants": part.constants}
+    if isinstance(part, LinearScores):
+        return {"kind": "linear", **document, "weights": part.weights}
+    document["means"] = part.means
+    if isinstance(part, Scaled):
+        return {"kind": "scaled", **document, "scale": part.scale}
+    return {"kind": "whitened", **document, "whitening": part.whitening}
 
 
-def _average(model: AveragedModel) -> dict[str, Any]:
-    shares = [
-        {
-            **_named(s, "weight", "integrates"),
-            "view": view_document(s.view),
-            **_member(s.model),
+def _average(model: AveragedModel) -> Document:
+    return {
+        "features": model.features,
+        "doubt": model.doubt,
+        "frequencies": model.frequencies,
+        "shares": [_share(share) for share in model.shares],
+        "best": _formula(model.best),
+    }
+
+
+def _share(share: Share) -> Document:
+    model = member_model(share)
+    document: Document = {
+        "weight": share.weight,
+        "integrates": share.integrates,
+        "view": view_document(share.view),
+        "formula": None if isinstance(model, Trees) else _formula(model),
+    }
+    if isinstance(model, Trees):
+        document["trees"] = {
+            "roots": model.roots,
+            "left": model.left,
+            "right": model.right,
+            "feature": model.feature,
+            "threshold": model.threshold,
+            "shares": model.shares,
         }
-        for s in own_members(model)
-    ]
-    known = _named(model, "features", "doubt", "frequencies")
-    return {**known, "shares": shares, "best": _formula(model.best)}
+    if isinstance(share.model, TemperedModel):
+        document["tempered"] = {
+            "doubt": share.model.doubt,
+            "temperature": share.model.temperature,
+        }
+    return document
 
 
-def _named(value: Any, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
-
-
-def _member(model: Any) -> dict[str, Any]:
-    if not isinstance(model, TemperedModel):
-        return {"formula": _formula(model)}
-    tempered = _named(model, "doubt", "temperature")
-    if not isinstance(model.inner, Trees):
-        return {"formula": _formula(model.inner), "tempered": tempered}
-    trees = _named(model.inner, *(field.name for field in fields(Trees)))
-    return {"formula": None, "trees": trees, "tempered": tempered}
-
-
-def view_document(view: views.View) -> dict[str, Any]:
+def view_document(view: views.View) -> Document:
     """Return how a view maps rows, as plain values and arrays."""
-    if isinstance(view, views.Softened):  # its noise is in the formula
+    if isinstance(view, views.Plain):
+        return {"kind": "plain"}
+    if isinstance(view, views.Softened):  # its noise is in the formula of the member
         return view_document(view.below)
     if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
-    if isinstance(view, views.KernelFeatures):
-        parts = _named(view, "below", "centre", "scale", "landmarks", "kernel", "length")
-    else:
-        names = (field.name for field in fields(view) if field.name not in ("width", "kernel"))
-        parts = _named(view, *names)
-    if "below" in parts:
-        parts["below"] = view_document(parts["below"])
-    return {"kind": _KINDS[type(view).__name__], **parts}
+    if isinstance(view, views.PiecewiseLinear):
+        return {
+            "kind": "piecewise",
+            "features": view.features,
+            "left": view.left,
+            "length": view.length,
+        }
+    return {
+        "kind": "kernel",
+        "below": view_document(view.below),
+        "centre": view.centre,
+        "scale": view.scale,
+        "landmarks": view.landmarks,
+        "kernel": view.kernel,
+        "length": view.length,
+    }

@@ -1,27 +1,26 @@
-"""What holes in a row leave of its scores: the numbers that SQL and ONNX compute with."""
+"""What missing features change in the scores: the numbers that SQL and ONNX compute with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from suffice.core.decision import Classifier
-from suffice.core.model.averaged import AveragedModel, ForeignModel, Share
-from suffice.core.model.class_model import MarginalModel
+from suffice.core.model.class_model import ClassModel, MarginalModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled
-from suffice.errors import InvalidParameterError
 from suffice.typing import Codes, Floats
+
+_LOWEST = -1e300  # a score that stands for −∞
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal:
     r"""Classes whose scores hold −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
 
-    Where x has holes m and stands there at the origin, the marginal has
+    If the features m are missing in x, and x is at the origin there, the marginal has
 
     .. math:: \Delta_o^2 = \Delta^2 - g_m^\top P_{mm}^{-1} g_m, \quad g = P x - P \mu_k, \quad
               \log|\Sigma_{oo}| = \log|\Sigma| + \log|P_{mm}|.
@@ -33,57 +32,51 @@ class Marginal:
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether features do not depend on each other, so that P_mm is inverted at once."""
+        """Whether the features are independent given the class, so that P_mm is diagonal."""
         return not (self.precision - np.diag(np.diagonal(self.precision))).any()
 
     def scaled(self, units: Floats) -> Marginal:
+        """Return the same with each feature measured in another unit, units (d,)."""
         return Marginal(
-            self.classes, self.precision * units * units[:, None], self.pulls * units
+            classes=self.classes,
+            precision=self.precision * units * units[:, None],
+            pulls=self.pulls * units,
         )
 
 
 def marginals(formula: Formula) -> list[Marginal]:
-    """Return the classes of each covariance; none where scores are of no density."""
-    found = []
+    """Return one marginal for each covariance; none if the scores are not of densities."""
+    parts = []
     for part in formula.scorer.parts:
-        if not isinstance(part, LinearScores):
-            w = np.diag(1 / part.scale) if isinstance(part, Scaled) else part.whitening
-            p = w.T @ w
-            found.append(Marginal(part.classes, p, part.means @ p))
-        elif formula.shared is not None:
-            found.append(
-                Marginal(part.classes, formula.shared.dense_precision(), part.weights)
-            )
-    return found
+        if isinstance(part, LinearScores):
+            if formula.shared is None:
+                continue
+            precision = formula.shared.dense_precision()
+            pulls = part.weights
+        else:
+            whitening = np.diag(1 / part.scale) if isinstance(part, Scaled) else part.whitening
+            precision = whitening.T @ whitening
+            pulls = part.means @ precision
+        parts.append(Marginal(part.classes, precision, pulls))
+    return parts
 
 
-def integrates(classifier: Classifier) -> bool:
-    """Return whether the classifier integrates out what was not observed."""
+def integrates_missing(classifier: Classifier) -> bool:
+    """Return whether the classifier integrates missing features out."""
     if isinstance(classifier.model, LinearModel):
         return False
     return classifier.allow_missing or classifier.encoding is not None
 
 
-def own_members(model: AveragedModel) -> tuple[Share, ...]:
-    """Return the members of an average; refuse those that are not ours."""
-    for share in model.shares:
-        inner = getattr(share.model, "inner", None)
-        if isinstance(inner, ForeignModel):
-            raise InvalidParameterError(
-                f"the average has a member that is not exported ({type(inner.fitted).__name__}): "
-                "leave it out of members, or export best_estimator_"
-            )
-    return model.shares
-
-
-def empty_scores(model: Any) -> Floats:
-    """Return the scores of a row of which nothing was observed, (K,) or of components (R,)."""
-    # softmax(T log π / T) = π
-    t = model.temperature if isinstance(model.allowing_missing(), MarginalModel) else 1.0
-    scores: Floats = t * model.log_priors
+def empty_scores(model: ClassModel) -> Floats:
+    """Return the scores of a row without any observed feature, (K,), or of components (R,)."""
+    scores = model.log_priors
+    if isinstance(model.allowing_missing(), MarginalModel):
+        # softmax(T log π / T) = π
+        scores = model.temperature * scores
     if not isinstance(model, MixtureModel):
         return scores
-    # log Σ exp is that of one component, and so exact
-    of_components = np.full(len(model.class_of), -1e300)
-    of_components[model.starts] = scores
-    return of_components
+    # one component has the score of its class, so that log Σ exp over the components is exact
+    component_scores = np.full(len(model.class_of), _LOWEST)
+    component_scores[model.starts] = scores
+    return component_scores

@@ -1,486 +1,535 @@
-"""A fitted classifier as an ONNX graph in 64-bit numbers: its own formulas, written down."""
-
-from __future__ import annotations
+"""A fitted classifier as an ONNX graph in 64-bit numbers."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.model import views
-from suffice.core.model.averaged import AveragedModel, TemperedModel
-from suffice.core.model.scoring import Formula
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.linear import LinearModel
+from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart
 from suffice.core.model.trees import Trees
 from suffice.core.power_transform import Branch, PowerTransform
-from suffice.core.table.schema import Category
+from suffice.core.table.schema import Category, Column
 from suffice.errors import InvalidParameterError, extra
-from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, own_members
+from suffice.export.fitted import Fitted, member_model, single_model
+from suffice.export.graph import (
+    ML,
+    Deferred,
+    Graph,
+    Operand,
+    concatenate,
+    exp,
+    expm1,
+    is_missing,
+    isnan,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    square,
+    where,
+)
+from suffice.export.marginal import Marginal, empty_scores, integrates_missing, marginals
 from suffice.persistence.archive import replacing
-from suffice.typing import Codes
+from suffice.typing import Codes, Floats, Labels
 
-OPSET = 17  # onnxruntime has kernels for 64-bit numbers of everything below
-IR_VERSION = 8
-ML = "ai.onnx.ml"
-MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
-_LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
-_EMPTY: dict[str, tuple[Any, Any]] = {  # types of labels, and that of no label
-    "STRING": (object, ""),
-    "DOUBLE": (np.float64, np.nan),
-    "INT64": (np.int64, np.iinfo(np.int64).min),
-}
+MOST_WITH_MISSING = (
+    300  # features of a full covariance that missing ones are integrated out of
+)
+_LOWEST = -1e300  # a score that stands for −∞, which turns into NaN in products
 
 
-def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
-    """Return an ONNX graph in 64-bit numbers, and write it to ``path`` if there is one.
+def to_onnx(estimator: Fitted, path: str | Path | None = None) -> Any:
+    """Return an ONNX model in 64-bit numbers, and write it to ``path`` if there is one.
 
-    Input ``X`` (n, d), or of a mixed table one (n, 1) for each column, text for categories;
-    outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K) for a classifier
-    without posteriors. A row that is refused or has no scores is NaN among numbers, "" among
-    text. Needs the extra ``onnx``.
+    The input is ``X`` (n, d); for a mixed table there is one input (n, 1) for each column, text
+    for categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores``
+    (n, K) for a classifier without posteriors. A row that is refused or has no scores gets NaN
+    among numbers, "" among text. Needs the extra ``onnx``.
     """
-    extra("onnx", "onnx", "to_onnx")  # or say so before any work is done
-    model = _written(classifier_of(estimator), Graph())
+    extra("onnx", "onnx", "to_onnx")  # refuse before any work is done
+    model = _onnx_model(classifier_of(estimator))
     if path is not None:
         with replacing(path) as file:
             file.write(model.SerializeToString())
     return model
 
 
-def _written(classifier: Classifier, graph: Graph) -> Any:
-    integrate, model = integrates(classifier), classifier.model
+def _onnx_model(classifier: Classifier) -> Any:
+    graph = Graph()
     inputs, rows = _inputs(graph, classifier)
+    scores, posterior = _scores_and_posterior(classifier, rows)
+    numbers = scores if posterior is None else posterior
+    output = "scores" if posterior is None else "probabilities"
+    graph.node("Identity", numbers, output=output)
+    label_kind = _add_labels(graph, classifier, scores, posterior)
+    outputs = [
+        graph.declaration("label", label_kind, ["n"]),
+        graph.declaration(output, "DOUBLE", ["n", len(classifier.classes)]),
+    ]
+    columns = classifier.columns or [f"x{j}" for j in range(classifier.n_features)]
+    metadata = {
+        "classes": json.dumps(classifier.classes.tolist(), ensure_ascii=False),
+        "features": json.dumps(list(columns), ensure_ascii=False),
+    }
+    return graph.model(inputs, outputs, metadata)
+
+
+def _scores_and_posterior(
+    classifier: Classifier,
+    rows: Deferred,
+) -> tuple[Deferred, Deferred | None]:
+    """Return scores, (n, K), and posteriors if there are any; NaN in rows that are refused."""
+    integrates = integrates_missing(classifier)
     # 0 · x is NaN where x is infinite, or NaN and not integrated out
-    used = np.where(np.isnan(rows), 0.0, rows) if integrate else rows
-    refused = (0.0 * used).sum(1, keepdims=True)
-    if isinstance(model, AveragedModel):
-        scores = numbers = averaged_posterior(model, rows, integrate=integrate) + refused
-    else:
-        scores = numbers = class_scores(model, rows, integrate=integrate) + refused
-        if classifier.has_posterior:
-            numbers = _posterior(scores, classifier.temperature)
-    name = "probabilities" if classifier.has_posterior else "scores"
-    graph.node("Identity", numbers, output=name)
-    decision, labels = classifier.decision, classifier.classes
-    if decision.is_map:
+    used = where(isnan(rows), 0.0, rows) if integrates else rows
+    zero_or_nan = (0.0 * used).sum(1, keepdims=True)
+    if isinstance(classifier.model, AveragedModel):
+        posterior = averaged_posterior(classifier.model, rows, integrates=integrates)
+        posterior = posterior + zero_or_nan
+        return posterior, posterior
+    scores = class_scores(single_model(classifier), rows, integrates=integrates) + zero_or_nan
+    if not classifier.has_posterior:
+        return scores, None
+    return scores, _posterior(scores, classifier.temperature)
+
+
+def _add_labels(
+    graph: Graph,
+    classifier: Classifier,
+    scores: Deferred,
+    posterior: Deferred | None,
+) -> str:
+    """Add the output of labels to the graph, and return its type."""
+    decision = classifier.decision
+    if decision.is_map or posterior is None:
+        labels = classifier.classes
         code = graph.node("ArgMax", scores, axis=1, keepdims=0)
     else:
         labels = decision.actions
-        code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
-    code = graph.node("Where", unscored, np.array(len(labels)), code)
-    kind, known_labels = _typed(labels)
-    graph.node("Gather", known_labels, code, axis=0, output="label")
-    answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
-    columns = classifier.columns or (f"x{j}" for j in range(classifier.n_features))
-    known = {"classes": classifier.classes.tolist(), "features": list(columns)}
-    notes = {key: json.dumps(each, ensure_ascii=False) for key, each in known.items()}
-    return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
+        code = graph.node("ArgMin", posterior @ decision.relative.T, axis=1, keepdims=0)
+    # a row without scores gets the empty label, which comes last
+    finite_part = 0.0 * scores if posterior is None else posterior
+    has_no_score = isnan(finite_part.sum(1))
+    code = graph.node("Where", has_no_score, np.array(len(labels)), code)
+    kind, labels_and_empty = _label_table(labels)
+    graph.node("Gather", labels_and_empty, code, axis=0, output="label")
+    return kind
 
 
-def _typed(labels: Any) -> tuple[str, Any]:
-    """Return the type of labels in a graph, and the labels with that of no label behind them."""
-    kind = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}.get(labels.dtype.kind, "STRING")
-    dtype, empty = _EMPTY[kind]
-    values = ["" if label is None else label for label in labels.tolist()]
-    if kind == "INT64" and labels.max() > np.iinfo(np.int64).max:
-        raise InvalidParameterError(
-            f"ONNX has no whole number as large as the label {labels.max()}: fit the model to text"
-        )
-    return kind, np.array([*values, empty], dtype)
+def _label_table(labels: Labels) -> tuple[str, Labels]:
+    """Return the ONNX type of labels, and the labels followed by an empty one."""
+    if labels.dtype.kind == "f":
+        return "DOUBLE", np.append(labels.astype(np.float64), np.nan)
+    if labels.dtype.kind in "iub":
+        integers = np.iinfo(np.int64)
+        if labels.max() > integers.max:
+            raise InvalidParameterError(
+                f"ONNX has no integer as large as the label {labels.max()}: fit the model to "
+                "labels that are text"
+            )
+        return "INT64", np.append(labels.astype(np.int64), integers.min)
+    texts = ["" if label is None else label for label in labels.tolist()]
+    return "STRING", np.array([*texts, ""], object)
 
 
-def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Any]:
+# --- rows ------------------------------------------------------------------------------------
+
+
+def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Deferred]:
     """Return the declarations of the inputs, and rows as the model reads them, (n, d)."""
     encoding = classifier.encoding
     if encoding is None:
-        return [graph.value("X", "DOUBLE", ["n", classifier.n_features])], Deferred(graph, "X")
-    clash = {"", "label", "probabilities"} & set(classifier.columns)
-    if clash:
-        msg = (
-            f"column {min(clash)!r} has the name of an output of the graph, or none: rename it"
-        )
-        raise InvalidParameterError(msg)
+        declaration = graph.declaration("X", "DOUBLE", ["n", classifier.n_features])
+        return [declaration], Deferred(graph, "X")
     schema = encoding.schema
-    kinds = {c.name: "DOUBLE" if c.kind == "number" else "STRING" for c in schema.columns}
-    inputs = [graph.value(name, kinds[name], ["n", 1]) for name in classifier.columns]
-    # numbers, indicators of empty cells and those of levels; NaN is not observed
-    columns: list[Any] = [Deferred(graph, number.name) for number in schema.numbers]
-    empty = {j: np.isnan(columns[j]) for j in schema.filled}
-    for j, here in empty.items():
-        columns[j] = np.where(here, schema.numbers[j].fill, columns[j])
-    columns += [here.astype(float) for here in empty.values()]
+    inputs = [_column_input(graph, each) for each in schema.columns if each.kind != "left out"]
+    # numbers, indicators of empty cells and those of levels; NaN is missing
+    columns = [Deferred(graph, number.name) for number in schema.numbers]
+    empty_cells = []
+    for j, fill in zip(schema.filled, schema.fills, strict=True):
+        is_empty = isnan(columns[j])
+        columns[j] = where(is_empty, fill, columns[j])
+        empty_cells.append(is_empty.to_double())
+    columns += empty_cells
     for category, reference in zip(schema.categories, encoding.reference, strict=True):
         if category.n_levels > 1:
             columns.append(_indicators(graph, category, reference))
-    return inputs, np.concatenate(columns, axis=1)
+    return inputs, concatenate(columns, axis=1)
+
+
+def _column_input(graph: Graph, column: Column) -> Any:
+    """Return the declaration of the input for a column of a mixed table."""
+    if column.name in ("", "label", "probabilities"):
+        raise InvalidParameterError(
+            f"column {column.name!r} has the name of an output of the graph, or none: rename it"
+        )
+    kind = "DOUBLE" if column.kind == "number" else "STRING"
+    return graph.declaration(column.name, kind, ["n", 1])
 
 
 def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
     """Return the indicators of a column's levels, (n, L − 1); "" is an empty cell."""
-    n, unknown = len(category.levels), category.n_levels
-    codes = {"": n if category.missing else unknown}
-    codes |= {level: at for at, level in enumerate(category.levels)}
-    words: Any = {"keys_strings": list(codes), "values_int64s": list(codes.values())}
-    other = unknown - 1 if category.other else unknown
-    column = Deferred(graph, category.name)
-    code = graph.node("LabelEncoder", column, domain=ML, default_int64=other, **words)
-    table = np.vstack([np.eye(unknown), np.full(unknown, np.nan)])
-    return graph.array(np.delete(table, reference, axis=1))[code]
-
-
-def _holes(rows: Any) -> tuple[Any, Any]:
-    """Return which rows have holes, (m, 1), and 1 or 0 for their missing features, (m, d)."""
-    missing = np.isnan(rows).astype(float)
-    at = rows.graph.node("NonZero", missing.sum(1) > 0.5).T
-    return at, missing[at]
-
-
-def class_scores(model: Any, rows: Any, *, integrate: bool) -> Any:
-    """Return the scores of a model, (n, K); where rows have NaN, those of what was observed."""
-    formula: Formula = model.formula
-    d, parts = len(formula.scorer.origin), formula.scorer.parts
-    numbers = rows[:, np.arange(d)] if formula.levels else rows
-    found = marginals(formula) if integrate else []
-    if d > MOST_WITH_HOLES and not all(each.is_diagonal for each in found):
-        found = []
-    x = _measured(formula, numbers)
-    x = np.where(np.isnan(numbers), 0.0, x) if found else x
-    base = _by_class([part.scores(x) for part in parts], parts)
-    scores: Any = base if formula.tail is None else formula.tail.bent(base)
-    if found:
-        at, missing = _holes(numbers)
-        scores = scores.with_rows(at, _marginal(formula, found, missing, base[at], x[at]))
-    if formula.levels:
-        scores = scores + _levels(formula, rows)
-    if found:
-        scores = np.where(_all_missing(rows, model.n_features), empty_scores(model), scores)
-    return scores if formula.class_of is None else _of_classes(scores, formula.class_of)
-
-
-def _of_classes(scores: Any, class_of: Codes) -> Any:
-    """Return log Σ exp a over the components of each class, (n, K)."""
-    own = [scores[:, np.flatnonzero(class_of == k)] for k in np.unique(class_of)]
-    tops = [np.maximum(a.max(1, keepdims=True), _LOWEST) for a in own]
-    pairs = zip(own, tops, strict=True)
-    sums = [top + np.log(np.exp(a - top).sum(1, keepdims=True)) for a, top in pairs]
-    return np.concatenate(sums, axis=1)
-
-
-def _measured(formula: Formula, numbers: Any) -> Any:
-    origin, power = formula.scorer.origin, formula.power
-    x = numbers if power is None else _moved(power.select(np.arange(len(origin))), numbers)
-    return x - origin
-
-
-def _moved(power: PowerTransform, x: Any, verb: Any = Branch.apply) -> Any:
-    """Return transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) below; or undo that."""
-    up, down = power.branches
-    z = (x - power.centre) / power.scale
-    u = np.where(z >= 0, verb(up, abs(z)), -verb(down, abs(z)))
-    return np.where(power.exponents == 1, x, power.centre + power.scale * u)
-
-
-def _all_missing(rows: Any, d: int) -> Any:
-    return np.isnan(rows).astype(float).sum(1, keepdims=True) > d - 0.5
-
-
-def _by_class(columns: list[Any], parts: Any, axis: int = 1) -> Any:
-    """Return what parts say of their classes, in the order of the classes."""
-    codes = [k for part in parts for k in part.classes.tolist()]
-    joined: Any = np.concatenate(columns, axis=axis)
-    return (
-        joined
-        if codes == sorted(codes)
-        else joined[(*[slice(None)] * axis, np.argsort(codes))]
+    unknown = category.n_levels  # the code of a row of NaN, after those of the levels
+    codes = {"": len(category.levels) if category.missing else unknown}
+    codes.update({level: code for code, level in enumerate(category.levels)})
+    code_of_cell = graph.node(
+        "LabelEncoder",
+        Deferred(graph, category.name),
+        domain=ML,
+        keys_strings=list(codes),
+        values_int64s=list(codes.values()),
+        default_int64=unknown - 1 if category.other else unknown,
     )
+    indicators = np.vstack([np.eye(unknown), np.full(unknown, np.nan)])
+    table = graph.constant(np.delete(indicators, reference, axis=1))
+    return table.rows_at(code_of_cell)
 
 
-def _marginal(formula: Formula, found: list[Marginal], missing: Any, base: Any, x: Any) -> Any:
-    """Return the scores of rows with holes, (m, K), from those at the origin in each hole."""
-    drops, log_dets = [], []
-    for each in found:
-        drop, _, log_det = _solved(each, missing, x)
-        drops.append(drop)
-        log_dets.append(log_det * np.ones((1, len(each.classes))))
-    # a_o = −½ (Δ² − drop) − ½ log|P_mm|, up to a constant; the tail has fewer degrees
-    scores, tail = base + 0.5 * _by_class(drops, found), formula.tail
+def _rows_with_missing(rows: Deferred) -> tuple[Deferred, Deferred]:
+    """Return which rows lack a feature, (m, 1), and 1 or 0 for their missing features, (m, d)."""
+    missing = is_missing(rows)
+    columns = rows.graph.node("NonZero", missing.sum(1) > 0.5)
+    at = rows.graph.node("Transpose", columns, perm=[1, 0])
+    return at, missing.rows_at(at)
+
+
+def _all_missing(rows: Deferred, d: int) -> Deferred:
+    return is_missing(rows).sum(1, keepdims=True) > d - 0.5
+
+
+# --- scores ----------------------------------------------------------------------------------
+
+
+def class_scores(
+    model: ClassModel | LinearModel,
+    rows: Deferred,
+    *,
+    integrates: bool,
+) -> Deferred:
+    """Return the scores of a model, (n, K); where rows have NaN, those of what was observed."""
+    formula = model.formula
+    d = len(formula.scorer.origin)
+    numbers = rows.take(np.arange(d), axis=1) if formula.levels else rows
+    covariances = marginals(formula) if integrates else []
+    if d > MOST_WITH_MISSING and not all(each.is_diagonal for each in covariances):
+        covariances = []
+    x = _measured(formula, numbers)
+    if covariances:
+        x = where(isnan(numbers), 0.0, x)
+    parts = formula.scorer.parts
+    base = _by_class([_part_scores(part, x) for part in parts], parts)
+    scores = base
+    tail = formula.tail
     if tail is not None:
-        n = missing.sum(1, keepdims=True)
-        gains = x.graph.array(tail.hole_constants(len(formula.scorer.origin)))
-        constants = tail.constants + gains[n.astype(int)]
-        scores = replace(tail, constants=constants, powers=tail.powers - 0.5 * n).bent(scores)
-    return scores - 0.5 * _by_class(log_dets, found)
+        scores = _tailed(base, tail.constants, tail.powers, tail.shares)
+    if covariances:
+        at, missing = _rows_with_missing(numbers)
+        of_observed = _marginal_scores(
+            formula, covariances, missing, base.rows_at(at), x.rows_at(at)
+        )
+        scores = scores.with_rows(at, of_observed)
+    if formula.levels:
+        scores = scores + _level_terms(formula, rows)
+    if covariances and isinstance(model, ClassModel):
+        is_empty = _all_missing(rows, model.n_features)
+        scores = where(is_empty, empty_scores(model), scores)
+    if formula.class_of is None:
+        return scores
+    return _component_sums(scores, formula.class_of)
 
 
-def _solved(marginal: Marginal, missing: Any, x: Any) -> tuple[Any, Any, Any]:
+def _measured(formula: Formula, numbers: Deferred) -> Deferred:
+    """Return rows as they are scored: transformed, and measured from the origin."""
+    origin = formula.scorer.origin
+    if formula.power is not None:
+        numbers = _transformed(formula.power.select(np.arange(len(origin))), numbers)
+    return numbers - origin
+
+
+def _part_scores(part: ScorePart, x: Deferred) -> Deferred:
+    """Return the scores of the classes of a part, (n, m)."""
+    if isinstance(part, LinearScores):
+        # wₖᵀx + bₖ
+        return x @ part.weights.T + part.constants
+    if isinstance(part, Scaled):
+        # Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²
+        differences = [(x - mu) / part.scale for mu in part.means]
+    else:
+        # |W (x − μ₀) − W (μₖ − μ₀)|²
+        z = (x - part.means[0]) @ part.whitening.T
+        differences = [z - m for m in part.whitened_means]
+    distances = [square(each).sum(1, keepdims=True) for each in differences]
+    return part.constants - 0.5 * concatenate(distances, axis=1)
+
+
+def _tailed(scores: Deferred, constants: Operand, powers: Operand, shares: Floats) -> Deferred:
+    """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
+    return constants - powers * log1p(-2 * shares * scores)
+
+
+def _by_class(
+    arrays: Sequence[Deferred],
+    parts: Sequence[ScorePart] | Sequence[Marginal],
+    axis: int = 1,
+) -> Deferred:
+    """Return the arrays of all parts side by side, in the order of the classes."""
+    codes = np.concatenate([part.classes for part in parts])
+    joined = concatenate(arrays, axis)
+    order = np.argsort(codes)
+    if np.array_equal(order, np.arange(len(codes))):
+        return joined
+    return joined.take(order, axis)
+
+
+def _marginal_scores(
+    formula: Formula,
+    covariances: Sequence[Marginal],
+    missing: Deferred,
+    base: Deferred,
+    x: Deferred,
+) -> Deferred:
+    """Return the scores of rows with missing features, (m, K), from those with zeros there."""
+    drops = []
+    log_dets = []
+    for marginal in covariances:
+        drop, _, log_det = _solved(marginal, missing, x)
+        drops.append(drop)
+        log_dets.append(log_det * np.ones((1, len(marginal.classes))))
+    # a_o = −½ (Δ² − drop) − ½ log|P_mm|, up to a constant; the tail has fewer degrees
+    scores = base + 0.5 * _by_class(drops, covariances)
+    tail = formula.tail
+    if tail is not None:
+        n_missing = missing.sum(1, keepdims=True)
+        gains = x.graph.constant(tail.hole_constants(len(formula.scorer.origin)))
+        constants = tail.constants + gains.rows_at(n_missing.to_integer())
+        scores = _tailed(scores, constants, tail.powers - 0.5 * n_missing, tail.shares)
+    return scores - 0.5 * _by_class(log_dets, covariances)
+
+
+def _solved(
+    marginal: Marginal,
+    missing: Deferred,
+    x: Deferred,
+) -> tuple[Deferred, Deferred, Deferred]:
     """Return g_mᵀ P_mm⁻¹ g_m, (m, c), P_mm⁻¹ g_m, (m, d, c), and log|P_mm|, (m, 1)."""
-    root = np.sqrt(np.diagonal(marginal.precision))[:, None]
+    d = len(marginal.precision)
     # each feature in its own unit, so that P has ones on its diagonal
-    unit, eye = marginal.scaled(1 / root[:, 0]), np.eye(len(root))
-    hole = missing[:, :, None]
-    g = ((x @ (marginal.precision / root).T)[:, :, None] - unit.pulls.T) * hole
-    solved, log_det = g, missing @ (2 * np.log(root))
-    if not marginal.is_diagonal:
+    root = np.sqrt(np.diagonal(marginal.precision))[:, None]
+    unit = marginal.scaled(1 / root[:, 0])
+    is_hole = missing.new_axis(2)
+    px = x @ (marginal.precision / root).T
+    g = (px.new_axis(2) - unit.pulls.T) * is_hole
+    log_det = missing @ (2 * np.log(root))
+    if marginal.is_diagonal:
+        solved = g
+    else:
         # the identity in the place of observed features: [B | g] → [I | B⁻¹ g], B_mm = P_mm
-        block = hole * missing[:, None] * (unit.precision - eye) + eye
-        system, pivots = np.concatenate([block, g], axis=2), []
-        for j in range(len(eye)):
-            row, column = system[:, [j]], system[:, :, [j]]
-            pivots.append(row[:, :, [j]])
-            system = system - (column - eye[:, [j]]) * (row / pivots[-1])
-        solved = system[:, :, len(eye) + np.arange(len(marginal.classes))]
-        log_det = log_det + np.log(np.concatenate(pivots, axis=1)).sum(1)
+        eye = np.eye(d)
+        block = is_hole * missing.new_axis(1) * (unit.precision - eye) + eye
+        system = concatenate([block, g], axis=2)
+        pivots = []
+        for j in range(d):
+            row = system.take([j], axis=1)
+            column = system.take([j], axis=2)
+            pivot = row.take([j], axis=2)
+            pivots.append(pivot)
+            system = system - (column - eye[:, [j]]) * (row / pivot)
+        solved = system.take(d + np.arange(len(marginal.classes)), axis=2)
+        log_det = log_det + log(concatenate(pivots, axis=1)).sum(1)
     return (g * solved).sum(1), solved / root, log_det
 
 
-def _levels(formula: Formula, rows: Any) -> Any:
-    """Return Σ log p(level | k) of known levels, (n, K)."""
-    start, levels = (
-        len(formula.scorer.origin),
-        [np.maximum(t, _LOWEST) for t in formula.levels],
-    )
-    sizes = [term.shape[1] - 1 for term in levels]
-    seen = 1 - np.isnan(rows[:, start + np.cumsum([0, *sizes[:-1]])]).astype(float)
-    features = rows[:, start + np.arange(sum(sizes))]
+def _level_terms(formula: Formula, rows: Deferred) -> Deferred:
+    """Return Σ log p(level | k) over the known levels, (n, K)."""
+    d = len(formula.scorer.origin)
+    tables = [np.maximum(table, _LOWEST) for table in formula.levels]
+    sizes = [table.shape[1] - 1 for table in tables]
     # log p of the reference where the category is known, and what another level adds to it
-    more = np.hstack([term[:, 1:] - term[:, :1] for term in levels]).T
-    known = np.where(np.isnan(features), 0.0, features)
-    return seen @ np.stack([term[:, 0] for term in levels]) + known @ more
+    of_reference = np.stack([table[:, 0] for table in tables])
+    added = np.hstack([table[:, 1:] - table[:, :1] for table in tables]).T
+    first_indicators = d + np.cumsum([0, *sizes[:-1]])
+    is_known = 1 - is_missing(rows.take(first_indicators, axis=1))
+    indicators = rows.take(d + np.arange(sum(sizes)), axis=1)
+    indicators = where(isnan(indicators), 0.0, indicators)
+    return is_known @ of_reference + indicators @ added
 
 
-def averaged_posterior(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
-    """Return the average of the posteriors of its members, (n, K)."""
-    seen = filled = rows[:, model.features]
-    if integrate and not all(share.integrates for share in model.shares):
-        filled = _imputed(model.best, rows)[:, model.features]
-    total: Any = model.doubt * model.frequencies
-    for share in own_members(model):
-        inner: Any = share.model
-        own = integrate and share.integrates
-        x = _viewed(share.view, seen if own else filled)
-        if own:  # what is missing stays so
-            x = np.where(np.isnan(seen), np.nan, x)
-        if isinstance(inner, TemperedModel):
-            posterior = _tempered(inner, x)
-        else:
-            posterior = _posterior(class_scores(inner, x, integrate=own), inner.temperature)
-        if integrate and not own:
-            nothing = _all_missing(seen, len(model.features))
-            posterior = np.where(nothing, model.frequencies, posterior)
-        total = total + (1 - model.doubt) * share.weight * posterior
-    return total
+def _component_sums(scores: Deferred, class_of: Codes) -> Deferred:
+    """Return log Σ exp a over the components of each class, (n, K)."""
+    sums = []
+    for k in np.unique(class_of):
+        components = scores.take(np.flatnonzero(class_of == k), axis=1)
+        top = maximum(components.max(1, keepdims=True), _LOWEST)
+        sums.append(top + log(exp(components - top).sum(1, keepdims=True)))
+    return concatenate(sums, axis=1)
 
 
-def _tempered(model: TemperedModel, x: Any) -> Any:
-    inner = model.inner
-    if isinstance(inner, Trees):
-        p = _leaves(inner, x)
-    else:
-        p = _posterior(class_scores(inner, x, integrate=False), 1.0)
-    scores = np.log((1 - model.doubt) * p + model.doubt / inner.n_classes)
-    return _posterior(scores, model.temperature)
-
-
-def _leaves(trees: Trees, x: Any) -> Any:
-    node, k = np.arange(len(trees.left)), trees.shares.shape[1]
-    tree = np.searchsorted(trees.roots, node, side="right") - 1
-    leaf, base = trees.left == node, trees.roots[tree]
-    ends = np.repeat(np.flatnonzero(leaf), k)
-    nodes = {
-        "treeids": tree,
-        "nodeids": node - base,
-        "featureids": trees.feature,
-        "values": trees.threshold.astype(float),
-        "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
-        "truenodeids": np.where(leaf, 0, trees.left - base),
-        "falsenodeids": np.where(leaf, 0, trees.right - base),
-    }
-    targets = {
-        "treeids": tree[ends],
-        "nodeids": (node - base)[ends],
-        "ids": np.tile(np.arange(k), leaf.sum()),
-        "weights": trees.shares[leaf].ravel(),
-    }
-    words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
-    words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
-    words |= {"n_targets": k, "aggregate_function": "AVERAGE"}
-    x = x.astype(np.float32)
-    return x.graph.node("TreeEnsembleRegressor", x, domain=ML, **words).astype(float)
-
-
-def _viewed(view: views.View, x: Any) -> Any:
-    if isinstance(view, views.PowerTransformed):
-        return _moved(view.transform, x)
-    if isinstance(view, views.Softened):
-        return _viewed(view.below, x)
-    if not isinstance(view, views.KernelFeatures):
-        return view.apply(x)
-    z = (_viewed(view.below, x) - view.centre) / view.scale
-    return np.concatenate([z, _nearness(view, z)], axis=1)
-
-
-def _nearness(view: views.KernelFeatures, z: Any) -> Any:
-    """Return the kernel between rows and landmarks, (n, m)."""
-    landmarks = view.landmarks.T
-    if view.kernel == "Laplace":
-        apart = [abs(z[:, [j]] - landmarks[[j]]) for j in range(len(landmarks))]
-        return np.exp(sum(apart[1:], apart[0]) / -view.length)
-    apart = ((z * z).sum(1, keepdims=True) + (landmarks**2).sum(0)) / 2 - z @ landmarks
-    return np.exp(apart / -(view.length**2))
-
-
-def _imputed(model: Any, rows: Any) -> Any:
-    """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
-    formula, (at, missing), found = model.formula, _holes(rows), marginals(model.formula)
-    posterior = _posterior(class_scores(model, rows, integrate=True), model.temperature)
-    x, own = np.where(np.isnan(rows), 0.0, _measured(formula, rows))[at], rows[at]
-    # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
-    each = _by_class([_solved(part, missing, x)[1] for part in found], found, axis=2)
-    fill = formula.scorer.origin - (each * posterior[at][:, None]).sum(2)
-    if formula.power is not None:
-        fill = _moved(formula.power, fill, Branch.inverse)
-    return rows.with_rows(at, np.where(np.isnan(own), fill, own))
-
-
-def _posterior(scores: Any, temperature: float) -> Any:
+def _posterior(scores: Deferred, temperature: float) -> Deferred:
     """Return softmax(a / T), (n, K), the largest score taken off first; NaN where all are −∞."""
     top = scores.max(1, keepdims=True)
-    powers = np.exp((scores - np.where(top < _LOWEST / 10, np.nan, top)) / temperature)
+    powers = exp((scores - where(top < _LOWEST / 10, np.nan, top)) / temperature)
     return powers / powers.sum(1, keepdims=True)
 
 
-class Graph:
-    """Nodes and constants so far."""
+# --- power transform -------------------------------------------------------------------------
 
-    def __init__(self) -> None:
-        import onnx
 
-        self._onnx = onnx
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
+def _transformed(power: PowerTransform, x: Deferred) -> Deferred:
+    """Return transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) below."""
+    up, down = power.branches
+    z = (x - power.centre) / power.scale
+    u = where(z >= 0, _branch(up, abs(z)), -_branch(down, abs(z)))
+    return where(power.exponents == 1, x, power.centre + power.scale * u)
 
-    def array(self, values: Any) -> Deferred:
-        """Return an array of doubles, integers, truth values or text as a constant."""
-        array = np.ascontiguousarray(values).reshape(np.shape(values))
-        if array.dtype.kind not in "biuf":
-            text = [str(value).encode() for value in array.ravel().tolist()]
-            kind = self._onnx.TensorProto.STRING
-            tensor = self._onnx.helper.make_tensor(self._fresh(), kind, array.shape, text)
+
+def _inverse_transformed(power: PowerTransform, y: Deferred) -> Deferred:
+    """Return the rows whose transform is ``y``, (n, d)."""
+    up, down = power.branches
+    v = (y - power.centre) / power.scale
+    z = where(v >= 0, _inverse_branch(up, abs(v)), -_inverse_branch(down, abs(v)))
+    return where(power.exponents == 1, y, power.centre + power.scale * z)
+
+
+def _branch(branch: Branch, u: Deferred) -> Deferred:
+    """Return P(u) = P(min(u, b)) + P′(b) max(u − b, 0)."""
+    e = branch.exponent
+    logs = minimum(log1p(u), branch.log_knee)
+    # ((1 + u)^e − 1) / e,  log(1 + u) where e = 0
+    curve = expm1(e * logs) / np.where(e == 0, 1.0, e)
+    curve = where(e == 0, logs, curve)
+    return curve + branch.slope * maximum(u - branch.knee, 0.0)
+
+
+def _inverse_branch(branch: Branch, v: Deferred) -> Deferred:
+    """Return u with P(u) = v."""
+    e = branch.exponent
+    low = minimum(v, branch.top)
+    # 1 + u = (1 + e v)^(1/e),  exp v where e = 0
+    logs = where(e == 0, low, log1p(e * low) / np.where(e == 0, 1.0, e))
+    return expm1(logs) + maximum(v - branch.top, 0.0) / branch.slope
+
+
+# --- averages --------------------------------------------------------------------------------
+
+
+def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool) -> Deferred:
+    """Return the average of the posteriors of its members, (n, K)."""
+    observed = rows.take(model.features, axis=1)
+    filled = observed
+    if integrates and not all(share.integrates for share in model.shares):
+        filled = _imputed(model.best, rows).take(model.features, axis=1)
+    total: Operand = model.doubt * model.frequencies
+    for share in model.shares:
+        if integrates and share.integrates:
+            x = _viewed(share.view, observed)
+            x = where(isnan(observed), np.nan, x)  # what is missing stays missing
+            posterior = _member_posterior(share, x, integrates=True)
         else:
-            wide = {"b": np.bool_, "f": np.float64}.get(array.dtype.kind, np.int64)
-            tensor = self._onnx.numpy_helper.from_array(array.astype(wide), self._fresh())
-        self._constants.append(tensor)
-        return Deferred(self, tensor.name)
-
-    def node(
-        self,
-        kind: str,
-        *inputs: Any,
-        output: str | None = None,
-        **more: Any,
-    ) -> Deferred:
-        """Return the output of a node; inputs that are no arrays of the graph become constants."""
-        names = [(x if isinstance(x, Deferred) else self.array(x)).name for x in inputs]
-        result = output or self._fresh()
-        self._nodes.append(self._onnx.helper.make_node(kind, names, [result], **more))
-        return Deferred(self, result)
-
-    def model(self, inputs: list[Any], outputs: list[Any], notes: dict[str, str]) -> Any:
-        helper = self._onnx.helper
-        graph = helper.make_graph(self._nodes, "suffice", inputs, outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 2)]
-        model = helper.make_model(graph, opset_imports=opsets, producer_name="suffice")
-        model.ir_version = IR_VERSION
-        helper.set_model_props(model, notes)
-        self._onnx.checker.check_model(model, full_check=True)
-        return model
-
-    def value(self, name: str, kind: str, shape: list[Any]) -> Any:
-        number = getattr(self._onnx.TensorProto, kind)
-        return self._onnx.helper.make_tensor_value_info(name, number, shape)
-
-    def _fresh(self) -> str:
-        return f"suffice/{len(self._nodes)}/{len(self._constants)}"
+            x = _viewed(share.view, filled)
+            posterior = _member_posterior(share, x, integrates=False)
+            if integrates:
+                is_empty = _all_missing(observed, len(model.features))
+                posterior = where(is_empty, model.frequencies, posterior)
+        total = total + (1 - model.doubt) * share.weight * posterior
+    return rows.graph.constant(total)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Deferred(NDArrayOperatorsMixin):
-    """An array that a graph will compute; what NumPy does to it adds a node."""
-
-    graph: Graph
-    name: str
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        if method != "__call__":
-            return NotImplemented
-        if ufunc in _COMPOSED:
-            return _COMPOSED[ufunc](*inputs)
-        kind = _KINDS.get(ufunc.__name__, ufunc.__name__.capitalize())
-        return self.graph.node(kind, *map(_double, inputs))
-
-    def __array_function__(self, function: Any, _: Any, inputs: Any, options: Any) -> Any:
-        return _FUNCTIONS[function](self.graph, *inputs, **options)
-
-    def __getitem__(self, key: Any) -> Deferred:
-        """Return rows at indices that the graph computes; else columns, and new axes."""
-        if isinstance(key, Deferred):
-            return self.graph.node("GatherND", self, key)
-        found = self
-        for axis, at in enumerate(key):
-            if at is None:
-                found = self.graph.node("Unsqueeze", found, np.array([axis]))
-            elif not isinstance(at, slice):
-                found = self.graph.node("Gather", found, np.asarray(at, np.int64), axis=axis)
-        return found
-
-    @property
-    def T(self) -> Deferred:  # noqa: N802
-        return self.graph.node("Transpose", self, perm=[1, 0])
-
-    def astype(self, dtype: Any, **_: Any) -> Deferred:
-        kinds = self.graph._onnx.TensorProto
-        kind = {int: kinds.INT64, np.float32: kinds.FLOAT}.get(dtype, kinds.DOUBLE)
-        return self.graph.node("Cast", self, to=kind)
-
-    def sum(self, axis: int, *, keepdims: bool = False) -> Deferred:
-        return self.graph.node("ReduceSum", self, np.array([axis]), keepdims=int(keepdims))
-
-    def max(self, axis: int, *, keepdims: bool = False) -> Deferred:
-        return self.graph.node("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
-
-    def with_rows(self, at: Deferred, rows: Deferred) -> Deferred:
-        return self.graph.node("ScatterND", self, at, rows)
+def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferred:
+    """Return the posterior of a member for rows as its view shows them, (n, K)."""
+    model = member_model(share)
+    if isinstance(model, Trees):
+        posterior = _leaf_shares(model, x)
+    else:
+        scores = class_scores(model, x, integrates=integrates)
+        posterior = _posterior(scores, model.temperature)
+    tempered = share.model
+    if not isinstance(tempered, TemperedModel):
+        return posterior
+    # softmax(log((1 − ε) p + ε / K) / T)
+    doubt = tempered.doubt
+    smoothed = (1 - doubt) * posterior + doubt / tempered.inner.n_classes
+    return _posterior(log(smoothed), tempered.temperature)
 
 
-def _double(x: Any) -> Any:
-    return x if isinstance(x, Deferred) else np.asarray(x, np.float64)
+def _leaf_shares(trees: Trees, x: Deferred) -> Deferred:
+    """Return the mean over trees of the class shares of a row's leaf, (n, K)."""
+    n_nodes, n_classes = trees.shares.shape
+    node = np.arange(n_nodes)
+    tree = np.searchsorted(trees.roots, node, side="right") - 1
+    first_node = trees.roots[tree]
+    number = node - first_node  # in its own tree
+    is_leaf = trees.left == node
+    leaf_of_share = np.repeat(np.flatnonzero(is_leaf), n_classes)
+    shares = x.graph.node(
+        "TreeEnsembleRegressor",
+        x.to_single(),
+        domain=ML,
+        n_targets=n_classes,
+        aggregate_function="AVERAGE",
+        nodes_treeids=tree.tolist(),
+        nodes_nodeids=number.tolist(),
+        nodes_featureids=trees.feature.tolist(),
+        nodes_values=trees.threshold.astype(float).tolist(),
+        nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_truenodeids=np.where(is_leaf, 0, trees.left - first_node).tolist(),
+        nodes_falsenodeids=np.where(is_leaf, 0, trees.right - first_node).tolist(),
+        target_treeids=tree[leaf_of_share].tolist(),
+        target_nodeids=number[leaf_of_share].tolist(),
+        target_ids=np.tile(np.arange(n_classes), is_leaf.sum()).tolist(),
+        target_weights=trees.shares[is_leaf].ravel().tolist(),
+    )
+    return shares.to_double()
 
 
-def _expm1(x: Any) -> Any:
-    # eˣ − 1 = x (1 + x/2 (1 + x/3 (1 + x/4 (1 + x/5)))) + …
-    series = x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
-    return np.where(abs(x) < 1e-3, series, np.exp(x) - 1)
+def _viewed(view: views.View, x: Deferred) -> Deferred:
+    """Return rows as a view shows them, (n, D)."""
+    if isinstance(view, views.Plain):
+        return x
+    if isinstance(view, views.Softened):  # its noise is in the formula of the member
+        return _viewed(view.below, x)
+    if isinstance(view, views.PowerTransformed):
+        return _transformed(view.transform, x)
+    if isinstance(view, views.PiecewiseLinear):
+        pieces = (x.take(view.features, axis=1) - view.left) / view.length
+        return maximum(minimum(pieces, 1.0), 0.0)
+    z = (_viewed(view.below, x) - view.centre) / view.scale
+    return concatenate([z, _nearness(view, z)], axis=1)
 
 
-# what ONNX calls NumPy's functions, where that is not the same word
-_KINDS = {"matmul": "MatMul", "isnan": "IsNaN", "greater_equal": "GreaterOrEqual"}
-_CUT = ("subtract", "multiply", "divide", "minimum", "maximum", "negative", "absolute")
-_KINDS |= {name: name[:3].capitalize() for name in _CUT}
-_COMPOSED: dict[Any, Callable[..., Any]] = {
-    np.square: lambda x: x * x,
-    np.log1p: lambda x: np.log(1 + x),
-    np.expm1: _expm1,
-}
-_FUNCTIONS: dict[Any, Callable[..., Deferred]] = {
-    np.where: lambda graph, here, x, y: graph.node("Where", here, _double(x), _double(y)),
-    np.clip: lambda graph, x, low, high, **_: graph.node("Clip", x, low, high),
-    np.concatenate: lambda graph, arrays, axis: graph.node("Concat", *arrays, axis=axis),
-    np.stack: lambda graph, arrays, axis: graph.node(
-        "Concat", *(graph.node("Unsqueeze", a, np.array([axis])) for a in arrays), axis=axis
-    ),
-}
+def _nearness(view: views.KernelFeatures, z: Deferred) -> Deferred:
+    """Return the kernel between rows and landmarks, (n, m)."""
+    landmarks = view.landmarks.T
+    if view.kernel == "Laplace":
+        # exp(−Σ_j |z_j − l_j| / ℓ)
+        distance = abs(z.take([0], axis=1) - landmarks[[0]])
+        for j in range(1, len(landmarks)):
+            distance = distance + abs(z.take([j], axis=1) - landmarks[[j]])
+        return exp(distance / -view.length)
+    # exp(−½ |z − l|² / ℓ²)
+    squares = square(z).sum(1, keepdims=True) + np.square(landmarks).sum(0)
+    return exp((squares / 2 - z @ landmarks) / -(view.length**2))
+
+
+def _imputed(model: ClassModel, rows: Deferred) -> Deferred:
+    """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
+    formula = model.formula
+    covariances = marginals(formula)
+    at, missing = _rows_with_missing(rows)
+    posterior = _posterior(class_scores(model, rows, integrates=True), model.temperature)
+    x = where(isnan(rows), 0.0, _measured(formula, rows)).rows_at(at)
+    # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
+    solutions = [_solved(marginal, missing, x)[1] for marginal in covariances]
+    each_class = _by_class(solutions, covariances, axis=2)
+    weights = posterior.rows_at(at).new_axis(1)
+    fill = formula.scorer.origin - (each_class * weights).sum(2)
+    if formula.power is not None:
+        fill = _inverse_transformed(formula.power, fill)
+    incomplete = rows.rows_at(at)
+    return rows.with_rows(at, where(isnan(incomplete), fill, incomplete))

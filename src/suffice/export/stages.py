@@ -2,82 +2,89 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from suffice.core.decision import Classifier
+from suffice.core.model.class_model import ClassModel
+from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.model.student import StudentTail
 from suffice.core.table.schema import Encoding, Number, Schema
 from suffice.core.text.lists import labels_of_one_type
 from suffice.errors import InvalidParameterError
-from suffice.export.marginal import Marginal, empty_scores, integrates, marginals
-from suffice.export.reading import ColumnReading, Dialect, Stage, added, double, literal, tree
-from suffice.typing import Codes, Floats
+from suffice.export.dialect import (
+    Dialect,
+    Stage,
+    added,
+    all_of,
+    double,
+    literal,
+    product,
+    square,
+)
+from suffice.export.elimination import any_missing, one_missing
+from suffice.export.fitted import single_model
+from suffice.export.marginal import Marginal, empty_scores, integrates_missing, marginals
+from suffice.export.reading import ColumnReading
+from suffice.typing import Codes, Floats, Labels
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
 _WIDEST = 1000  # whitened columns of one stage
+_COLUMN_NAME = re.compile(r"\b[a-z]\w*")
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """The stages from features c0, c1, … to scores a0, a1, …, a Student t by Δ², and to answers."""
+    """The stages of one model: features c0, c1, …; scores a0, a1, …; posteriors p0, p1, …."""
 
     classifier: Classifier
+    model: ClassModel | LinearModel
     formula: Formula  # of features in the units of the reading
     reading: ColumnReading
-    marginals: list[Marginal]  # of holes
-    most_holes: int | None  # columns of a row that may be empty; None: any number
+    marginals: list[Marginal]  # by which missing features are integrated out
+    most_missing: int | None  # columns of a row that may be empty; None: any number
 
     @classmethod
-    def of(cls, classifier: Classifier, dialect: Dialect, most_holes: int | None) -> Stages:
-        model: Any = classifier.model
-        formula: Formula = model.formula
-        found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
-        reading = ColumnReading(numbers_read(classifier), formula, bool(found), dialect)
-        own = [marginal.scaled(reading.scale) for marginal in found]
-        return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
+    def of(cls, classifier: Classifier, dialect: Dialect, most_missing: int | None) -> Stages:
+        """Return the stages of a classifier that is not an average."""
+        model = single_model(classifier)
+        formula = model.formula
+        integrates = integrates_missing(classifier) and most_missing != 0
+        covariances = marginals(formula) if integrates else []
+        reading = ColumnReading(
+            encoding=columns_read(classifier),
+            formula=formula,
+            integrates=bool(covariances),
+            dialect=dialect,
+        )
+        return cls(
+            classifier=classifier,
+            model=model,
+            formula=_rescaled(formula, reading.scale),
+            reading=reading,
+            marginals=[marginal.scaled(reading.scale) for marginal in covariances],
+            most_missing=most_missing,
+        )
 
     @property
     def n_terms(self) -> int:
-        """About how many terms integrating holes out of full covariances takes."""
-        shapes = [(len(q.precision), len(q.classes)) for _, q in self._full]
-        if self.most_holes == 1:
-            return sum(d**2 + m * d for d, m in shapes)
-        return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
-
-    def from_numbers(self) -> Iterator[Stage]:
-        """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
-        live, classes, temperature = (
-            self.live,
-            self.classifier.classes,
-            self.classifier.temperature,
-        )
-        yield self.reading.measured()
-        yield from self._score_stages()
-        if self.formula.class_of is not None:
-            yield from self._class_stages(self.formula.class_of)
-        scores = [f"a{k}" for k in live]
-        known = tree([f"{a} IS NOT NULL" for a in scores], lambda a, b: f"({a} AND {b})")
-        yield {"top": f"CASE WHEN {known} THEN {self.reading.dialect.largest(scores)} END"}
-        yield {"label": first_best(scores, "top", classes[live])}
-        if not self.classifier.has_posterior:
-            return
-        t = "" if temperature == 1 else f" / {double(temperature)}"
-        powers = {
-            f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live
-        }
-        yield powers
-        yield {"bottom": added(list(powers))}
-        none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
-        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in range(len(classes))}
-        if not self.classifier.decision.is_map:
-            yield from decided(self.classifier, self.reading.dialect)
+        """About how many terms integrating missing features out of full covariances takes."""
+        total = 0
+        for _, marginal in self._full_marginals:
+            d = len(marginal.precision)
+            n_classes = len(marginal.classes)
+            if self.most_missing == 1:
+                total += d**2 + n_classes * d
+            else:
+                total += d**3 // 6 + n_classes * d**2 // 2
+        return total
 
     @property
     def scored(self) -> list[int]:
@@ -85,256 +92,275 @@ class Stages:
         return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
 
     @property
-    def live(self) -> list[int]:
-        class_of = self.formula.class_of
-        return self.scored if class_of is None else np.unique(class_of[self.scored]).tolist()
+    def possible_classes(self) -> list[int]:
+        """Codes of the classes that some row may belong to."""
+        if self.formula.class_of is None:
+            return self.scored
+        return [int(k) for k in np.unique(self.formula.class_of[self.scored])]
 
-    def _class_stages(self, class_of: Codes) -> Iterator[Stage]:
-        """Yield log Σ exp a over the components of each class."""
-        words = self.reading.dialect
-        members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
-        yield {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
-        sums = {
-            k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()
-        }
-        yield {f"a{k}": f"m{k} + LN({added(terms)})" for k, terms in sums.items()}
+    @property
+    def _full_marginals(self) -> list[tuple[int, Marginal]]:
+        """The marginals that need elimination, with their numbers."""
+        return [(i, each) for i, each in enumerate(self.marginals) if not each.is_diagonal]
+
+    def from_numbers(self) -> Iterator[Stage]:
+        """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
+        yield self.reading.measured()
+        yield from self._score_stages()
+        if self.formula.class_of is not None:
+            yield from self._class_stages(self.formula.class_of)
+        yield from self._best_class_stages()
+        if self.classifier.has_posterior:
+            yield from self._posterior_stages()
+            if not self.classifier.decision.is_map:
+                yield from decision_stages(self.classifier, self.reading.dialect)
+
+    # --- from features to scores ---------------------------------------------------------------
 
     def _score_stages(self) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes, none of them too wide."""
-        parts, flags = self.formula.scorer.parts, self.reading.flags
+        parts = self.formula.scorer.parts
         d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
             raise InvalidParameterError(
                 f"a quadratic score of {d} features is too long for SQL, which takes up to "
                 f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
             )
-        for some in _some(parts, _WIDEST // max(d, 1)):
-            yield _whitened([part for part in some if isinstance(part, Whitened)])
-            yield _joined(self._scored(part) for part in some)
-        holes = [j for j in range(d) if flags[j]]
-        if self.most_holes == 1:
-            found: list[Any] = [_single(at, q, flags) for at, q in self._full if holes]
+        for batch in _batches(parts, _WIDEST // max(d, 1)):
+            yield _whitened_stage([part for part in batch if isinstance(part, Whitened)])
+            yield _merged(self._part_scores(part) for part in batch)
+        yield from self._missing_stages(d)
+        yield {f"a{k}": self._final_score(k) for k in self.scored}
+
+    def _part_scores(self, part: ScorePart) -> Stage:
+        """Return the scores of the classes of a part; where there is a tail, their Δ²."""
+        stage = {}
+        for m, k in enumerate(part.classes.tolist()):
+            constant = double(self.formula.constants[k])
+            if isinstance(part, LinearScores):
+                stage[f"a{k}"] = f"{constant} + {product(part.weights[m])}"
+                continue
+            if isinstance(part, Scaled):
+                distance = added(_scaled_squares(part, m))
+            else:
+                distance = added(_whitened_squares(part, m))
+            if self.formula.tail is not None:
+                stage[f"a{k}"] = distance
+            else:
+                stage[f"a{k}"] = f"{constant} - 5e-1 * {distance}"
+        return stage
+
+    def _missing_stages(self, d: int) -> Iterator[Stage]:
+        """Yield the stages of all full covariances, as many at a time as are not too wide."""
+        flags = self.reading.flags[:d]
+        features = [j for j in range(d) if flags[j]]
+        full = self._full_marginals
+        if not features or not full:
+            return
+        if self.most_missing == 1:
+            programs = [one_missing(i, marginal, flags) for i, marginal in full]
+            width = d
         else:
-            found = [_eliminated(at, q, holes, self.reading) for at, q in self._full if holes]
-        m = max((len(q.classes) for _, q in self._full), default=0)
-        width = (
-            d if self.most_holes == 1 else len(holes) * (len(holes) + 1) // 2 + m * len(holes)
-        )
-        for some in _some(found, 1 + _WIDEST // (2 * max(width, 1))):
-            yield from map(_joined, zip(*some, strict=True))
-        yield {f"a{k}": self._finished(k) for k in self.scored}
+            programs = [any_missing(i, each, features, self.reading) for i, each in full]
+            n_pairs = len(features) * (len(features) + 1) // 2
+            most_classes = max(len(marginal.classes) for _, marginal in full)
+            width = n_pairs + most_classes * len(features)
+        for batch in _batches(programs, 1 + _WIDEST // (2 * width)):
+            for stages in zip(*batch, strict=True):
+                yield _merged(stages)
 
-    def _scored(self, part: ScorePart) -> Stage:
-        """Return the scores of the classes of a part, or their Δ²."""
-        c, rows = self.formula.constants, list(enumerate(part.classes.tolist()))
-        if isinstance(part, LinearScores):
-            return {f"a{k}": f"{double(c[k])} + {product(part.weights[m])}" for m, k in rows}
-        terms: Any = _scaled if isinstance(part, Scaled) else _far
-        found = {k: added(terms(part, m)) for m, k in rows}
+    def _final_score(self, k: int) -> str:
+        """Return the score of a class: its features, missing features, and levels."""
+        drop, log_det = self._missing_terms(k)
         if self.formula.tail is not None:
-            return {f"a{k}": distance for k, distance in found.items()}
-        return {f"a{k}": f"{double(c[k])} - 5e-1 * {far}" for k, far in found.items()}
-
-    @property
-    def _full(self) -> list[tuple[int, Marginal]]:
-        return [(at, q) for at, q in enumerate(self.marginals) if not q.is_diagonal]
-
-    def _finished(self, k: int) -> str:
-        """Return the score of a class from what its features give, with holes and levels."""
-        drop, log_det = self._of_holes(k)
-        tail, score = self.formula.tail, f"a{k}"
-        if tail is not None:
-            # c − p log(1 + s Δ²)
-            c, s, distance = double(tail.constants[k]), double(tail.shares[k]), f"a{k}"
-            p, n_holes = double(tail.powers[k]), self.reading.n_holes
-            if drop:
-                gains = tail.hole_constants(len(self.formula.scorer.origin))[:, k]
-                cases = " ".join(f"WHEN {n} THEN {double(x)}" for n, x in enumerate(gains))
-                c, distance = f"{c} + CASE {n_holes} {cases} END", f"(a{k} - {drop})"
-                p = f"({p} - 5e-1 * {n_holes})"
-            score, drop = f"{c} - {p} * LN(1e0 + {s} * {distance})", ""
-        score += f" + 5e-1 * {drop}" if drop else ""
-        score += f" - 5e-1 * {log_det}" if log_det else ""
-        score += f" + t{k}" if self.formula.levels else ""
+            score = self._tailed_score(self.formula.tail, k, drop)
+        elif drop is not None:
+            score = f"a{k} + 5e-1 * {drop}"
+        else:
+            score = f"a{k}"
+        if log_det is not None:
+            score += f" - 5e-1 * {log_det}"
+        if self.formula.levels:
+            score += f" + t{k}"
         flags = self.reading.flags
-        if not self.marginals or not all(flags):
+        if isinstance(self.model, LinearModel) or not self.marginals or not all(flags):
             return score
-        prior = double(empty_scores(self.classifier.model)[k])
-        return f"CASE WHEN {self.reading.n_holes} = {len(flags)} THEN {prior} ELSE {score} END"
+        if_empty = double(empty_scores(self.model)[k])
+        is_empty = f"{self.reading.n_missing} = {len(flags)}"
+        return f"CASE WHEN {is_empty} THEN {if_empty} ELSE {score} END"
 
-    def _of_holes(self, k: int) -> tuple[str, str]:
-        """Return what holes take off Δ² of a class and log|P_mm|, if anything."""
+    def _tailed_score(self, tail: StudentTail, k: int, drop: str | None) -> str:
+        """Return c − p log(1 + s Δ²), with fewer degrees where features are missing."""
+        constant = double(tail.constants[k])
+        power = double(tail.powers[k])
+        distance = f"a{k}"
+        if drop is not None:
+            n_missing = self.reading.n_missing
+            gains = tail.hole_constants(len(self.formula.scorer.origin))[:, k]
+            cases = " ".join(f"WHEN {n} THEN {double(gain)}" for n, gain in enumerate(gains))
+            constant = f"{constant} + CASE {n_missing} {cases} END"
+            power = f"({power} - 5e-1 * {n_missing})"
+            distance = f"(a{k} - {drop})"
+        return f"{constant} - {power} * LN(1e0 + {double(tail.shares[k])} * {distance})"
+
+    def _missing_terms(self, k: int) -> tuple[str | None, str | None]:
+        """Return what missing features take off Δ² of a class, and log|P_mm|; None: nothing."""
         flags = self.reading.flags[: len(self.formula.scorer.origin)]
-        for at, marginal in enumerate(self.marginals):
-            if k in marginal.classes and any(flags):
-                apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
-                if not marginal.is_diagonal:
-                    return f"r{k}", f"l{at}" if apart else ""
-                p, pull = (
-                    np.diagonal(marginal.precision),
-                    marginal.pulls[marginal.classes == k][0],
-                )
-                return _where(flags, pull**2 / p), _where(flags, np.log(p)) if apart else ""
-        return "", ""
+        if not any(flags):
+            return None, None
+        # a log|P_mm| that all classes share changes no posterior
+        is_shared = len(self.marginals) == 1
+        for i, marginal in enumerate(self.marginals):
+            if k not in marginal.classes:
+                continue
+            if not marginal.is_diagonal:
+                return f"r{k}", None if is_shared else f"l{i}"
+            p = np.diagonal(marginal.precision)
+            pull = marginal.pulls[marginal.classes == k][0]
+            drop = _sum_over_missing(flags, pull**2 / p)
+            return drop, None if is_shared else _sum_over_missing(flags, np.log(p))
+        return None, None
+
+    # --- from scores to answers ----------------------------------------------------------------
+
+    def _class_stages(self, class_of: Codes) -> Iterator[Stage]:
+        """Yield log Σ exp a over the components of each class."""
+        dialect = self.reading.dialect
+        largest = {}
+        scores = {}
+        for k in self.possible_classes:
+            components = [r for r in self.scored if class_of[r] == k]
+            largest[f"m{k}"] = dialect.largest([f"a{r}" for r in components])
+            powers = [dialect.exponential(f"(a{r} - m{k})") for r in components]
+            scores[f"a{k}"] = f"m{k} + LN({added(powers)})"
+        yield largest
+        yield scores
+
+    def _best_class_stages(self) -> Iterator[Stage]:
+        """Yield the largest score, NULL unless every class has one, and the label of its class."""
+        scores = [f"a{k}" for k in self.possible_classes]
+        all_known = all_of([f"{score} IS NOT NULL" for score in scores])
+        yield {"top": f"CASE WHEN {all_known} THEN {self.reading.dialect.largest(scores)} END"}
+        yield {
+            "label": first_best(scores, "top", self.classifier.classes[self.possible_classes])
+        }
+
+    def _posterior_stages(self) -> Iterator[Stage]:
+        """Yield the posterior of every class, softmax(a / T), the largest score taken off first."""
+        temperature = self.classifier.temperature
+        divisor = "" if temperature == 1 else f" / {double(temperature)}"
+        powers = {}
+        for k in self.possible_classes:
+            powers[f"e{k}"] = self.reading.dialect.exponential(f"((a{k} - top){divisor})")
+        yield powers
+        yield {"bottom": added(list(powers))}
+        posteriors = {}
+        for k in range(len(self.classifier.classes)):
+            if k in self.possible_classes:
+                posteriors[f"p{k}"] = f"e{k} / bottom"
+            else:
+                posteriors[f"p{k}"] = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
+        yield posteriors
 
 
-def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
+def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages from posteriors p0, p1, … to the label of least expected cost."""
-    decision, posterior = (
-        classifier.decision,
-        [f"p{k}" for k in range(len(classifier.classes))],
-    )
+    decision = classifier.decision
+    posteriors = [f"p{k}" for k in range(len(classifier.classes))]
     if decision.is_map:
-        yield {"top": dialect.largest(posterior)}
-        yield {"label": first_best(posterior, "top", classifier.classes)}
+        yield {"top": dialect.largest(posteriors)}
+        yield {"label": first_best(posteriors, "top", classifier.classes)}
         return
-    pairs = [zip(row, posterior, strict=True) for row in decision.relative]
-    risks = {
-        f"r{a}": added([f"{double(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)
-    }
+    risks = {f"r{a}": product(costs, "p") for a, costs in enumerate(decision.relative)}
     yield risks
     yield {"low": dialect.smallest(list(risks))}
     yield {"label": first_best(list(risks), "low", decision.actions)}
 
 
-def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
-    """Return the label of the first column that is the best; NULL where there is no best."""
-    pairs = zip(columns, map(literal, labels_of_one_type(labels.tolist())), strict=True)
-    cases = " ".join(f"WHEN {column} = {best} THEN {label}" for column, label in pairs)
-    return f"CASE {cases} END"
+def first_best(columns: Sequence[str], best: str, labels: Labels) -> str:
+    """Return the label of the first column that equals the best; NULL where there is no best."""
+    cases = []
+    for column, label in zip(columns, labels_of_one_type(labels.tolist()), strict=True):
+        cases.append(f"WHEN {column} = {best} THEN {literal(label)}")
+    return f"CASE {' '.join(cases)} END"
 
 
-def _eliminated(
-    at: int,
-    q: Marginal,
-    holes: list[int],
-    reading: ColumnReading,
-) -> Iterator[Stage]:
-    """Yield P x, then a step per feature, which acts where it is a hole of one covariance."""
-    # they end with r of each class, what holes take off its Δ², and l, log|P_mm|
-    known, pulls = q.precision, dict(zip(q.classes.tolist(), q.pulls, strict=True))
-    lower = [(i, j) for i in holes for j in holes if i >= j]
-    p = {(i, j): reading.dialect.as_double(known[i, j]) for i, j in lower}  # P, its lower half
-    # g = P x − P μ of each class
-    g = {
-        (k, j): f"(q{at}_{j} - {double(pull[j])})" for k, pull in pulls.items() for j in holes
-    }
-    r, log_det = dict.fromkeys(pulls, "0e0"), "0e0"
-    yield {f"q{at}_{j}": product(known[j]) for j in holes}
-    for j in holes:
-        later, flag, pivot = [i for i in holes if i > j], reading.flags[j], p[j, j]
-        here, not_here = f"CASE WHEN {flag} = 1 THEN", "ELSE 0e0 END"
-        # P ← P − p pᵀ / p_j,  g ← g − p g_j / p_j,  r ← r + g_j² / p_j  with p = P_:j
-        stage = {
-            f"p{at}_{a}_{b}": f"{p[a, b]} - {here} {p[a, j]} * {p[b, j]} / {pivot} {not_here}"
-            for a, b in lower
-            if b > j
-        }
-        for k, before in r.items():
-            for i in later:
-                step = f"{p[i, j]} * ({g[k, j]} / {pivot})"
-                stage[f"g{k}_{i}"] = f"{g[k, i]} - {here} {step} {not_here}"
-            small = f"ABS({g[k, j]}) < 1e150 THEN {before} + {_square(g[k, j])} / {pivot} END"
-            stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
-        stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
-        yield stage
-        p, g = {(a, b): f"p{at}_{a}_{b}" for a, b in p}, {(k, i): f"g{k}_{i}" for k, i in g}
-        r, log_det = {k: f"r{k}" for k in r}, f"l{at}"
-
-
-def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
-    """Return linear forms y, and r and l as of ``_eliminated`` where one column is a hole."""
-    forms, known = Stage(), marginal.precision
-    cases = [list[str]() for _ in (*marginal.classes, "log|P_mm|")]
-    columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
-    for flag in columns:
-        block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
-        factor = np.linalg.cholesky(known[np.ix_(block, block)])
-        # g_mᵀ P_mm⁻¹ g_m = |L⁻¹ (P x)_m − L⁻¹ (P μ)_m|²,  P_mm = L Lᵀ
-        names, rows = [f"y{at}_{j}" for j in block], np.linalg.solve(factor, known[block])
-        forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
-        near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
-        pulls = np.linalg.solve(factor, marginal.pulls.T[block]).T
-        for own, pull in zip(cases, pulls, strict=False):
-            far = [_square(f"({y} - {double(v)})") for y, v in zip(names, pull, strict=True)]
-            own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {added(far)} END")
-        log_det = double(2 * float(np.log(np.diagonal(factor)).sum()))
-        cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
-    keys = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
-    more = f"WHEN {added(columns)} > 1 THEN NULL"
-    found = {
-        c: f"CASE {more} {' '.join(e)} ELSE 0e0 END" for c, e in zip(keys, cases, strict=True)
-    }
-    return forms, found
-
-
-def numbers_read(classifier: Classifier) -> Encoding:
-    """Return the encoding of the columns that a classifier reads, numbers if it has none."""
+def columns_read(classifier: Classifier) -> Encoding:
+    """Return the encoding of the columns that a classifier reads: numbers if it has none."""
+    if classifier.encoding is not None:
+        return classifier.encoding
     numbers = tuple(Number(f"x{j}") for j in range(classifier.n_features))
-    return classifier.encoding or Encoding(Schema(numbers), ())
-
-
-def _some(parts: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    size = max(size, 1)
-    return (parts[at : at + size] for at in range(0, len(parts), size))
-
-
-def _joined(stages: Iterable[Stage]) -> Stage:
-    return {column: expression for stage in stages for column, expression in stage.items()}
-
-
-_WORD = re.compile(r"\b[a-z]\w*")
+    return Encoding(Schema(numbers), ())
 
 
 def carried(stages: Sequence[Stage], final: Collection[str]) -> list[Stage]:
     """Return the stages with all columns that later ones read, and with no others."""
-    needed, found = set(final), list[Stage]()
-    before = accumulate(stages[:-1], operator.or_, initial=Stage())
-    for stage, known in reversed(list(zip(stages, before, strict=True))):
-        own = {column: e for column, e in stage.items() if column in needed}
-        if own:
-            needed -= own.keys()
-            rest = {column: column for column in known if column in needed}
-            found.append({**rest, **own})
-            needed = {*rest, *(word for e in own.values() for word in _WORD.findall(e))}
-    return found[::-1]
+    columns_before = []
+    columns: dict[str, None] = {}  # in the order in which they first appear
+    for stage in stages:
+        columns_before.append(list(columns))
+        columns.update(dict.fromkeys(stage))
+    needed = set(final)
+    result = []
+    for stage, before in zip(reversed(stages), reversed(columns_before), strict=True):
+        computed = {column: text for column, text in stage.items() if column in needed}
+        if not computed:
+            continue
+        needed -= computed.keys()
+        copied = {column: column for column in before if column in needed}
+        result.append({**copied, **computed})
+        needed = set(copied)
+        for expression in computed.values():
+            needed.update(_COLUMN_NAME.findall(expression))
+    return result[::-1]
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    step = max(size, 1)
+    for start in range(0, len(items), step):
+        yield items[start : start + step]
+
+
+def _merged(stages: Iterable[Stage]) -> Stage:
+    merged: Stage = {}
+    for stage in stages:
+        merged.update(stage)
+    return merged
 
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
-    """Return the formula of features in other units."""
-    by = {"weights": units, "means": 1 / units, "scale": 1 / units, "whitening": units}
-    parts = []
+    """Return the formula of features in other units, (d,)."""
+    parts: list[ScorePart] = []
     for part in formula.scorer.parts:
-        own = {name: getattr(part, name) * by[name] for name in by if hasattr(part, name)}
-        parts.append(replace(part, **own))
+        if isinstance(part, LinearScores):
+            parts.append(replace(part, weights=part.weights * units))
+            continue
+        means = part.means / units
+        if isinstance(part, Scaled):
+            parts.append(replace(part, means=means, scale=part.scale / units))
+        else:
+            parts.append(replace(part, means=means, whitening=part.whitening * units))
     return replace(formula, scorer=replace(formula.scorer, parts=tuple(parts)))
 
 
-def _where(flags: Sequence[str | None], values: Floats) -> str:
-    """Return the sum of the values whose features are holes."""
-    return added(
-        [f"{double(v)} * {flag}" for flag, v in zip(flags, values, strict=True) if flag]
-    )
+def _sum_over_missing(flags: Sequence[str | None], values: Floats) -> str:
+    """Return the sum of the values of the missing features."""
+    terms = []
+    for flag, value in zip(flags, values, strict=True):
+        if flag:
+            terms.append(f"{double(value)} * {flag}")
+    return added(terms)
 
 
-def product(row: Floats, letter: str = "c") -> str:
-    """Return Σ_j w_j c_j."""
-    return added([f"{double(w)} * {letter}{j}" for j, w in enumerate(row)])
-
-
-def _square(term: str) -> str:
-    return f"{term} * {term}"
-
-
-def _scaled(part: Scaled, m: int) -> list[str]:
+def _scaled_squares(part: Scaled, m: int) -> list[str]:
     """Return ((c − μ) / σ)² of each feature."""
-    pairs = zip(part.means[m], part.scale, strict=True)
-    return [
-        _square(f"((c{j} - {double(mu)}) / {double(s)})") for j, (mu, s) in enumerate(pairs)
-    ]
+    squares = []
+    for j, (mu, sigma) in enumerate(zip(part.means[m], part.scale, strict=True)):
+        squares.append(square(f"((c{j} - {double(mu)}) / {double(sigma)})"))
+    return squares
 
 
-def _whitened(parts: Sequence[Whitened]) -> Stage:
+def _whitened_stage(parts: Sequence[Whitened]) -> Stage:
     """Return u = W (c − μ₀) of each part, named after the first of its classes."""
     columns = {}
     for part in parts:
@@ -345,9 +371,10 @@ def _whitened(parts: Sequence[Whitened]) -> Stage:
     return columns
 
 
-def _far(part: Whitened, m: int) -> list[str]:
+def _whitened_squares(part: Whitened, m: int) -> list[str]:
     """Return (u − W (μ − μ₀))² of each whitened coordinate."""
-    u, mean = f"u{part.classes[0]}", part.whitened_means[m]
-    if not m:
-        return [_square(f"{u}_{i}") for i in range(len(mean))]
-    return [_square(f"({u}_{i} - {double(v)})") for i, v in enumerate(mean)]
+    u = f"u{part.classes[0]}"
+    mean = part.whitened_means[m]
+    if m == 0:
+        return [square(f"{u}_{i}") for i in range(len(mean))]
+    return [square(f"({u}_{i} - {double(value)})") for i, value in enumerate(mean)]

@@ -1,17 +1,18 @@
 """Write a fitted classifier for another system: SQL, ONNX or JSON."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from suffice.errors import InvalidParameterError, require_word
-from suffice.export.document import document_of, document_text
+from suffice.export.document import document_text, to_document
+from suffice.export.fitted import FittedEstimator
 from suffice.export.onnx import to_onnx
 from suffice.export.sql import to_sql
 from suffice.persistence.archive import replacing
 
 
 def write_export(
-    estimator: Any,
+    estimator: FittedEstimator,
     path: Path,
     to: Literal["sql", "onnx", "json"],
     *,
@@ -24,12 +25,12 @@ def write_export(
         raise InvalidParameterError(
             f"dialect and table are for to='sql', not for to={to!r}: leave them out"
         )
-    if to == "onnx":
-        to_onnx(estimator, path)
-        return
-    if to == "json":
-        text = document_text(document_of(estimator))
+    if to == "sql":
+        query = to_sql(estimator, (table or "rows").split("."), dialect or "duckdb")
+        data = query.encode() + b";\n"
+    elif to == "onnx":
+        data = to_onnx(estimator).SerializeToString()
     else:
-        text = to_sql(estimator, table or "data", dialect=dialect or "duckdb") + "\n"
+        data = document_text(to_document(estimator)).encode() + b"\n"
     with replacing(path) as file:
-        file.write(text.encode())
+        file.write(data)

@@ -1,7 +1,7 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,119 +28,196 @@ from suffice.persistence.moments_file import (
     checked_classes,
     header_of,
 )
+from suffice.typing import Floats, Labels
 
-Inference: TypeAlias = LogisticSummary | None
-_FACTS = (
-    *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
-    *("gradient_norm_", "log_likelihood_", "l2_"),
+# what a fit may tell about itself; each estimator has some of them
+_FIT_ATTRIBUTES = (
+    "n_iter_",
+    "n_passes_",
+    "n_updates_",
+    "converged_",
+    "margin_",
+    "gradient_norm_",
+    "log_likelihood_",
+    "l2_",
 )
-_ARRAYS = {name: f"{name}_" for name in ("classes", "coef", "intercept")}
-_ARRAYS |= {name: f"_{name}" for name in ("centre", "at_centre")}
-_NUMBERS = ("degrees_of_freedom", "log_likelihood", "null_log_likelihood", "weight", "l2")
+
+
+class LinearEstimator(Protocol):
+    """A fitted estimator with scores wᵀx + w_0."""
+
+    classes_: Labels
+    n_features_in_: int
+    encoding_: Encoding | None
+    coef_: Floats
+    intercept_: Floats
+    _centre: Floats
+    _at_centre: Floats
 
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved linear estimator."""
-    if "storage" in header:
+    if "storage" in header:  # least squares, from moments
         moments = Moments.of_archive(header, arrays)
-        names, classes, model = (
-            moments.feature_names,
-            moments.classes,
-            regress_indicators(moments),
-        )
-    else:
-        known, names = coefficients_in(header, arrays), header["feature_names"]
-        classes, has_posterior = known["classes_"], header["estimator"] == "LogisticRegression"
-        about: Any = {"has_posterior": has_posterior, "centre": known["_centre"]}
-        model = LinearModel.of(known["coef_"], known["_at_centre"], **about)
-        encoding = known["encoding_"]
-        if encoding is not None:
-            return Classifier.of(classes, encoding.feature_names, model, encoding=encoding)
-    return Classifier.of(classes, names, model)
+        model = regress_indicators(moments)
+        return Classifier.of(moments.classes, moments.feature_names, model)
+    attributes = coefficients_in(header, arrays)
+    model = LinearModel.of(
+        attributes["coef_"],
+        attributes["_at_centre"],
+        has_posterior=header["estimator"] == "LogisticRegression",
+        centre=attributes["_centre"],
+    )
+    encoding = attributes["encoding_"]
+    names = header["feature_names"] if encoding is None else encoding.feature_names
+    return Classifier.of(attributes["classes_"], names, model, encoding=encoding)
 
 
-def coefficients_of(estimator: Any) -> State:
+def coefficients_of(estimator: LinearEstimator) -> State:
     """Return classes, coefficients, intercepts, and how the fit went."""
-    known, encoding = vars(estimator), getattr(estimator, "encoding_", None)
+    attributes = vars(estimator)
+    fit = {
+        name: kept(name, attributes[name]) for name in _FIT_ATTRIBUTES if name in attributes
+    }
     header = {
         "n_classes": len(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
-        "feature_names": kept("feature_names", getattr(estimator, "feature_names_in_", None)),
-        "fit": {name: kept(name, known[name]) for name in _FACTS if name in known},
+        "feature_names": kept("feature_names", attributes.get("feature_names_in_")),
+        "fit": fit,
     }
-    if encoding is not None:
-        header["encoding"] = encoding.to_json()
-    return header, {name: getattr(estimator, own) for name, own in _ARRAYS.items()}
+    if estimator.encoding_ is not None:
+        header["encoding"] = estimator.encoding_.to_json()
+    arrays = {
+        "classes": estimator.classes_,
+        "coef": estimator.coef_,
+        "intercept": estimator.intercept_,
+        "centre": estimator._centre,
+        "at_centre": estimator._at_centre,
+    }
+    return header, arrays
 
 
 def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
-    """Return what ``coefficients_of`` kept, by attribute."""
+    """Return the attributes that ``coefficients_of`` kept, by name."""
     encoding = Encoding.from_json(header.get("encoding"))
-    k, d = header["n_classes"], encoding.n_features if encoding else header["n_features"]
-    scores = 1 if k == 2 else k
-    # files of earlier versions measure scores from the origin
-    arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
-    shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
-    check_dims(arrays, {**shapes, "centre": (d,), "at_centre": (scores,)})
+    n_classes = header["n_classes"]
+    n_scores = 1 if n_classes == 2 else n_classes
+    d = header["n_features"] if encoding is None else encoding.n_features
+    check_dims(
+        arrays,
+        {
+            "classes": (n_classes,),
+            "coef": (n_scores, d),
+            "intercept": (n_scores,),
+            "centre": (d,),
+            "at_centre": (n_scores,),
+        },
+    )
     check_feature_names(header["feature_names"], header["n_features"])
-    facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
-    known = {own: arrays[name] for name, own in _ARRAYS.items()}
-    return {
-        **known,
+    attributes = {
         "classes_": checked_classes(arrays["classes"]),
+        "coef_": arrays["coef"],
+        "intercept_": arrays["intercept"],
+        "_centre": arrays["centre"],
+        "_at_centre": arrays["at_centre"],
         "encoding_": encoding,
-        **facts,
     }
+    for name in _FIT_ATTRIBUTES:
+        if name in header["fit"]:
+            attributes[name] = header["fit"][name]
+    return attributes
 
 
 def logistic_state(
     stream: Stream,
-    inference: Inference,
+    inference: LogisticSummary | None,
     separation: Separation | None,
 ) -> State:
-    """Return where a stream of batches stands, and what standard errors need."""
-    sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
-    header: dict[str, Any] = {"inference": None, "separation": None}
-    header["stream"] = {"n_steps": stream.n_steps, **header_of(stream.moments)}
-    arrays = with_prefix("stream_", sums)
+    """Return the state of a stream of batches, and what standard errors need."""
+    header: dict[str, Any] = {
+        "stream": {"n_steps": stream.n_steps, **header_of(stream.moments)},
+        "inference": None,
+        "separation": None,
+    }
+    arrays = with_prefix("stream_", arrays_of(stream.moments))
+    arrays["stream_beta"] = stream.beta
+    arrays["stream_average"] = stream.average
     if inference is not None:
-        header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}
+        header["inference"] = {
+            "degrees_of_freedom": float(inference.degrees_of_freedom),
+            "log_likelihood": float(inference.log_likelihood),
+            "null_log_likelihood": float(inference.null_log_likelihood),
+            "weight": float(inference.weight),
+            "l2": float(inference.l2),
+        }
         arrays["inference_beta"] = inference.coefficients
         arrays["inference_covariance"] = inference.covariance
     if separation is not None:
-        columns = separation.features.tolist()
-        header["separation"] = {"complete": bool(separation.complete), "features": columns}
+        header["separation"] = {
+            "complete": bool(separation.complete),
+            "features": separation.features.tolist(),
+        }
     return header, arrays
 
 
 def logistic_from(
     header: Fields,
     arrays: Fields,
-) -> tuple[Stream, Inference, Separation | None]:
+) -> tuple[Stream, LogisticSummary | None, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
-    moments = Moments.of_archive(header["stream"], without_prefix(arrays, "stream_"))
-    if (moments.n_classes - 1, moments.n_features + 1) != shape:
-        msg = "the sums of the stream have other classes or features than the coefficients"
-        raise FileFormatError(msg)
-    check_dims(arrays, {"stream_beta": shape, "stream_average": shape})
-    known = arrays["stream_beta"], arrays["stream_average"], int(header["stream"]["n_steps"])
-    stream = Stream(replace(moments, fourth=None), *known)
-    inference, separation = (
+    return (
+        _stream(header["stream"], arrays, shape),
         _inference(header["inference"], arrays, shape),
-        header["separation"],
+        _separation(header["separation"]),
     )
-    if separation is None:
-        return stream, inference, None
-    columns = np.array(separation["features"], np.intp).reshape(-1)
-    return stream, inference, Separation(bool(separation["complete"]), columns)
 
 
-def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) -> Inference:
+def _stream(header: Fields, arrays: Fields, shape: tuple[int, int]) -> Stream:
+    moments = Moments.of_archive(header, without_prefix(arrays, "stream_"))
+    if (moments.n_classes - 1, moments.n_features + 1) != shape:
+        raise FileFormatError(
+            "the sums of the stream have other classes or features than the coefficients: write "
+            "the file again"
+        )
+    check_dims(arrays, {"stream_beta": shape, "stream_average": shape})
+    return Stream(
+        moments=replace(moments, fourth=None),
+        beta=arrays["stream_beta"],
+        average=arrays["stream_average"],
+        n_steps=int(header["n_steps"]),
+    )
+
+
+def _inference(
+    header: Fields | None,
+    arrays: Fields,
+    shape: tuple[int, int],
+) -> LogisticSummary | None:
     if header is None:
         return None
-    size = shape[0] * shape[1]
-    wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
-    check_dims(arrays, wanted, finite=False)
-    known: Any = {name: float(header[name]) for name in _NUMBERS}
-    return LogisticSummary(*(arrays[name] for name in wanted), **known)
+    n_coefficients = shape[0] * shape[1]
+    check_dims(
+        arrays,
+        {
+            "inference_beta": shape,
+            "inference_covariance": (n_coefficients, n_coefficients),
+        },
+        finite=False,
+    )
+    return LogisticSummary(
+        coefficients=arrays["inference_beta"],
+        covariance=arrays["inference_covariance"],
+        degrees_of_freedom=float(header["degrees_of_freedom"]),
+        log_likelihood=float(header["log_likelihood"]),
+        null_log_likelihood=float(header["null_log_likelihood"]),
+        weight=float(header["weight"]),
+        l2=float(header["l2"]),
+    )
+
+
+def _separation(header: Fields | None) -> Separation | None:
+    if header is None:
+        return None
+    features = np.array(header["features"], np.intp).reshape(-1)
+    return Separation(complete=bool(header["complete"]), features=features)

@@ -1,34 +1,36 @@
-"""What a file says of moments: header and arrays, written and checked."""
+"""Moments in files: header and arrays, written and checked."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from suffice.core.moments.column_sums import ColumnSums
 from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
+from suffice.core.moments.moments import Moments
 from suffice.core.moments.pattern_sums import PatternSums
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.schema import Schema
 from suffice.errors import FileFormatError
-
-if TYPE_CHECKING:
-    from suffice.core.moments.moments import Moments
+from suffice.typing import Array, Floats, Labels
 
 KIND = "moments"
-_SUMS = ("classes", "counts", "weights", "means", "means_low")
-_SLACK = 1e-6  # of the digits that adding up and forgetting may cost
-_OPTIONAL = ("log_slopes", "peaks")  # (K, d)
+_TRANSFORM = "transform_"  # prefix of the arrays of a power transform
+_CELLS = "cells_"  # prefix of the sums of rows with empty cells
+_SLACK = 1e-6  # relative error that adding and forgetting rows may leave
+_INTEGERS = ("counts", "rows_codes", "lost")
+_NOT_NEGATIVE = ("weights", "counts", "rows_weights", "rows_codes", "lost")
 
 
-def header_of(m: Moments) -> dict[str, Any]:
+# --- writing ---------------------------------------------------------------------------------
+
+
+def header_of(m: Moments) -> dict[str, object]:
     """Return what a person wants to read about moments."""
-    return {
+    header: dict[str, object] = {
         "storage": m.storage,
         "n_classes": m.n_classes,
         "n_features": m.n_features,
@@ -36,185 +38,255 @@ def header_of(m: Moments) -> dict[str, Any]:
         "feature_names": m.feature_names,
         "fourth": m.fourth is not None,
         "transform": None if m.power is None else "yeo-johnson",
-        **({} if m.schema is None else {"schema": m.schema.to_json()}),
-        **({} if m.patterns is None else {"patterns": _header_of_patterns(m.patterns)}),
     }
+    if m.schema is not None:
+        header["schema"] = m.schema.to_json()
+    if m.patterns is not None:
+        header["patterns"] = {
+            "kind": "patterns" if isinstance(m.patterns, PatternSums) else "columns",
+            "limit": m.patterns.limit,
+            "cells": header_of(_cells(m.patterns)),
+        }
+    return header
 
 
-def arrays_of(m: Moments) -> dict[str, Any]:
+def arrays_of(m: Moments) -> dict[str, Array]:
     """Return the arrays that, with the header, are the moments."""
-    arrays = {name: getattr(m, name) for name in (*_SUMS, *_OPTIONAL)}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
+    arrays: dict[str, Array] = {
+        "classes": m.classes,
+        "counts": m.counts,
+        "weights": m.weights,
+        "means": m.means,
+        "means_low": m.means_low,
+    }
+    if m.log_slopes is not None:
+        arrays["log_slopes"] = m.log_slopes
+    if m.peaks is not None:
+        arrays["peaks"] = m.peaks
     arrays["scatter"] = m.scatter.values
     if m.fourth is not None:
-        arrays |= m.fourth._asdict()
-    parts: dict[str, Any] = {"transform": m.power and m.power.arrays()}
-    parts["cells"] = m.patterns and arrays_of(_cells(m.patterns))
-    for part, held in parts.items():
-        arrays |= {f"{part}_{name}": array for name, array in (held or {}).items()}
-    if isinstance(m.patterns, PatternSums):
-        rows = m.patterns.single_rows
-        arrays |= {"rows_x": rows.x, "rows_codes": rows.codes, "rows_weights": rows.weights}
-        arrays["lost"] = m.patterns.lost
+        arrays["thirds"] = m.fourth.thirds
+        arrays["fourths"] = m.fourth.fourths
+    if m.power is not None:
+        for name, array in m.power.arrays().items():
+            arrays[f"{_TRANSFORM}{name}"] = array
+    if m.patterns is not None:
+        arrays.update(_pattern_arrays(m.patterns))
     return arrays
 
 
-def _header_of_patterns(patterns: Incomplete) -> dict[str, Any]:
-    kind = "patterns" if isinstance(patterns, PatternSums) else "columns"
-    return {"kind": kind, "limit": patterns.limit, "cells": header_of(_cells(patterns))}
+def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
+    cells = arrays_of(_cells(patterns))
+    arrays = {f"{_CELLS}{name}": array for name, array in cells.items()}
+    if isinstance(patterns, PatternSums):
+        arrays["rows_x"] = patterns.single_rows.x
+        arrays["rows_codes"] = patterns.single_rows.codes
+        arrays["rows_weights"] = patterns.single_rows.weights
+        arrays["lost"] = patterns.lost
+    return arrays
 
 
 def _cells(patterns: Incomplete) -> Moments:
+    """Return the sums of rows with empty cells, which are moments themselves."""
     return patterns.pattern_sums if isinstance(patterns, PatternSums) else patterns.flat
 
 
-def _patterns(
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    of_archive: Callable[..., Moments],
-) -> Incomplete | None:
-    """Return the sums of rows with empty cells, which hold moments themselves, after checking."""
-    if "patterns" not in header:
-        return None
-    found, classes, d = header["patterns"], arrays["classes"], header["n_features"]
-    named = {name.removeprefix("cells_"): a for name, a in arrays.items() if "cells_" in name}
-    cells = of_archive(dict(found["cells"]), named)
-    if found["kind"] == "columns":
-        if cells.n_classes != len(classes) * d or cells.n_features != 1:
-            msg = f"the file has {cells.n_classes} sums by column, expected {len(classes) * d}"
-            raise FileFormatError(msg)
-        return ColumnSums(by_class(cells, classes, lambda values: values.reshape(-1, d)))
-    fields = ("rows_x", "rows_codes", "rows_weights", "lost")
-    x, codes, weights, lost = (arrays[name] for name in fields)
-    check_field("means", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
-    check_field("counts", codes, (len(x),))
-    check_field("weights", weights, (len(x),))
-    check_field("counts", lost, (d,))
-    patterns = PatternSums(cells, Table(x, classes, codes, weights), lost, found["limit"])
-    spelled = cells.classes.dtype.kind == "U" and cells.n_features == d
-    if not spelled or max(codes.max(initial=0), *patterns.class_of, 0) >= max(len(classes), 1):
-        msg = (
-            "the patterns of empty cells name a class that is not there: write the file again"
-        )
-        raise FileFormatError(msg)
-    return patterns
+# --- reading ---------------------------------------------------------------------------------
 
 
-def fields_from(
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    of_archive: Callable[..., Moments],
-) -> dict[str, Any]:
-    """Return the fields of the moments of an archive, after checking every shape and number."""
+def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    """Return the moments of an archive, after checking every shape and number."""
     try:
         _check(header, arrays)
-        names, written = header["feature_names"], header.get("schema")
-        schema = None if written is None else Schema.from_json(written)
-        if schema is not None and schema.n_features != header["n_features"]:
-            msg = (
-                f"the schema has {schema.n_features} features, the sums {header['n_features']}"
-            )
-            raise FileFormatError(msg)
-        checked_classes(arrays["classes"])
-        fourth = (
-            FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None
+        names = header["feature_names"]
+        fourth = None
+        if header["fourth"]:
+            fourth = FourthMoments(arrays["thirds"], arrays["fourths"])
+        return Moments(
+            classes=checked_classes(arrays["classes"]),
+            counts=arrays["counts"],
+            weights=arrays["weights"],
+            means=arrays["means"],
+            means_low=arrays["means_low"],
+            log_slopes=arrays.get("log_slopes"),
+            peaks=arrays.get("peaks"),
+            feature_names=None if names is None else tuple(names),
+            scatter=SCATTERS[header["storage"]](arrays["scatter"]),
+            fourth=fourth,
+            power=_power(header, arrays),
+            schema=_schema(header),
+            patterns=_patterns(header, arrays),
         )
-        return {
-            **{name: arrays[name] for name in _SUMS},
-            **{name: arrays.get(name) for name in _OPTIONAL},
-            "feature_names": None if names is None else tuple(names),
-            "scatter": SCATTERS[header["storage"]](arrays["scatter"]),
-            "fourth": fourth,
-            "power": _power(header, arrays),
-            "schema": schema,
-            "patterns": _patterns(header, arrays, of_archive),
-        }
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        msg = f"the moments lack or mistype the field {error}: write the file again"
-        raise FileFormatError(msg) from error
+        raise FileFormatError(
+            f"the moments lack or mistype the field {error}: write the file again"
+        ) from error
 
 
-def checked_classes(classes: Any) -> Any:
-    """Return labels (K,) that are sorted and differ, as every other field relies on."""
-    order = np.argsort(classes, kind="stable")
-    if not np.array_equal(order, np.arange(len(classes))) or np.any(
-        classes[1:] == classes[:-1]
-    ):
-        raise FileFormatError("field 'classes' must be sorted and hold no label twice")
-    return classes
+def _schema(header: Mapping[str, Any]) -> Schema | None:
+    columns = header.get("schema")
+    if columns is None:
+        return None
+    schema = Schema.from_json(columns)
+    if schema.n_features != header["n_features"]:
+        raise FileFormatError(
+            f"the schema has {schema.n_features} features, but the sums have "
+            f"{header['n_features']}: write the file again"
+        )
+    return schema
 
 
 def _power(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerTransform | None:
-    """Return the transform of the rows; files older than transforms have none."""
-    if header.get("transform") is None:
+    if header["transform"] is None:
         return None
-    fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
     try:
-        return PowerTransform(**fields)
+        return PowerTransform(
+            exponents=arrays[f"{_TRANSFORM}exponents"],
+            centre=arrays[f"{_TRANSFORM}centre"],
+            scale=arrays[f"{_TRANSFORM}scale"],
+            low=arrays[f"{_TRANSFORM}low"],
+            high=arrays[f"{_TRANSFORM}high"],
+        )
     except ValueError as error:
-        raise FileFormatError(f"the transform in the file is unusable: {error}") from error
+        raise FileFormatError(
+            f"the transform in the file is unusable ({error}): write the file again"
+        ) from error
+
+
+def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplete | None:
+    """Return the sums of rows with empty cells, after checking them."""
+    if "patterns" not in header:
+        return None
+    classes = arrays["classes"]
+    d = header["n_features"]
+    pattern_header = header["patterns"]
+    cell_arrays = {}
+    for name, array in arrays.items():
+        if name.startswith(_CELLS):
+            cell_arrays[name.removeprefix(_CELLS)] = array
+    cells = moments_from(pattern_header["cells"], cell_arrays)
+    if pattern_header["kind"] == "columns":
+        n_expected = len(classes) * d
+        if cells.n_classes != n_expected or cells.n_features != 1:
+            raise FileFormatError(
+                f"the file has {cells.n_classes} sums by column, expected {n_expected}: write the "
+                "file again"
+            )
+        return ColumnSums(by_class(cells, classes, lambda values: values.reshape(-1, d)))
+    x = arrays["rows_x"]
+    codes = arrays["rows_codes"]
+    weights = arrays["rows_weights"]
+    lost = arrays["lost"]
+    check_field("rows_x", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
+    check_field("rows_codes", codes, (len(x),))
+    check_field("rows_weights", weights, (len(x),))
+    check_field("lost", lost, (d,))
+    if cells.classes.dtype.kind != "U" or cells.n_features != d:
+        raise FileFormatError(
+            "the patterns of empty cells have other columns than the sums: write the file again"
+        )
+    rows = Table(x, classes, codes, weights)
+    patterns = PatternSums(cells, rows, lost, pattern_header["limit"])
+    highest = max(codes.max(initial=0), max(patterns.class_of, default=0))
+    if highest >= max(len(classes), 1):
+        raise FileFormatError(
+            "the patterns of empty cells name a class that is not there: write the file again"
+        )
+    return patterns
+
+
+# --- checks ----------------------------------------------------------------------------------
 
 
 def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    k, d = header["n_classes"], header["n_features"]
+    k = header["n_classes"]
+    d = header["n_features"]
     shapes: dict[str, tuple[int, ...]] = {
-        **dict.fromkeys(("classes", "counts", "weights"), (k,)),
-        **dict.fromkeys(("means", "means_low"), (k, d)),
+        "classes": (k,),
+        "counts": (k,),
+        "weights": (k,),
+        "means": (k, d),
+        "means_low": (k, d),
         "scatter": scatter_shape(header["storage"], k, d),
     }
     if header["fourth"]:
-        shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}
-    if header.get("transform") is not None:
-        shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
-    shapes |= {name: (k, d) for name in _OPTIONAL if name in arrays}
-    for field, shape in shapes.items():
-        check_field(field, arrays[field], shape)
-    _check_sums(header, arrays)
+        shapes["thirds"] = (k, d, d)
+        shapes["fourths"] = (k, d, d)
+    if header["transform"] is not None:
+        shapes["log_slopes"] = (k, d)
+        shapes[f"{_TRANSFORM}exponents"] = (d,)
+    for name in ("log_slopes", "peaks"):
+        if name in arrays:
+            shapes[name] = (k, d)
+    for name, shape in shapes.items():
+        check_field(name, arrays[name], shape)
+    _check_counts(header["n_rows"], arrays["counts"], arrays["weights"])
+    _check_scatter(arrays["scatter"], is_diagonal=header["storage"] == "diagonal")
     check_feature_names(header["feature_names"], d)
-
-
-def check_feature_names(names: Any, n_features: int) -> None:
-    """Raise unless there is a name for each feature, or none at all."""
-    fits = names is None or len(names) == n_features
-    if not fits or not all(isinstance(name, str) for name in names or ()):
-        raise FileFormatError(f"field 'feature_names' must hold {n_features} names")
-
-
-def _check_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Raise unless some rows could have these sums."""
-    counts, scatter = arrays["counts"], arrays["scatter"]
-    if np.any(arrays["weights"][counts == 0] > 0) or header["n_rows"] != int(counts.sum()):
-        msg = "field 'counts' does not agree with the weights, or with the number of rows"
-        raise FileFormatError(msg)
-    full = header["storage"] != "diagonal"
-    diagonals = np.diagonal(scatter, axis1=-2, axis2=-1) if full else scatter
-    typical = np.abs(diagonals).max(0) if diagonals.ndim > 1 and len(diagonals) else diagonals
-    if np.any(diagonals < -_SLACK * np.abs(typical)):
-        raise FileFormatError("field 'scatter' holds a negative sum of squares")
-    if not full:
-        return
-    size = np.sqrt(np.abs(typical))
-    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
-    slack = _SLACK * size[..., :, None] * size[..., None, :]
-    if np.any(
-        np.abs(scatter - np.swapaxes(scatter, -1, -2)) > slack + _SLACK * np.abs(scatter)
-    ):
-        raise FileFormatError("field 'scatter' holds a matrix that is not symmetric")
 
 
 def check_field(
     field: str,
-    array: Any,
+    array: Array,
     shape: tuple[int, ...],
     *,
     finite: bool = True,
 ) -> None:
     """Raise unless an array has its shape and its kind of numbers, finite and of their sign."""
-    kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
+    if field == "classes":
+        kinds = "iubfU"
+    elif field in _INTEGERS:
+        kinds = "i"
+    else:
+        kinds = "f"
     if array.shape != shape or array.dtype.kind not in kinds:
-        msg = f"field {field!r} has shape {array.shape} of {array.dtype}, expected {shape}"
-        raise FileFormatError(msg)
+        raise FileFormatError(
+            f"field {field!r} has shape {array.shape} of {array.dtype}, expected {shape}"
+        )
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         raise FileFormatError(f"field {field!r} holds numbers that are not finite")
-    if field in ("weights", "counts") and np.any(array < 0):
+    if field in _NOT_NEGATIVE and np.any(array < 0):
         raise FileFormatError(f"field {field!r} holds negative numbers")
+
+
+def checked_classes(classes: Labels) -> Labels:
+    """Return labels (K,) that are sorted and differ, as every other field relies on."""
+    order = np.argsort(classes, kind="stable")
+    is_sorted = np.array_equal(order, np.arange(len(classes)))
+    if not is_sorted or np.any(classes[1:] == classes[:-1]):
+        raise FileFormatError("field 'classes' must be sorted and hold no label twice")
+    return classes
+
+
+def check_feature_names(names: Any, n_features: int) -> None:
+    """Raise unless there is a name for each feature, or none at all."""
+    if names is None:
+        return
+    if len(names) != n_features or not all(isinstance(name, str) for name in names):
+        raise FileFormatError(f"field 'feature_names' must hold {n_features} names")
+
+
+def _check_counts(n_rows: int, counts: Array, weights: Floats) -> None:
+    """Raise unless the counts agree with the weights and with the number of rows."""
+    if np.any(weights[counts == 0] > 0) or n_rows != int(counts.sum()):
+        raise FileFormatError(
+            "field 'counts' does not agree with the weights, or with the number of rows"
+        )
+
+
+def _check_scatter(scatter: Floats, *, is_diagonal: bool) -> None:
+    """Raise unless some rows could have this scatter."""
+    diagonals = scatter if is_diagonal else np.diagonal(scatter, axis1=-2, axis2=-1)
+    sizes = np.abs(diagonals)
+    if diagonals.ndim > 1 and len(diagonals):
+        sizes = sizes.max(0)
+    if np.any(diagonals < -_SLACK * sizes):
+        raise FileFormatError("field 'scatter' holds a negative sum of squares")
+    if is_diagonal:
+        return
+    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
+    roots = np.sqrt(sizes)
+    slack = _SLACK * roots[..., :, None] * roots[..., None, :]
+    asymmetry = np.abs(scatter - np.swapaxes(scatter, -1, -2))
+    if np.any(asymmetry > slack + _SLACK * np.abs(scatter)):
+        raise FileFormatError("field 'scatter' holds a matrix that is not symmetric")

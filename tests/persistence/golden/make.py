@@ -1,8 +1,10 @@
-"""Write the golden files of a format: once per format version.
+"""Write the golden files of the current format: ``python tests/persistence/golden/make.py``.
 
-Files of a version that has been released are never written again.
+Files that are there stay as they are. ``--overwrite`` writes all of them anew, which is right only
+while no version with this format has been released.
 """
 
+import argparse
 import json
 import warnings
 from pathlib import Path
@@ -69,13 +71,14 @@ def _prior():
 
 def answers(model):
     """Return what a model says of the new rows."""
-    said = {"predict": model.predict(NEW)}
-    for name in ("predict_proba", "decision_function"):
-        if hasattr(model, name):
-            said[name] = getattr(model, name)(NEW)
+    answered = {"predict": model.predict(NEW)}
+    if hasattr(model, "predict_proba"):
+        answered["predict_proba"] = model.predict_proba(NEW)
+    if hasattr(model, "decision_function"):
+        answered["decision_function"] = model.decision_function(NEW)
     if model.model_.has_density:
-        said["log_density"] = model.model_.log_density(NEW)
-    return {name: np.asarray(values).tolist() for name, values in said.items()}
+        answered["log_density"] = model.model_.log_density(NEW)
+    return {name: np.asarray(values).tolist() for name, values in answered.items()}
 
 
 def sums(m):
@@ -90,14 +93,17 @@ def sums(m):
     }
 
 
-def main():
-    """Write what is not there yet."""
+def main(overwrite):
+    """Write what is not there yet, or everything anew."""
     HERE.mkdir(exist_ok=True)
-    x, y = datasets.load("iris").arrays()
+    if overwrite:
+        for path in HERE.iterdir():
+            path.unlink()
     known = HERE / "expected.json"
-    expected = (
-        json.loads(known.read_text()) if known.exists() else {"models": {}, "moments": {}}
-    )
+    expected = {"models": {}, "moments": {}}
+    if known.exists():
+        expected = json.loads(known.read_text())
+    x, y = datasets.load("iris").arrays()
     for name, model in models():
         if name in expected["models"]:
             continue
@@ -115,4 +121,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--overwrite", action="store_true", help="write every file anew")
+    main(parser.parse_args().overwrite)

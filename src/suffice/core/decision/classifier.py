@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from suffice.core.decision.costs import CostsLike, Decision, decision_by
-from suffice.core.decision.rules import DecisionRule
+from suffice.core.decision.rules import DecisionRule, Predictor
 from suffice.core.model.averaged import AveragedModel
 from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.core.model.class_model import ClassModel
@@ -24,7 +24,7 @@ from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.mixed import read
 from suffice.core.table.schema import Encoding
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.typing import Codes, Floats, Labels, RowsLike
+from suffice.typing import Array, Codes, Floats, Labels, RowsLike
 
 FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
 RandomState: TypeAlias = int | np.random.Generator | None
@@ -96,7 +96,7 @@ class Classifier:
             return np.asarray(X)
         return _by_name(X, columns, self.feature_names)
 
-    def answer(self, verb: Callable[[Classifier, Any], Answer], x: RowsLike) -> Answer:
+    def answer(self, verb: Callable[[Classifier, RowsLike], Answer], x: RowsLike) -> Answer:
         """Return what ``verb`` says of rows, for arrays of another library in kind."""
         if not is_foreign(x):
             return verb(self, x)
@@ -172,7 +172,9 @@ class Classifier:
         """Return log p(x), shape (n,): low values are outliers."""
         return self.answer(_log_density, x)
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    def sample(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Floats | dict[str, Array], Labels]:
         """Draw n rows and labels; of a mixed table, a mapping from column to values."""
         x, codes = self._densities().sample(n, rng)
         rows = self.encoding.columns(x) if self.encoding else x
@@ -262,7 +264,7 @@ class Classifier:
 
     def true_error(
         self,
-        rule: Any,
+        rule: Predictor,
         n_samples: int = 100_000,
         random_state: int = 0,
     ) -> ErrorRate:
@@ -284,13 +286,14 @@ class Classifier:
         posteriors = model.with_temperature(1.0).posterior(self.rows(x))
         return rule_error(posteriors, asked.decide(x))
 
-    def _drawn_rows(self, n_samples: int, random_state: int) -> Any:
+    def _drawn_rows(self, n_samples: int, random_state: int) -> RowsLike:
         x, _ = self.sample(n_samples, np.random.default_rng(random_state))
         if not isinstance(x, dict):
             return x
         import pandas as pd
 
-        return pd.DataFrame(x)
+        frame: RowsLike = pd.DataFrame(x)
+        return frame
 
     # --- changed copies ----------------------------------------------------------------------
 
@@ -315,7 +318,7 @@ def _log_density(classifier: Classifier, x: RowsLike) -> Floats:
     return classifier._densities().log_density(classifier.rows(x))
 
 
-def _by_name(frame: Any, columns: Any, feature_names: tuple[str, ...]) -> Floats:
+def _by_name(frame: Any, columns: Iterable[object], feature_names: tuple[str, ...]) -> Floats:
     """Return the columns of a frame as an array, in the order of the features."""
     position = {str(name): name for name in columns}
     absent = [name for name in feature_names if name not in position]

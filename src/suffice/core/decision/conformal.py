@@ -1,7 +1,7 @@
 """Sets of classes that hold the true one as often as asked, calibrated on held-out rows."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -55,10 +55,10 @@ class PredictionSets:
     def __len__(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, row: int) -> list[Any]:
+    def __getitem__(self, row: int) -> list[object]:
         return list(self.classes[self.members[row]].tolist())
 
-    def to_list(self) -> list[list[Any]]:
+    def to_list(self) -> list[list[object]]:
         return [self[row] for row in range(len(self))]
 
     def _repr_html_(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,13 @@ CRITERIA = ("error", "log_loss", "brier")
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))
 LEVEL = 0.05  # p-values up to it count as evidence
+
+
+class HasClasses(Protocol):
+    """A fitted classifier of any library."""
+
+    @property
+    def classes_(self) -> Labels: ...
 
 
 def holm(p: Floats) -> Floats:
@@ -175,7 +182,7 @@ class Predictions:
     @classmethod
     def by(
         cls,
-        classifier: Any,
+        classifier: HasClasses,
         X: RowsLike,
         y: LabelsLike,
         sample_weight: WeightsLike = None,
@@ -301,7 +308,7 @@ class Predictions:
 
 
 def log_posteriors_of(
-    fitted: Any,
+    fitted: HasClasses,
     X: RowsLike,
     classes: Labels | None = None,
 ) -> Floats | None:
@@ -316,7 +323,7 @@ def log_posteriors_of(
     return logs if classes is None else among_classes(logs, fitted, classes)
 
 
-def among_classes(columns: Floats, fitted: Any, classes: Labels) -> Floats:
+def among_classes(columns: Floats, fitted: HasClasses, classes: Labels) -> Floats:
     """Return a column for each class, −∞ for classes that the classifier does not know."""
     if len(fitted.classes_) == len(classes):
         return columns

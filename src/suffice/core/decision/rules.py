@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from suffice.core.decision.costs import Costs
 from suffice.core.table.labels import as_labels, codes_of, has_label
 from suffice.errors import FeatureMismatchError
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 
 _NAMELESS = "X does not have valid feature names"  # scikit-learn's warning
 _NEAR = 1e-6  # of the way from a row to a hyperplane
 _PROBES = 1000
 
 
+class Predictor(Protocol):
+    """A fitted classifier of any library."""
+
+    def predict(self, X: RowsLike, /) -> LabelsLike: ...
+
+
 class DecisionRule(NamedTuple):
     """A fitted classifier, and how the model's rows reach it."""
 
-    classifier: Any
+    classifier: Predictor
     classes: Labels  # of the model  (K,)
     columns: list[int] | slice  # of the model's rows, in the order that the rule reads them
 
     @classmethod
     def of(
         cls,
-        classifier: Any,
+        classifier: Predictor,
         classes: Labels,
         names: tuple[str, ...] | None,
     ) -> DecisionRule:
@@ -42,7 +48,7 @@ class DecisionRule(NamedTuple):
             )
         return cls(classifier, classes, [names.index(name) for name in rule_names])
 
-    def decide(self, x: Any) -> Codes:
+    def decide(self, x: RowsLike) -> Codes:
         """Return the code of the class that each row is given, (n,); −1 where it is refused."""
         rows = x[:, self.columns] if isinstance(x, np.ndarray) else x
         with warnings.catch_warnings():
@@ -56,7 +62,7 @@ class DecisionRule(NamedTuple):
         codes[answered] = codes_of(as_labels(predicted[answered]), self.classes)
         return codes
 
-    def hyperplane(self, x: Any) -> tuple[Floats, float] | None:
+    def hyperplane(self, x: RowsLike) -> tuple[Floats, float] | None:
         """Return (w, w_0) if the second of two classes is where wᵀx + w_0 > 0, else None."""
         coef = np.asarray(getattr(self.classifier, "coef_", ()))
         intercept = np.asarray(getattr(self.classifier, "intercept_", ()))

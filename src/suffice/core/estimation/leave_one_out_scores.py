@@ -48,7 +48,8 @@ class _Removal:
 
     def change(self, rows: slice) -> tuple[Floats, Floats]:
         """Return c and t of rows: a class loses c z zᵀ, z = x − μ, and x − μ becomes t z."""
-        w, total = self.w[rows], self.moments.weights[self.truth[rows]]
+        w = self.w[rows]
+        total = self.moments.weights[self.truth[rows]]
         left = np.where(total - w > 1e-12 * total, total - w, np.nan)
         # c = w w_k / (w_k − w),  x − μ_k' = (w_k / (w_k − w)) (x − μ_k)
         return w * total / left, total / left

@@ -72,6 +72,11 @@ class NormalInverseWishart:
 
     def __post_init__(self) -> None:
         require_word(self.use, ("predictive", "map"), "the use of a NormalInverseWishart")
+        if np.ndim(self.mean_strength) != 0 or np.ndim(self.degrees) != 0:
+            raise InvalidParameterError(
+                f"mean_strength={self.mean_strength!r} and degrees={self.degrees!r} must be "
+                "numbers: give one number for each"
+            )
         d = np.shape(self.mean)[0]
         if np.shape(self.scale) != (d, d) or not self.mean_strength >= 0:
             raise InvalidParameterError(
@@ -135,8 +140,8 @@ class NormalInverseWishart:
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
-        (known,) = self.posteriors(np.array([weight]), mean[None], scatter)
-        return replace(known, n_means=self.n_means)
+        (posterior,) = self.posteriors(np.array([weight]), mean[None], scatter)
+        return replace(posterior, n_means=self.n_means)
 
     def posteriors(
         self,

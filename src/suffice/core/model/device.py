@@ -17,6 +17,8 @@ from suffice.core.model.posterior import (
 )
 from suffice.core.model.scoring import LinearScores, Scaled, Scorer, Whitened
 from suffice.core.table.foreign import (
+    DeviceArray,
+    Namespace,
     all_finite,
     constants_like,
     device_of,
@@ -30,9 +32,6 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
-
-DeviceArray: TypeAlias = Any  # an array of another library
-Namespace: TypeAlias = Any  # the functions of that library
 
 # From rows to their scores (n, m).
 ScoreFunction: TypeAlias = Callable[[DeviceArray], DeviceArray]
@@ -49,7 +48,7 @@ def score_anywhere(scorer: Scorer, x: RowsLike, readout: Readout) -> Array:
     return scorer.score(x, readout)
 
 
-def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArray:
+def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> Any:
     """Return the readout of each row of ``x`` (n, d), in its library, on its device."""
     xp = namespace(x)
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
@@ -239,10 +238,12 @@ def _scores_of_whitened(
     xp = namespace(z)
     loops = _triton_loops(z)
     if loops is not None:
-        return xp.from_dlpack(loops.scores_of(z, centres, constants))
+        scores: DeviceArray = xp.from_dlpack(loops.scores_of(z, centres, constants))
+        return scores
     k = constants.shape[0]
     gaps = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))
-    return constants - 0.5 * xp.linalg.vector_norm(gaps, axis=2) ** 2
+    halves: DeviceArray = 0.5 * xp.linalg.vector_norm(gaps, axis=2) ** 2
+    return constants - halves
 
 
 def _shared_scores(scorer: Scorer, part: Whitened | Scaled, x: DeviceArray) -> ScoreFunction:
@@ -258,7 +259,8 @@ def _shared_scores(scorer: Scorer, part: Whitened | Scaled, x: DeviceArray) -> S
         z = (rows - origin) @ whitening
         gaps = [z - centres[k, :] for k in range(len(part.classes))]
         lengths = [xp.linalg.vector_norm(gap, axis=1) for gap in gaps]
-        return constants - 0.5 * xp.stack(lengths, axis=1) ** 2
+        scores: DeviceArray = constants - 0.5 * xp.stack(lengths, axis=1) ** 2
+        return scores
 
     return score
 
@@ -288,13 +290,18 @@ def _read(
 
 def _softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
     if hasattr(xp, "softmax"):  # one pass where the library has it
-        return xp.softmax(a, -1)
-    e = xp.exp(a - xp.max(a, axis=1, keepdims=True))
-    return e / xp.sum(e, axis=1, keepdims=True)
+        shares: DeviceArray = xp.softmax(a, -1)
+        return shares
+    e: DeviceArray = xp.exp(a - xp.max(a, axis=1, keepdims=True))
+    total: DeviceArray = xp.sum(e, axis=1, keepdims=True)
+    return e / total
 
 
 def _log_softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
     if hasattr(xp, "log_softmax"):
-        return xp.log_softmax(a, -1)
-    d = a - xp.max(a, axis=1, keepdims=True)
-    return d - xp.log(xp.sum(xp.exp(d), axis=1, keepdims=True))
+        log_shares: DeviceArray = xp.log_softmax(a, -1)
+        return log_shares
+    top: DeviceArray = xp.max(a, axis=1, keepdims=True)
+    d = a - top
+    log_total: DeviceArray = xp.log(xp.sum(xp.exp(d), axis=1, keepdims=True))
+    return d - log_total

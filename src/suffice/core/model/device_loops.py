@@ -4,18 +4,19 @@ Products of single precision are taken by tensor cores in three parts (TF32 keep
 three of them all), those of double precision as they are.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 import triton
 import triton.language as tl
+
+from suffice.core.table.foreign import DeviceArray
 
 MOST_CLASSES = 128  # whose scores stay in the registers of a multiprocessor
 WIDEST = 64  # columns of rows that are whitened in registers
 _CHUNK = 16  # columns that are multiplied at once
 _N_WARPS = 4
 
-DeviceArray: TypeAlias = Any  # an array of any library that knows DLPack
 Answer: TypeAlias = Literal["softmax", "log_softmax", "argmax"]
 
 

@@ -190,9 +190,15 @@ def _corner(
     m2 = mu[4 * i + 2]
     m3 = mu[4 * i + 3]
     w00 = w[block, 0]
-    w10, w11 = w[block, 4], w[block, 5]
-    w20, w21, w22 = w[block, 8], w[block, 9], w[block, 10]
-    w30, w31, w32, w33 = w[block, 12], w[block, 13], w[block, 14], w[block, 15]
+    w10 = w[block, 4]
+    w11 = w[block, 5]
+    w20 = w[block, 8]
+    w21 = w[block, 9]
+    w22 = w[block, 10]
+    w30 = w[block, 12]
+    w31 = w[block, 13]
+    w32 = w[block, 14]
+    w33 = w[block, 15]
     for b in range(LANES):
         y0 = x[i, b] - m0
         y1 = x[i, LANES + b] - m1
@@ -213,10 +219,22 @@ def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
     """Add to z the products of n blocks of W, from ``first`` on, with blocks 0 … n − 1 of y."""
     for j in range(n):
         block = first + j
-        w00, w01, w02, w03 = w[block, 0], w[block, 1], w[block, 2], w[block, 3]
-        w10, w11, w12, w13 = w[block, 4], w[block, 5], w[block, 6], w[block, 7]
-        w20, w21, w22, w23 = w[block, 8], w[block, 9], w[block, 10], w[block, 11]
-        w30, w31, w32, w33 = w[block, 12], w[block, 13], w[block, 14], w[block, 15]
+        w00 = w[block, 0]
+        w01 = w[block, 1]
+        w02 = w[block, 2]
+        w03 = w[block, 3]
+        w10 = w[block, 4]
+        w11 = w[block, 5]
+        w12 = w[block, 6]
+        w13 = w[block, 7]
+        w20 = w[block, 8]
+        w21 = w[block, 9]
+        w22 = w[block, 10]
+        w23 = w[block, 11]
+        w30 = w[block, 12]
+        w31 = w[block, 13]
+        w32 = w[block, 14]
+        w33 = w[block, 15]
         for b in range(LANES):
             y0 = y[j, b]
             y1 = y[j, LANES + b]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula
 from suffice.core.moments import Moments
-from suffice.core.table.foreign import is_foreign
+from suffice.core.table.foreign import DeviceArray, Namespace, is_foreign
 from suffice.errors import InvalidParameterError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
@@ -41,7 +41,7 @@ class ComponentReadout(Readout):
         """Return the values for scores of components (n, R)."""
         return self.readout.read(log_sums(a, self.starts))
 
-    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Readout]:
+    def of_classes(self, xp: Namespace, a: DeviceArray) -> tuple[DeviceArray, Readout]:
         """Return the scores of classes, in a library of the Array API, and their readout."""
         sums = []
         for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]]):

@@ -5,11 +5,11 @@ A row that has no finite score gives NaN, or code −1.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from suffice.core.model.tiles import LANES, empty_tile
+from suffice.core.table.foreign import DeviceArray, Namespace
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 # which value the compiled loop writes for each row
@@ -48,7 +48,11 @@ class Readout(ABC):
     def read(self, a: Floats) -> Array:
         """Return the values for scores ``a`` (n, K)."""
 
-    def of_classes(self, xp: Any, a: Any) -> tuple[Any, "Readout"]:  # noqa: ARG002
+    def of_classes(
+        self,
+        xp: Namespace,  # noqa: ARG002
+        a: DeviceArray,
+    ) -> tuple[DeviceArray, "Readout"]:
         """Return the scores of classes, in a library of the Array API, and their readout."""
         return a, self
 

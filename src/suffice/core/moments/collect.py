@@ -88,7 +88,8 @@ def collect(
         rows = table
         if filled or power is not None:
             rows = table.take(slice(lo, hi))
-            lo, hi = 0, hi - lo
+            hi -= lo
+            lo = 0
         if filled:
             x = rows.x.copy(order="K")
             np.copyto(x, 0, where=np.isnan(x))
@@ -121,7 +122,8 @@ def _sums_between(
     """Return the sums of rows lo … hi−1, by NumPy if they are few, else by compiled loops."""
     if rows.indicators is not None and (small or fourth):
         rows = all_numbers(rows.take(slice(lo, hi)))
-        lo, hi = 0, hi - lo
+        hi -= lo
+        lo = 0
     if small:
         return _numpy_sums(rows, lo, hi, storage, fourth=fourth)
     if storage == "pooled":
@@ -244,7 +246,8 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     """Sum rows lo … hi−1 by a compiled loop, all products into one matrix."""
     from suffice.core.moments import loops
 
-    k, d = rows.n_classes, rows.x.shape[1]
+    k = rows.n_classes
+    d = rows.x.shape[1]
     weights = np.zeros(k)
     shifts = np.zeros((k, d))  # near the mean of each class
     sums = np.zeros((k, d))
@@ -267,7 +270,8 @@ def _class_sums(
     """Sum rows lo … hi−1 by compiled loops, class by class."""
     from suffice.core.moments import loops
 
-    k, d = rows.n_classes, rows.x.shape[1]
+    k = rows.n_classes
+    d = rows.x.shape[1]
     weights = np.zeros(k)
     shifts = np.zeros((k, d))  # near the mean of each class
     sums = np.zeros((k, d))

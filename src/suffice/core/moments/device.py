@@ -1,7 +1,8 @@
 """Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -32,7 +33,7 @@ _NARROW = 256  # labels in so small a range are sorted as bytes
 def device_sums(
     x: DeviceArray,
     codes: DeviceArray,
-    weight: DeviceArray,
+    weight: DeviceArray | None,
     n_classes: int,
     storage: Storage,
     block: int = BLOCK_ROWS,
@@ -56,7 +57,7 @@ class SharedSums(NamedTuple):
 
 
 def shared_sums(
-    x: DeviceArray, log_joint: DeviceArray, weight: DeviceArray, means: DeviceArray
+    x: DeviceArray, log_joint: DeviceArray, weight: DeviceArray | None, means: DeviceArray
 ) -> SharedSums:
     """Return the sums of R components of means (R, d), given log joint densities (n, R)."""
     xp = namespace(x)
@@ -86,22 +87,30 @@ def shared_sums(
 
 
 def device_labels(
-    x: DeviceArray, y: Any, classes: LabelsLike | None = None
-) -> tuple[Labels, DeviceArray]:
+    x: DeviceArray, y: LabelsLike, classes: LabelsLike | None = None
+) -> tuple[Labels, Any]:
     """Return the classes (K,), on the host, and the code of each row (n,), on the device of x."""
     xp = namespace(x)
-    require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
-    is_same_library = is_foreign(y) and y.ndim == 1 and namespace(y) is xp
-    if is_same_library and xp.isdtype(y.dtype, "integral"):
-        labels, codes = _integer_labels(xp, y)
+    given = y if is_foreign(y) else np.asanyarray(y)
+    require_as_many(x.shape[0], given.shape[0])
+    codes: Codes | DeviceArray
+    if _are_integers(given, xp):
+        labels, codes = _integer_labels(xp, given)
     else:  # the host checks labels of other kinds
-        labels, codes = encode(as_labels(to_numpy(y)))
-    codes = xp.asarray(codes, device=device_of(x))
+        labels, codes = encode(as_labels(to_numpy(given)))
+    codes_on_device = xp.asarray(codes, device=device_of(x))
     if classes is None:
-        return labels, codes
+        return labels, codes_on_device
     all_labels = union(np.unique(as_labels(classes)), labels)
     places = xp.asarray(np.searchsorted(all_labels, labels), device=device_of(x))
-    return all_labels, xp.take(places, xp.astype(codes, xp.int64))
+    return all_labels, xp.take(places, xp.astype(codes_on_device, xp.int64))
+
+
+def _are_integers(y: object, xp: Namespace) -> TypeGuard[DeviceArray]:
+    """Return whether these are whole numbers (n,) of the library ``xp``."""
+    if not is_foreign(y) or y.ndim != 1 or namespace(y) is not xp:
+        return False
+    return bool(xp.isdtype(y.dtype, "integral"))
 
 
 def device_codes(x: DeviceArray, codes: Codes, n_classes: int) -> DeviceArray:
@@ -123,13 +132,13 @@ def _integer_labels(xp: Namespace, y: DeviceArray) -> tuple[Labels, DeviceArray]
     return present + first, xp.take(table, xp.astype(offsets, xp.int64))
 
 
-def device_weights(x: DeviceArray, weight: WeightsLike | DeviceArray) -> DeviceArray:
+def device_weights(x: DeviceArray, weight: WeightsLike) -> Any:
     """Return checked row weights on the device of x, or None where every row counts once."""
     checked = as_weights(to_numpy(weight), x.shape[0])
     return None if checked is None else placed(checked, x)
 
 
-def device_counts(codes: DeviceArray, weight: DeviceArray, n_classes: int) -> Codes:
+def device_counts(codes: DeviceArray, weight: DeviceArray | None, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
     starts = np.asarray(to_numpy(_class_starts(counted, n_classes)), np.intp)
@@ -146,10 +155,11 @@ def _class_starts(codes: DeviceArray, n_classes: int) -> DeviceArray:
     """Return how many rows have a class before each, and all rows at last, (K + 1,)."""
     xp = namespace(codes)
     classes = xp.arange(n_classes + 1, dtype=xp.int32, device=device_of(codes))
-    return xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
+    starts: DeviceArray = xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
+    return starts
 
 
-def _device_loops(x: DeviceArray) -> Any:
+def _device_loops(x: DeviceArray) -> ModuleType | None:
     """Return the Triton loops, or None where x is not on an NVIDIA GPU or Triton is absent."""
     if not is_on_cuda(x):
         return None
@@ -171,7 +181,7 @@ class _Sums(NamedTuple):
 def _block_sums(
     x: DeviceArray,
     codes: DeviceArray,
-    weight: DeviceArray,
+    weight: DeviceArray | None,
     n_classes: int,
     storage: Storage,
 ) -> ChunkSums:
@@ -213,7 +223,9 @@ def _block_sums(
 
 def _offsets(xp: Namespace, sums: _Sums) -> DeviceArray:
     """Return m = Σ w z / w of each class, (K, d)."""
-    divisors = xp.where(sums.weights > 0, sums.weights, xp.ones_like(sums.weights))
+    divisors: DeviceArray = xp.where(
+        sums.weights > 0, sums.weights, xp.ones_like(sums.weights)
+    )
     return sums.sums / divisors[:, None]
 
 
@@ -227,7 +239,8 @@ def _centred_products(
         products = sums.products - xp.matrix_transpose(offsets) @ sums.sums
     else:
         products = sums.products - offsets[:, :, None] * sums.sums[:, None, :]
-    return 0.5 * (products + xp.matrix_transpose(products))
+    symmetric: DeviceArray = 0.5 * (products + xp.matrix_transpose(products))
+    return symmetric
 
 
 def _sums_of_no_rows(n_classes: int, n_features: int, storage: Storage) -> ChunkSums:
@@ -268,7 +281,7 @@ def _tiled_sums(
     order: DeviceArray,
     starts: Codes,
     shifts: DeviceArray,
-    weight: DeviceArray,
+    weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
     """Return the sums about the shifts, by tiles of one class."""
@@ -279,10 +292,16 @@ def _tiled_sums(
     tiles = _tiles(xp, device_of(x), starts, height)
     n_tiles = tiles.class_of.shape[0]
     step = max(min(GATHERED // (height * d), GATHERED // (8 * k)), 1)
-    total = _Sums(0.0, 0.0, 0.0)
+    zero = xp.zeros((), dtype=xp.float64, device=device_of(x))
+    total = _Sums(zero, zero, zero)
     for lo in range(0, n_tiles, step):
         hi = min(lo + step, n_tiles)
-        some_tiles = _Tiles(*(values[lo:hi] for values in tiles))
+        some_tiles = _Tiles(
+            class_of=tiles.class_of[lo:hi],
+            first=tiles.first[lo:hi],
+            class_start=tiles.class_start[lo:hi],
+            class_end=tiles.class_end[lo:hi],
+        )
         sums = _sums_of_tiles(x, order, some_tiles, height, shifts, weight, storage)
         total = _Sums(
             weights=total.weights + sums.weights,
@@ -298,7 +317,7 @@ def _sums_of_tiles(
     tiles: _Tiles,
     height: int,
     shifts: DeviceArray,
-    weight: DeviceArray,
+    weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
     """Return the sums of some tiles by class, products as rows of numbers."""
@@ -353,6 +372,8 @@ def _shifted_rows(
 def _products(xp: Namespace, wz: DeviceArray, z: DeviceArray, storage: Storage) -> DeviceArray:
     """Return Σ w z zᵀ of each tile, as rows of numbers, or its diagonal."""
     if storage == "diagonal":
-        return xp.sum(wz * z, axis=1, dtype=xp.float64)
+        squares: DeviceArray = xp.sum(wz * z, axis=1, dtype=xp.float64)
+        return squares
     grams = xp.astype(xp.matmul(xp.matrix_transpose(wz), z), xp.float64)
-    return xp.reshape(grams, (grams.shape[0], -1))
+    products: DeviceArray = xp.reshape(grams, (grams.shape[0], -1))
+    return products

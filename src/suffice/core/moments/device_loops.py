@@ -23,15 +23,15 @@ def class_sums(
     order: DeviceArray,
     starts: DeviceArray,
     shifts: DeviceArray,
-    weight: DeviceArray,
+    weight: DeviceArray | None,
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """Return weights (K,), sums (K, d) and products (K, d, d) about the shifts, float64."""
     rows = torch.from_dlpack(x)
-    order = torch.from_dlpack(order)
-    starts = torch.from_dlpack(starts)
-    shifts = torch.from_dlpack(shifts)
+    sorted_rows = torch.from_dlpack(order)
+    class_starts = torch.from_dlpack(starts)
+    class_shifts = torch.from_dlpack(shifts)
     n, d = rows.shape
-    k = len(starts) - 1
+    k = len(class_starts) - 1
     width = _width(d)
     slab = triton.cdiv(n, SLABS)
     # partial sums of every slab: products, sums and weights
@@ -39,15 +39,15 @@ def class_sums(
         torch.empty((SLABS + k, m), dtype=torch.float64, device=rows.device)
         for m in (width * width, width, 1)
     ]
-    unused = shifts  # Triton needs a pointer even where there are no weights
+    unused = class_shifts  # Triton needs a pointer even where there are no weights
     weights = unused if weight is None else torch.from_dlpack(weight)
     with torch.cuda.device(rows.device):
         _partial_sums[(SLABS,)](
             rows,
             rows.stride(0),
-            order,
-            starts,
-            shifts.contiguous(),
+            sorted_rows,
+            class_starts,
+            class_shifts.contiguous(),
             weights,
             *parts,
             n,
@@ -67,9 +67,11 @@ def class_sums(
             total = torch.empty((k, m), dtype=torch.float64, device=rows.device)
             totals.append(total)
             size = min(triton.next_power_of_2(m), 1024)
-            _reduced[(k, triton.cdiv(m, size))](part, starts, total, slab, M=m, SIZE=size)
+            _reduced[(k, triton.cdiv(m, size))](
+                part, class_starts, total, slab, M=m, SIZE=size
+            )
     products, sums, w = totals
-    weights = torch.diff(starts).double() if weight is None else w[:, 0]
+    weights = torch.diff(class_starts).double() if weight is None else w[:, 0]
     return weights, sums[:, :d], products.reshape(k, width, width)[:, :d, :d]
 
 
@@ -78,23 +80,23 @@ def shifted_rows(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
     # the second value holds the sum of each sixteen of them, (m / 16, d)
-    x = torch.from_dlpack(x)
-    rows = torch.from_dlpack(rows)
-    shifts = torch.from_dlpack(shifts)
-    class_of = torch.from_dlpack(class_of)
-    m = len(rows)
-    d = x.shape[1]
-    z = torch.empty((m, d), dtype=x.dtype, device=x.device)
-    sums = torch.empty((m // 16, d), dtype=x.dtype, device=x.device)
+    all_rows = torch.from_dlpack(x)
+    wanted = torch.from_dlpack(rows)
+    class_shifts = torch.from_dlpack(shifts)
+    tile_classes = torch.from_dlpack(class_of)
+    m = len(wanted)
+    d = all_rows.shape[1]
+    z = torch.empty((m, d), dtype=all_rows.dtype, device=all_rows.device)
+    sums = torch.empty((m // 16, d), dtype=all_rows.dtype, device=all_rows.device)
     size = min(triton.next_power_of_2(d), 1024)
-    with torch.cuda.device(x.device):
+    with torch.cuda.device(all_rows.device):
         _shifted[(m // 16, triton.cdiv(d, size))](
-            x,
-            x.stride(0),
-            x.stride(1),
-            rows,
-            shifts.contiguous(),
-            class_of,
+            all_rows,
+            all_rows.stride(0),
+            all_rows.stride(1),
+            wanted,
+            class_shifts.contiguous(),
+            tile_classes,
             z,
             sums,
             d,

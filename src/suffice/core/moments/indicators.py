@@ -64,7 +64,8 @@ def joined_scatter(
     frequencies: Floats,
 ) -> Scatter:
     """Return the scatter of numbers and indicators together; the frequencies are p (K, C)."""
-    n, p = indicators.weights, frequencies
+    n = indicators.weights
+    p = frequencies
     if isinstance(numbers, DiagonalScatter):
         # Σ w (m − p)² = n (1 − p)
         return DiagonalScatter(np.concatenate([numbers.values, n * (1 - p)], axis=1))

@@ -19,8 +19,14 @@ def add_gram(left, right, lanes, whole, gram):
             c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
             c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0.0
             for r in range(lanes):
-                x0, x1, x2, x3 = left[i, r], left[i + 1, r], left[i + 2, r], left[i + 3, r]
-                y0, y1, y2, y3 = right[j, r], right[j + 1, r], right[j + 2, r], right[j + 3, r]
+                x0 = left[i, r]
+                x1 = left[i + 1, r]
+                x2 = left[i + 2, r]
+                x3 = left[i + 3, r]
+                y0 = right[j, r]
+                y1 = right[j + 1, r]
+                y2 = right[j + 2, r]
+                y3 = right[j + 3, r]
                 c00 += x0 * y0
                 c01 += x0 * y1
                 c02 += x0 * y2
@@ -94,7 +100,10 @@ def gather(x, rows, shift, by_column, tile):
     d = x.shape[1]
     quads = 0 if by_column else n - n % 4
     for p in range(0, quads, 4):
-        r0, r1, r2, r3 = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
+        r0 = rows[p]
+        r1 = rows[p + 1]
+        r2 = rows[p + 2]
+        r3 = rows[p + 3]
         for j in range(d):
             tile[j, p] = x[r0, j] - shift[j]
             tile[j, p + 1] = x[r1, j] - shift[j]

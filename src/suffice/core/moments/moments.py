@@ -35,7 +35,7 @@ from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
 from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
-from suffice.core.table.foreign import is_foreign, is_on_device, to_numpy
+from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import (
     column_position,
@@ -47,7 +47,16 @@ from suffice.core.table.schema import Encoding, Schema
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
 from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
-from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import (
+    Array,
+    Codes,
+    Flags,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    WeightsLike,
+)
 
 _FIRST_ROWS = 4096  # searched for missing numbers before the pass
 
@@ -221,22 +230,22 @@ class Moments:
     @classmethod
     def empty(
         cls,
-        classes: Sequence[Any] = (),
+        classes: LabelsLike = (),
         n_features: int = 0,
         *,
         storage: str = "per-class",
     ) -> Moments:
         """Return the sums of no rows: the identity of ``+``."""
         no_rows = np.zeros((0, n_features))
-        labels = np.unique(as_labels(classes)) if len(classes) else np.zeros(0, np.int64)
+        labels = np.unique(as_labels(classes)) if np.size(classes) else np.zeros(0, np.int64)
         return cls.of(no_rows, labels[:0], storage=storage, fourth=False, classes=labels)
 
     @classmethod
-    def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        from suffice.persistence.moments_file import fields_from
+        from suffice.persistence.moments_file import moments_from
 
-        return cls(**fields_from(header, arrays, cls.of_archive))
+        return moments_from(header, arrays)
 
     @property
     def n_classes(self) -> int:
@@ -417,10 +426,10 @@ def _total(
 
 
 def _of_device_rows(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    classes: Any,
+    X: RowsLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike,
+    classes: LabelsLike | None,
     storage: str,
 ) -> Moments | None:
     """Return the sums of rows on a device; None where the host has to read them."""
@@ -438,10 +447,10 @@ def _of_device_table(table: Table, storage: str) -> Moments | None:
 
 
 def _of_device(
-    x: Any,
+    x: DeviceArray,
     labels: Labels,
-    codes: Any,
-    sample_weight: Any,
+    codes: DeviceArray,
+    sample_weight: WeightsLike,
     storage: str,
     names: tuple[str, ...] | None,
 ) -> Moments | None:

@@ -329,7 +329,8 @@ def _inherited(patterns: Moments) -> Moments:
 def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
     """Return the sums with at most ``limit`` patterns a class, rare ones cut to a smaller one."""
     rows = sums.single_rows
-    k, d = rows.n_classes, rows.n_features
+    k = rows.n_classes
+    d = rows.n_features
     most = max(2, min(limit, _MOST_NUMBERS // max(k * d * d, 1)))
     class_of = sums.class_of
     has_many = np.bincount(class_of, minlength=k) > most
@@ -360,7 +361,8 @@ def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
 
 def _available_sums(units: Units, n_classes: int, *, pairs: bool) -> AvailableSums:
     """Return the sums of columns, and products of all pairs or squares only."""
-    k, d = n_classes, units.observed.shape[1]
+    k = n_classes
+    d = units.observed.shape[1]
     weights = np.zeros((k, d))
     means = np.zeros((k, d))
     means_low = np.zeros((k, d))

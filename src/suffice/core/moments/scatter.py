@@ -182,9 +182,12 @@ class FourthMoments(NamedTuple):
         """Return the sums over z + e, given Σw, Σ w z (K, d), Σ w z zᵀ and the shift e (K, d)."""
         variances = np.diagonal(scatters, axis1=1, axis2=2)
         w = weights[:, None, None]
-        ei, ej = shift[:, :, None], shift[:, None, :]
-        si, sj = sums[:, :, None], sums[:, None, :]
-        vi, vj = variances[:, :, None], variances[:, None, :]
+        ei = shift[:, :, None]
+        ej = shift[:, None, :]
+        si = sums[:, :, None]
+        sj = sums[:, None, :]
+        vi = variances[:, :, None]
+        vj = variances[:, None, :]
         # Σ w (z_i+e_i)²(z_j+e_j)
         thirds = self.thirds + ej * vi + 2 * ei * (scatters + ej * si) + ei**2 * (sj + w * ej)
         # Σ w (z_i+e_i)²(z_j+e_j)²

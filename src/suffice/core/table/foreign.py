@@ -1,7 +1,11 @@
 """Arrays of other libraries, such as PyTorch and CuPy: where they lie, to NumPy and back."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -9,16 +13,37 @@ from suffice.errors import InvalidInputError, InvalidParameterError, extra
 from suffice.typing import Array
 
 V = TypeVar("V")
-# mypy knows nothing of other libraries: these names say what an Any is
-DeviceArray: TypeAlias = Any  # an array of PyTorch, CuPy or another library of the Array API
-Namespace: TypeAlias = Any  # the functions of the Array API for such an array
-Device: TypeAlias = Any  # "cuda", or what a library calls its devices
+Namespace: TypeAlias = ModuleType  # the functions of the Array API for some library
+Device: TypeAlias = object  # "cuda", or what a library calls its devices
 _SMALLEST = 1 << 12  # rows of the smallest block that a device is asked to hold
 _HOST = (1, 3)  # DLPack's numbers for memory of the host, plain and page-locked
 _CUDA = 2  # DLPack's number for memory of an NVIDIA GPU
 
 
-def is_foreign(x: Any) -> bool:
+class DeviceArray(Protocol):
+    """What this library asks of an array of PyTorch, CuPy or another one of the Array API."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> object: ...
+    @property
+    def device(self) -> Device: ...
+    def __array__(self) -> Array: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __getitem__(self, key: object, /) -> DeviceArray: ...
+    def __gt__(self, other: object, /) -> DeviceArray: ...
+    def __add__(self, other: object, /) -> DeviceArray: ...
+    def __sub__(self, other: object, /) -> DeviceArray: ...
+    def __rsub__(self, other: object, /) -> DeviceArray: ...
+    def __mul__(self, other: object, /) -> DeviceArray: ...
+    def __truediv__(self, other: object, /) -> DeviceArray: ...
+    def __matmul__(self, other: object, /) -> DeviceArray: ...
+
+
+def is_foreign(x: object) -> TypeGuard[DeviceArray]:
     """Return whether x is an array of another library, which gets answers of the same library."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
@@ -26,27 +51,28 @@ def is_foreign(x: Any) -> bool:
     return library != "numpy" and hasattr(x, "__array_namespace__")
 
 
-def is_on_device(x: Any) -> bool:
+def is_on_device(x: object) -> TypeGuard[DeviceArray]:
     """Return whether x is an array in the memory of a GPU or another device."""
     return is_foreign(x) and x.__dlpack_device__()[0] not in _HOST
 
 
-def is_on_cuda(x: Any) -> bool:
+def is_on_cuda(x: object) -> TypeGuard[DeviceArray]:
     """Return whether x is an array in the memory of an NVIDIA GPU."""
     return is_foreign(x) and x.__dlpack_device__()[0] == _CUDA
 
 
-def namespace(x: DeviceArray) -> Namespace:
+def namespace(x: object) -> Namespace:
     """Return the functions of the Array API for x."""
-    return _array_api_compat().array_namespace(x)
+    xp: Namespace = _array_api_compat().array_namespace(x)
+    return xp
 
 
-def device_of(x: DeviceArray) -> Device:
+def device_of(x: object) -> Device:
     """Return the device that x lies on."""
     return _array_api_compat().device(x)
 
 
-def to_numpy(x: Any) -> Any:
+def to_numpy(x: object) -> Any:
     """Return another library's array as a NumPy array; return anything else as it is."""
     if not is_foreign(x):
         return x
@@ -57,26 +83,29 @@ def to_numpy(x: Any) -> Any:
     return np.asarray(x)
 
 
-def like(values: Any, x: Any) -> Any:
+def like(values: object, x: object) -> Any:
     """Return an array of numbers in the library and on the device of x; text stays as it is."""
-    is_numeric = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
-    return placed(values, x) if is_numeric and is_foreign(x) else values
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and is_foreign(x):
+        return placed(values, x)
+    return values
 
 
-def placed(values: Array, x: DeviceArray, dtype: Any = None) -> DeviceArray:
+def placed(values: Array, x: DeviceArray, dtype: object = None) -> DeviceArray:
     """Return a NumPy array as an array of x's library, on the device of x."""
     writeable = np.require(values, requirements="W")  # PyTorch warns of read-only arrays
-    return namespace(x).asarray(writeable, dtype=dtype, device=device_of(x))
+    array: DeviceArray = namespace(x).asarray(writeable, dtype=dtype, device=device_of(x))
+    return array
 
 
-def constants_like(constants: Array, x: Any) -> Any:
+def constants_like(constants: Array, x: object) -> Any:
     """Return constants to compute with x: in its library, type and place if it is foreign."""
     return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 
 def on_device(x: Array, device: Device) -> DeviceArray:
     """Return a NumPy array as a PyTorch tensor on a device."""
-    return _torch(device).from_numpy(x).to(device, non_blocking=True)
+    tensor: DeviceArray = _torch(device).from_numpy(x).to(device, non_blocking=True)
+    return tensor
 
 
 def copied_quickly(shape: tuple[int, ...], device: Device) -> Array:
@@ -87,7 +116,7 @@ def copied_quickly(shape: tuple[int, ...], device: Device) -> Array:
     return buffer
 
 
-def all_finite(x: Any) -> bool:
+def all_finite(x: object) -> bool:
     """Return whether x holds neither NaN nor infinity."""
     xp = namespace(x) if is_foreign(x) else np
     return bool(xp.all(xp.isfinite(x)))
@@ -113,10 +142,9 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
         lo += block
 
 
-def _torch(device: Device) -> Any:
+def _torch(device: Device) -> ModuleType:
     try:
-        import torch
-
+        torch = import_module("torch")
         torch.empty(0, device=device)
     except ImportError as error:
         raise InvalidInputError("sums on a device need PyTorch: pip install torch") from error
@@ -128,5 +156,5 @@ def _torch(device: Device) -> Any:
     return torch
 
 
-def _array_api_compat() -> Any:
+def _array_api_compat() -> ModuleType:
     return extra("array_api_compat", "gpu", "an array of another library")

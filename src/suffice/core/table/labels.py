@@ -1,9 +1,9 @@
 """Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from suffice.core.text.lists import python_scalar, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Flags, Labels, LabelsLike
 
+Label = TypeVar("Label")
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
 _EXACT = 1 << 53  # floats cannot tell all whole numbers from here on apart
@@ -111,7 +112,7 @@ def _refuse(a: Labels, b: Labels, difference: str) -> NoReturn:
     )
 
 
-def _example(labels: list[Any]) -> Any:
+def _example(labels: list[Any]) -> object:
     return labels[0] if isinstance(labels[0], str) else max(labels, key=abs)
 
 
@@ -198,7 +199,7 @@ def _unboxed(y: Labels) -> Labels:
     return labels
 
 
-def positions(classes: LabelsLike) -> dict[Any, int]:
+def positions(classes: LabelsLike) -> dict[object, int]:
     """Return the code of each label."""
     return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
 
@@ -220,20 +221,20 @@ def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[in
 def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
     wanted = _as_array(labels)
-    known = np.asarray(classes)
-    if _can_be_sorted_together(wanted, known):
-        order = np.argsort(known, kind="stable")
-        at = np.searchsorted(known, wanted, sorter=order).clip(max=len(known) - 1)
+    all_labels = np.asarray(classes)
+    if _can_be_sorted_together(wanted, all_labels):
+        order = np.argsort(all_labels, kind="stable")
+        at = np.searchsorted(all_labels, wanted, sorter=order).clip(max=len(all_labels) - 1)
         nearest = order[at]
-        codes = np.where(known[nearest] == wanted, nearest, -1)
+        codes = np.where(all_labels[nearest] == wanted, nearest, -1)
     else:
-        code_of_label = positions(known)
+        code_of_label = positions(all_labels)
         codes = np.array([code_of_label.get(label, -1) for label in wanted.tolist()], np.intp)
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
         raise UnknownLabelError(
             f"row {row} has label {python_scalar(wanted[row])!r}, which is not one of "
-            f"{quoted(known, SHOWN)}"
+            f"{quoted(all_labels, SHOWN)}"
         )
     return codes
 
@@ -250,15 +251,17 @@ def _can_be_sorted_together(a: Labels, b: Labels) -> bool:
     return kinds != {"i", "u"} or np.result_type(a, b).kind != "f"
 
 
-def label_written(text: str, classes: LabelsLike) -> Any:
+def label_written(text: str, classes: LabelsLike) -> Hashable:
     """Return the class that a person wrote as text, on a command line."""
-    label_of = {str(label): label for label in np.asarray(classes).tolist()}
+    label_of: dict[str, Hashable] = {
+        str(label): label for label in np.asarray(classes).tolist()
+    }
     if text in label_of:
         return label_of[text]
     raise UnknownLabelError(f"no class is called {text!r}{_hint(text, label_of)}")
 
 
-def position(label: object, code_of_label: Mapping[Any, int], *, where: str) -> int:
+def position(label: object, code_of_label: Mapping[object, int], *, where: str) -> int:
     """Return the code of one label; the error of an unknown label lists the classes."""
     name = python_scalar(label)
     try:
@@ -270,7 +273,7 @@ def position(label: object, code_of_label: Mapping[Any, int], *, where: str) -> 
 
 
 def values_by_class(
-    values: Mapping[Any, float],
+    values: Mapping[Label, float],
     classes: Labels,
     *,
     where: str,

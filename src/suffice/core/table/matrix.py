@@ -1,7 +1,7 @@
 """Arrays and frames: as a numeric matrix with names, some of their rows, and their checks."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from suffice.typing import Array, Codes, Flags, Floats, WeightsLike
 
 # (n, d) float64, float32 or integers, in any memory order, perhaps another library's array
 Matrix: TypeAlias = Any
+V = TypeVar("V")
 # how the names of numeric types begin in polars and pyarrow
 _NUMERIC_TYPES = ("int", "uint", "float", "double", "half", "decimal", "null")
 _BLOCK_ROWS = 4096  # searched at once for a cell that cannot be used
 
 
-def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
+def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
     """Return the rows as a numeric array, not copied if they are one, and the column names.
 
     A masked cell of a NumPy array becomes NaN, a missing value.
@@ -39,7 +40,7 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     return matrix, names
 
 
-def unmasked(values: Any) -> Any:
+def unmasked(values: V) -> V | Array:
     """Return a masked array as a plain one, NaN for masked numbers and None for other cells."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
@@ -51,7 +52,7 @@ def unmasked(values: Any) -> Any:
     return plain
 
 
-def is_mixed(X: Any) -> bool:
+def is_mixed(X: object) -> bool:
     """Return whether an array or frame has a column that does not hold numbers alone."""
     if isinstance(X, np.ndarray):
         if X.ndim != 2:
@@ -59,25 +60,21 @@ def is_mixed(X: Any) -> bool:
         if X.dtype.kind == "O":
             return any(isinstance(value, str) for value in X.ravel().tolist())
         return X.dtype.kind in "US"
-    if _is_pandas_like(X):
+    if hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X.dtypes, "tolist"):
         return any(pandas_kind(dtype) != "number" for dtype in X.dtypes.tolist())
     if hasattr(X, "__arrow_c_stream__"):
         return not all(str(t).lower().startswith(_NUMERIC_TYPES) for t in _arrow_types(X))
     return False
 
 
-def _is_pandas_like(X: Any) -> bool:
-    return hasattr(X, "iloc") and hasattr(getattr(X, "dtypes", None), "tolist")
-
-
-def _arrow_types(X: Any) -> Sequence[Any]:
-    schema: Any = getattr(X, "schema", None)
+def _arrow_types(X: object) -> Sequence[object]:
+    schema: object = getattr(X, "schema", None)
     if hasattr(schema, "dtypes"):  # polars
         return list(schema.dtypes())
     return getattr(schema, "types", [])
 
 
-def pandas_kind(dtype: Any) -> str:
+def pandas_kind(dtype: object) -> str:
     """Return what a column of pandas holds: "number", "date", "duration" or "levels"."""
     kind = getattr(dtype, "kind", "O")
     if kind in "iuf" and not hasattr(dtype, "categories"):
@@ -96,7 +93,7 @@ def coded_columns(X: Any) -> tuple[str, ...]:
     return tuple(str(name) for name, dtype in dtypes if _is_coded(dtype))
 
 
-def _is_coded(dtype: Any) -> bool:
+def _is_coded(dtype: object) -> bool:
     levels = getattr(getattr(dtype, "categories", None), "dtype", None)
     dictionaries = tuple(f"dictionary<values={kind}" for kind in _NUMERIC_TYPES)
     return getattr(levels, "kind", "O") in "iufM" or str(dtype).startswith(dictionaries)
@@ -238,14 +235,14 @@ def column_name(names: Sequence[str] | None, column: int) -> str:
 
 
 def column_position(
-    column: Any,
+    column: object,
     names: Sequence[str] | None,
     n: int,
     what: str = "column",
 ) -> int:
     """Return the position of one of n columns, given by name or by position, −1 being the last."""
-    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-    if is_number and -n <= column < n:
+    is_truth_value = isinstance(column, bool)
+    if isinstance(column, (int, np.integer)) and not is_truth_value and -n <= column < n:
         return int(column) % n
     if isinstance(column, str) and names is not None and column in names:
         return list(names).index(column)
@@ -256,7 +253,7 @@ def column_position(
     raise InvalidParameterError(f"no {what} {column!r}: there are {n}")
 
 
-def _column_names(x: Any) -> tuple[str, ...] | None:
+def _column_names(x: object) -> tuple[str, ...] | None:
     names = getattr(x, "column_names", getattr(x, "columns", None))
     if names is None or callable(names):
         return None

@@ -74,7 +74,7 @@ def read(
 def _values_under(
     schema: Schema,
     names: list[str],
-    columns: list[Any],
+    columns: Sequence[object],
 ) -> list[Floats | Levels | None]:
     """Return the values of each column of the schema, None of those left out."""
     column_of = dict(zip(names, columns, strict=True))
@@ -174,7 +174,7 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield first, text
 
 
-def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], list[Any]]:
+def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], Sequence[object]]:
     """Return the names of the columns and the columns; ``names`` are for arrays of as many."""
     if hasattr(X, "iloc"):
         frame_names = [str(name) for name in X.columns]
@@ -198,14 +198,14 @@ def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], list[Any]]
     return frame_names, columns
 
 
-def levels_of(column: Any) -> Levels:
+def levels_of(column: object) -> Levels:
     """Return any column as levels."""
     levels = _values(column, as_levels=True)
     assert isinstance(levels, Levels)
     return levels
 
 
-def _values(column: Any, *, as_levels: bool) -> Floats | Levels:
+def _values(column: object, *, as_levels: bool) -> Floats | Levels:
     """Return a column as floats with NaN (n,), or as levels."""
     if isinstance(column, np.ndarray):
         return _array_values(column, as_levels=as_levels)
@@ -267,7 +267,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     return _used_levels(distinct, codes)
 
 
-def are_numbers(values: Iterable[Any]) -> bool:
+def are_numbers(values: Iterable[object]) -> bool:
     """Return whether all values are numbers, of whatever type, and none is a truth value."""
     numbers = (int, float, np.integer, np.floating, Decimal)
     return all(isinstance(v, numbers) and not isinstance(v, bool) for v in values)
@@ -299,7 +299,7 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     return _used_levels(values, codes.fill_null(-1).to_numpy())
 
 
-def _time_values(name: Any, times: Array, *, as_levels: bool) -> Floats | Levels:
+def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Levels:
     """Return dates as days since 1970 and durations as days, or both as levels."""
     if as_levels:
         return _array_values(times, as_levels=True)
@@ -310,7 +310,7 @@ def _time_values(name: Any, times: Array, *, as_levels: bool) -> Floats | Levels
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
 
 
-def _used_levels(distinct: Sequence[Any], codes: LevelCodes) -> Levels:
+def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
     """Return levels as text, without those that no row has."""
     n_rows = np.bincount(codes + 1, minlength=len(distinct) + 1)[1:]
     code_of: dict[str, int] = {}
@@ -325,7 +325,7 @@ def _used_levels(distinct: Sequence[Any], codes: LevelCodes) -> Levels:
     return Levels(list(code_of), table[codes])
 
 
-def _level(value: Any) -> str:
+def _level(value: object) -> str:
     """Return a level as text: the same number or date alike, whatever type it came in."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")

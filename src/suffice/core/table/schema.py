@@ -232,7 +232,7 @@ class Schema:
             capped[category.name] = category.capped(level_weights[start:])
         return type(self)(tuple(capped.get(c.name, c) for c in self.columns))
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, object]]:
         return [{"kind": c.kind, **asdict(c)} for c in self.columns]
 
     @classmethod
@@ -316,7 +316,7 @@ class Encoding:
             )
         return cls(schema, reference)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"columns": self.schema.to_json(), "reference": list(self.reference)}
 
     @cached_property

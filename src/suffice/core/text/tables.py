@@ -39,7 +39,7 @@ def rich_table(
     from rich.table import Table
     from rich.text import Text
 
-    lines = [[_terminal_text(value) for value in row] for row in rows]
+    lines = [list(map(_terminal_text, row)) for row in rows]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for j, name in enumerate(head):
         numeric = _all_numbers(line[j] for line in lines) if right is None else j in right
@@ -101,7 +101,11 @@ class Tabled:
         head: dict[str, None] = {}  # names in the order in which they first appear
         for row in rows:
             head.update(dict.fromkeys(row))
-        lines = [[row.get(name, "") for name in head] for row in shown]
+
+        def cells(row: Row) -> list[object]:
+            return [row.get(name, "") for name in head]
+
+        lines = [cells(row) for row in shown]
         more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
         return titled_html(repr(self), html_table(list(head), lines, best=best), more)
 

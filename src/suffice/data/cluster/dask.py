@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
@@ -68,7 +69,7 @@ class _Part(NamedTuple):
         return f"partition {self.number} of {_LABEL}"
 
 
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     return extra("distributed", "dask", "a Dask cluster")
 
 
@@ -166,7 +167,7 @@ def _is_part(value: object) -> bool:
     return type(value).__module__.startswith(("dask.delayed", "distributed.client"))
 
 
-def collection_source(collection: Any, client: Client | None) -> Source:
+def collection_source(collection: object, client: Client | None) -> Source:
     """Return a Dask collection as a source; without a cluster it is read part by part."""
     parts = _parts(collection)
     if client is None:
@@ -270,7 +271,7 @@ def _in_order(
 
 def _submitted(
     client: Client,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     parts: Sequence[_Part],
     *arguments: object,
 ) -> Sequence[Future]:
@@ -279,23 +280,23 @@ def _submitted(
 
     if hasattr(parts[0].value, "compute"):
         lazily = delayed(function, pure=False)
-        return client.compute(  # type: ignore[no-any-return]
-            [lazily(part.value, part.name, *arguments) for part in parts]
-        )
+        tasks = [lazily(part.value, part.name, *arguments) for part in parts]
+        futures: Sequence[Future] = client.compute(tasks)
+        return futures
     return [
         client.submit(function, part.value, part.name, *arguments, pure=False)
         for part in parts
     ]
 
 
-def _head(value: Any, name: str) -> Any:
+def _head(value: object, name: str) -> pl.DataFrame | tuple[object, ...]:
     if isinstance(value, tuple):
         return tuple(values[:SAMPLE_ROWS] for values in value)
     return _frame(value, name).head(SAMPLE_ROWS)
 
 
 def _worked(
-    value: Any,
+    value: object,
     name: str,
     work: Work[Result],
     no_rows: pl.DataFrame,
@@ -306,7 +307,7 @@ def _worked(
     return work(frame.select(cast(columns)), name)
 
 
-def _frame(value: Any, name: str) -> pl.DataFrame:
+def _frame(value: object, name: str) -> pl.DataFrame:
     if isinstance(value, tuple):
         return frame_of_pair(value, name)
     if not is_frame(value):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ _ROWS = 1 << 16  # of an array in one chunk
 Pair: TypeAlias = tuple[Any, ...]  # (X, y) or (X, y, sample_weight)
 
 
-def is_chunks(source: object) -> bool:
+def is_chunks(source: object) -> TypeGuard[Iterable[Any]]:
     """Return whether this is an iterable of chunks, rather than one table or a name."""
     if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
         return False
@@ -36,7 +36,7 @@ def is_chunks(source: object) -> bool:
     return isinstance(source, Iterable)
 
 
-def chunk_source(chunks: Iterable[Any], label: str = "the iterable") -> Source:
+def chunk_source(chunks: Iterable[object], label: str = "the iterable") -> Source:
     """Return the source of chunks (X, y), or of frames."""
     rest = iter(chunks)
     first = next(rest, None)
@@ -151,7 +151,7 @@ def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iter
             yield features, part.labels, part.weight
 
 
-def array_source(source: Any, names: Sequence[str] | None) -> Source | None:
+def array_source(source: object, names: Sequence[str] | None) -> Source | None:
     """Return an array, or chunks (X, y), to score as a source of named columns; None for others."""
     if isinstance(source, np.ndarray):
         starts = range(0, len(source), _ROWS)

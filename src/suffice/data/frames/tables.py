@@ -15,7 +15,7 @@ from suffice.data.source import SAMPLE_ROWS, ColumnTypes, Scan, Source, cast, ex
 from suffice.errors import InvalidInputError
 
 
-def frame_source(frame: Any, label: str = "the lazy frame") -> Source:
+def frame_source(frame: object, label: str = "the lazy frame") -> Source:
     """Return the source of a pandas, polars or pyarrow frame; ``label`` names a lazy one."""
     table = as_frame(frame)
     n_rows: int | None = None
@@ -82,7 +82,7 @@ def as_frame(frame: Any) -> pl.DataFrame | pl.LazyFrame:
     return from_pandas(frame) if is_pandas(frame) else pl.DataFrame(frame)
 
 
-def collected(frame: Any) -> pl.DataFrame:
+def collected(frame: object) -> pl.DataFrame:
     """Return any table as one in memory."""
     return as_frame(frame).lazy().collect()
 

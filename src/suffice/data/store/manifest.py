@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from suffice.core.moments import Moments
 from suffice.core.threads import in_order
@@ -92,6 +92,20 @@ class Entry:
         return Moments.of_archive(header, arrays)
 
 
+class Record(TypedDict):
+    """One change of a store: who made it, when and why, and what it put in the place of what."""
+
+    when: str
+    who: str
+    action: str
+    partition: str
+    why: str
+    before: list[str]  # digests
+    after: list[str]
+    rows: list[int]  # before and after
+    withdrawn: list[str]  # contents of files
+
+
 @dataclass(slots=True)
 class Changes:
     """What some files of a partition hold."""
@@ -157,7 +171,7 @@ class Manifest:
         return [entry for entry in self.entries if entry.partition != partition]
 
     @property
-    def log(self) -> list[dict[str, Any]]:
+    def log(self) -> list[Record]:
         return [json.loads(record) for record in self.records]
 
     def change(
@@ -171,7 +185,7 @@ class Manifest:
         """Give a partition other entries, on record; return the new manifest."""
         before = self.of(partition)
         withdrawn = [] if action == "add" else [e.file.content for e in before if e.file]
-        record = {
+        record: Record = {
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "who": f"{os.environ.get('LOGNAME', os.getuid())}@{os.uname().nodename}",
             "action": action,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from suffice.data.files.addresses import is_url, paths_of
 from suffice.data.files.contents import PACKED
@@ -14,7 +14,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 NamesOfFiles: TypeAlias = str | Path | Sequence[str | Path]  # paths, globs, folders or URLs
 
 
-def are_files(data: object) -> bool:
+def are_files(data: object) -> TypeGuard[NamesOfFiles]:
     """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
     names = _names(data)
     return bool(names) and all(_is_file(name) for name in names)
@@ -36,7 +36,7 @@ def _names(data: object) -> Sequence[str | Path]:
     return data if are_names else ()
 
 
-def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
+def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
     if partition:
         return {partition: data}

@@ -7,11 +7,11 @@ import fcntl
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from suffice.core.text.lists import without_passwords
 from suffice.data.sql.addresses import without_secret
@@ -65,17 +65,31 @@ class _Folder:
         return [f"{folder}/{name}" for name in os.listdir(inside)]
 
 
+class _Cursor(Protocol):
+    """The answer of a database to a statement."""
+
+    def fetchone(self) -> Sequence[bytes] | None: ...
+    def fetchall(self) -> Sequence[Sequence[str]]: ...
+
+
+class _Connection(Protocol):
+    """A connection of SQLite or PostgreSQL."""
+
+    def execute(self, statement: str, values: Sequence[str | bytes], /) -> _Cursor: ...
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Rows of names and bytes in a table of a database, with the verbs of a folder."""
 
     address: str
     table: str
-    connect: Callable[[bool], Any]  # opens a connection, for a writer or a reader
+    connect: Callable[[bool], _Connection]  # opens a connection, for a writer or a reader
     error: type[Exception]  # what the driver raises
     placeholder: str  # of a parameter
     begin: str  # statement that begins a transaction of one writer at a time
-    connection: Any = None
+    connection: _Connection | None = None
 
     @property
     def label(self) -> str:
@@ -107,8 +121,9 @@ class _Rows:
             yield rows
             rows.run("COMMIT")
 
-    def run(self, statement: str, *values: str | bytes) -> Any:
+    def run(self, statement: str, *values: str | bytes) -> _Cursor:
         """Return the cursor of a statement, whose parameters are written as ``?``."""
+        assert self.connection is not None
         return self.connection.execute(statement.replace("?", self.placeholder), values)
 
     def get(self, name: str) -> bytes | None:

@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suffice import errors
 from suffice.core.moments import Moments
 from suffice.core.text.lists import quoted
 from suffice.data.options import Columns, TextFormat
-from suffice.data.store.manifest import Entry, FileStamp, Manifest
+from suffice.data.store.manifest import Entry, FileStamp, Manifest, Record
 from suffice.data.store.partitions import are_files, by_partition
 from suffice.data.store.place import place_of
 from suffice.data.store.totals import bytes_of, drop_unused, total_of
@@ -75,7 +75,7 @@ class _Question:
             fourth=sums.fourth is not None if self.fourth is None else self.fourth,
         )
 
-    def summed(self, data: Any) -> Moments:
+    def summed(self, data: object) -> Moments:
         return summarize(
             data,
             self.target,
@@ -130,14 +130,14 @@ class MomentStore:
         return tuple(dict.fromkeys(entry.partition for entry in self.entries))
 
     @property
-    def log(self) -> list[dict[str, Any]]:
+    def log(self) -> list[Record]:
         """Every change: who, when, what, why, and the digests and rows before and after."""
         with self._place.reading() as place:
             return Manifest.read(place).log
 
     def add(
         self,
-        data: Any,
+        data: object,
         partition: str | None = None,
         *,
         why: str = "",
@@ -200,7 +200,7 @@ class MomentStore:
             raise refused[0]
         return counted
 
-    def _added(self, name: str, data: Any, why: str, question: _Question) -> int:
+    def _added(self, name: str, data: object, why: str, question: _Question) -> int:
         """Add a partition and return its rows; start again where another writer was quicker."""
         while True:
             parts = self._parts(name, data, question, only_new=True)
@@ -214,7 +214,7 @@ class MomentStore:
     def replace(
         self,
         partition: str,
-        data: Any,
+        data: object,
         *,
         why: str = "",
         target: str | None = None,
@@ -300,7 +300,7 @@ class MomentStore:
     def _parts(
         self,
         name: str,
-        data: Any,
+        data: object,
         question: _Question,
         *,
         only_new: bool,
@@ -383,7 +383,7 @@ def _counted_file(entry: Entry, file: FileStamp, question: _Question) -> _Part:
 
 def _joined(
     name: str,
-    data: Any,
+    data: object,
     parts: Sequence[_Part],
     manifest: Manifest,
 ) -> Sequence[Entry] | None:

@@ -1,7 +1,7 @@
 """Discriminant analysis and Gaussian naive Bayes by scikit-learn's definitions, from moments."""
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -20,20 +20,38 @@ from suffice.core.moments.collect import ratio
 from suffice.core.table import Table
 from suffice.core.table.labels import codes_of
 from suffice.discriminative.problem import coded_moments
-from suffice.estimators.dropin import rows
-from suffice.estimators.dropin.rows import log_of, pooled_rows
-from suffice.typing import Floats
+from suffice.estimators.dropin.drop_in import (
+    FLOATS,
+    DropIn,
+    DropInWithScores,
+    LinearDropIn,
+    float_type,
+    labelled_table,
+    log_of,
+    pooled_rows,
+)
+from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
 
-_MOST_NUMBERS = 1 << 27  # of scatters: beyond this, class by class is kinder to the memory
+_MOST_NUMBERS = 1 << 27  # of all scatters; beyond this, class by class takes less memory
+
+ShrinkageWord: TypeAlias = float | Literal["auto"] | None
 
 
-def class_covariances(moments: Moments, shrinkage: Any) -> Floats:
+# --- covariances -----------------------------------------------------------------------------
+
+
+def class_covariances(moments: Moments, shrinkage: ShrinkageWord) -> Floats:
     """Return Σ_k of every class, (K, d, d), biased, and shrunk as scikit-learn shrinks."""
-    scatters, weights = moments.scatters, moments.weights
-    if shrinkage == "auto":
-        fourths = moments.required_fourth().fourths
-        return np.stack(list(map(_standardised_ledoit_wolf, weights, scatters, fourths)))
-    return shrunk_to_sphere(scatters / weights[:, None, None], shrinkage)
+    if shrinkage != "auto":
+        sigmas = moments.scatters / moments.weights[:, None, None]
+        return shrunk_to_sphere(sigmas, shrinkage)
+    fourths = moments.required_fourth().fourths
+    covariances = []
+    for weight, scatter, fourth in zip(
+        moments.weights, moments.scatters, fourths, strict=True
+    ):
+        covariances.append(_standardized_ledoit_wolf(weight, scatter, fourth))
+    return np.stack(covariances)
 
 
 def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
@@ -45,7 +63,7 @@ def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
     return np.asarray((1 - shrinkage) * sigma + shrinkage * mean * np.eye(d))
 
 
-def _standardised_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) -> Floats:
+def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) -> Floats:
     """Return the covariance shrunk to a sphere in units of its own standard deviations."""
     sigma = scatter / weight
     gamma = ledoit_wolf_intensity(weight, scatter, fourth)
@@ -54,16 +72,33 @@ def _standardised_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
     return shrunk_to_sphere(sigma / scale / scale[:, None], gamma) * scale * scale[:, None]
 
 
-def _is_theirs(asked: Any, table: Table, n_scatters: int) -> bool:
-    """Return whether scikit-learn's own code must answer, or refuse in its own words."""
-    misused = asked.solver == "svd" and asked.shrinkage is not None
-    alone = asked.covariance_estimator is not None or table.n_classes < 2
-    big = n_scatters * table.n_features**2 > _MOST_NUMBERS
-    few = table.n_features >= table.n_rows or table.n_rows == table.n_classes
-    return misused or alone or big or few
+def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
+    """Return whether scikit-learn's own code must fit, or refuse in its own words."""
+    if estimator.solver == "svd" and estimator.shrinkage is not None:
+        return True
+    if estimator.covariance_estimator is not None or table.n_classes < 2:
+        return True
+    if n_scatters * table.n_features**2 > _MOST_NUMBERS:
+        return True
+    return table.n_features >= table.n_rows or table.n_rows == table.n_classes
 
 
-class LinearDiscriminantAnalysis(rows.Linear, theirs.LinearDiscriminantAnalysis):
+# --- linear ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearSolution:
+    """What a solver of linear discriminant analysis finds; None: what it does not compute."""
+
+    coef: Floats  # w  (K, d)
+    intercept: Floats  # w_0  (K,)
+    covariance: Floats | None = None  # Σ within classes  (d, d)
+    scalings: Floats | None = None  # axes  (d, r)
+    explained_variance_ratio: Floats | None = None  # (r,)
+    xbar: Floats | None = None  # mean under the priors  (d,)
+
+
+class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis):
     """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
     The rows are summed once and the solvers work on the sums.
@@ -78,83 +113,146 @@ class LinearDiscriminantAnalysis(rows.Linear, theirs.LinearDiscriminantAnalysis)
     [1]
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = rows.labelled_table(self, X, y, ensure_min_samples=2, dtype=rows.FLOATS)
-        per_class = table.n_classes if self._storage() == "per-class" else 1
-        priors = table.class_weights / table.n_rows if self.priors is None else self.priors
-        self.priors_ = np.asarray(priors, np.float64)
-        odd = (self.priors_ < 0).any() or abs(self.priors_.sum() - 1.0) > 1e-5
-        most = min(table.n_classes - 1, table.n_features)
-        self._max_components = most if self.n_components is None else self.n_components
-        if _is_theirs(self, table, per_class) or odd or self._max_components > most:
-            return super().fit(X, y)  # type: ignore[no-any-return]
+        table = labelled_table(self, X, y, ensure_min_samples=2, dtype=FLOATS)
+        priors = table.class_weights / table.n_rows
+        if self.priors is not None:
+            priors = np.asarray(self.priors, np.float64)
+        storage = self._storage()
+        n_scatters = table.n_classes if storage == "per-class" else 1
+        most_components = min(table.n_classes - 1, table.n_features)
+        n_components = most_components if self.n_components is None else self.n_components
+        has_odd_priors = (priors < 0).any() or abs(priors.sum() - 1.0) > 1e-5
+        if (
+            has_odd_priors
+            or n_components > most_components
+            or _needs_sklearn(self, table, n_scatters)
+        ):
+            super().fit(X, y)
+            return self
+        moments = coded_moments(table, storage, fourth=self.shrinkage == "auto")
+        dtype = float_type(table.x)
         self.classes_ = table.classes
-        moments = coded_moments(table, self._storage(), fourth=self.shrinkage == "auto")
-        self.means_ = moments.means
-        solvers = {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}
-        solvers[self.solver](moments, table)
-        if table.n_classes == 2:
-            self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
-        if table.x.dtype == np.float32:
-            _to_single(self)
-        self._n_features_out = self._max_components
+        self.priors_ = priors.astype(dtype)
+        self.means_ = moments.means.astype(dtype)
+        self._max_components = n_components
+        self._n_features_out = n_components
+        self._keep(self._solution(moments, priors, n_components, table), dtype)
         return self
 
-    def _storage(self) -> str:
-        own = self.priors is not None and (self.solver != "svd" or self.store_covariance)
-        return "per-class" if own or self.shrinkage == "auto" else "pooled"
+    def _solution(
+        self,
+        moments: Moments,
+        priors: Floats,
+        n_components: int,
+        table: Table,
+    ) -> LinearSolution:
+        if self.solver == "svd":
+            return self._by_axes(moments, priors, n_components)
+        if self.solver == "lsqr":
+            return self._by_inverse(moments, priors)
+        return self._by_ratio(moments, priors, n_components, table)
 
-    def _within(self, moments: Moments) -> Floats:
+    def _keep(self, solution: LinearSolution, dtype: type[np.floating[Any]]) -> None:
+        """Set the attributes that a solver found, in the precision of the rows."""
+        coef = solution.coef
+        intercept = solution.intercept
+        if len(intercept) == 2:  # the second class against the first
+            coef = np.diff(coef, axis=0)
+            intercept = np.diff(intercept)
+        self.coef_ = coef.astype(dtype)
+        self.intercept_ = intercept.astype(dtype)
+        if solution.covariance is not None:
+            self.covariance_ = solution.covariance.astype(dtype)
+        if solution.scalings is not None:
+            self.scalings_ = solution.scalings.astype(dtype)
+        if solution.explained_variance_ratio is not None:
+            self.explained_variance_ratio_ = solution.explained_variance_ratio.astype(dtype)
+        if solution.xbar is not None:
+            self.xbar_ = solution.xbar.astype(dtype)
+
+    def _storage(self) -> Literal["per-class", "pooled"]:
+        """Return which sums the solver needs."""
+        if self.shrinkage == "auto":
+            return "per-class"
+        # given priors weight the covariances of the classes by other numbers than their rows
+        needs_covariance = self.solver != "svd" or self.store_covariance
+        if self.priors is not None and needs_covariance:
+            return "per-class"
+        return "pooled"
+
+    def _within(self, moments: Moments, priors: Floats) -> Floats:
         """Return Σ_k π_k Σ_k."""
         if moments.storage == "per-class":
             sigmas = class_covariances(moments, self.shrinkage)
-            return np.asarray(np.einsum("k,kij->ij", self.priors_, sigmas))
+            return np.asarray(np.einsum("k,kij->ij", priors, sigmas))
         # with the priors of the rows, Σ_k (n_k / n) S_k / n_k = S / n
         return shrunk_to_sphere(moments.pooled_scatter / moments.total_weight, self.shrinkage)
 
-    def _by_axes(self, moments: Moments, _table: Table) -> None:
+    def _by_axes(self, moments: Moments, priors: Floats, n_components: int) -> LinearSolution:
         """Whiten by the principal axes of the within-class correlations, above ``tol``."""
-        if self.store_covariance:
-            self.covariance_ = self._within(moments)
-        n, d = moments.total_weight, moments.n_features
-        sigma, totals = moments.pooled_scatter / n, moments.between_scatter.diagonal() / n
-        variances = resolved(sigma.diagonal(), moments.grand_mean, totals)
+        n = moments.total_weight
+        sigma = moments.pooled_scatter / n
+        between = moments.between_scatter.diagonal() / n
+        variances = resolved(sigma.diagonal(), moments.grand_mean, between)
         scale = unit_scale(variances)
-        e, v = linalg.eigh(
-            sigma / scale / scale[:, None] * np.outer(variances > 0, variances > 0)
-        )
+        varies = variances > 0
+        correlations = sigma / scale / scale[:, None] * np.outer(varies, varies)
+        e, v = linalg.eigh(correlations)
         # singular values of the scaled rows are √e
-        kept = e > max(self.tol**2, rank_tolerance(d))
-        whitening = (v[:, kept] / np.sqrt(e[kept]))[:, ::-1] / scale[:, None]
-        about = self.priors_ @ moments.centred_means
-        offsets, self.xbar_ = moments.centred_means - about, moments.grand_mean + about
+        is_kept = e > max(self.tol**2, rank_tolerance(moments.n_features))
+        whitening = (v[:, is_kept] / np.sqrt(e[is_kept]))[:, ::-1] / scale[:, None]
+        mean_offset = priors @ moments.centred_means
+        offsets = moments.centred_means - mean_offset
+        xbar = moments.grand_mean + mean_offset
         # the axes of the class means: √(n π_k / (K − 1)) (μ_k − μ) whitened
-        spread = np.sqrt(n * self.priors_ / (len(offsets) - 1))[:, None] * offsets @ whitening
+        spread = np.sqrt(n * priors / (len(offsets) - 1))[:, None] * offsets @ whitening
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
-        self.explained_variance_ratio_ = (s**2 / np.sum(s**2))[: self._max_components]
-        self.scalings_ = whitening @ vt[s > self.tol * s[:1]].T
-        z = offsets @ self.scalings_
-        self.coef_ = z @ self.scalings_.T
-        # −½ |z_k|² + log π_k − w_kᵀ μ
-        self.intercept_ = (
-            -0.5 * np.square(z).sum(1) + log_of(self.priors_) - self.coef_ @ self.xbar_
+        scalings = whitening @ vt[s > self.tol * s[:1]].T
+        z = offsets @ scalings
+        coef = z @ scalings.T
+        return LinearSolution(
+            coef=coef,
+            # −½ |z_k|² + log π_k − w_kᵀ μ
+            intercept=-0.5 * np.square(z).sum(1) + log_of(priors) - coef @ xbar,
+            covariance=self._within(moments, priors) if self.store_covariance else None,
+            scalings=scalings,
+            explained_variance_ratio=(s**2 / np.sum(s**2))[:n_components],
+            xbar=xbar,
         )
 
-    def _by_inverse(self, moments: Moments, _table: Table) -> None:
+    def _by_inverse(self, moments: Moments, priors: Floats) -> LinearSolution:
         """Solve Σ w_k = μ_k."""
-        self.covariance_ = self._within(moments)
-        self._score_by(linalg.lstsq(self.covariance_, self.means_.T)[0].T)
+        covariance = self._within(moments, priors)
+        weights = linalg.lstsq(covariance, moments.means.T)[0].T
+        return LinearSolution(
+            coef=weights,
+            intercept=_intercepts(moments.means, weights, priors),
+            covariance=covariance,
+        )
 
-    def _by_ratio(self, moments: Moments, table: Table) -> None:
+    def _by_ratio(
+        self,
+        moments: Moments,
+        priors: Floats,
+        n_components: int,
+        table: Table,
+    ) -> LinearSolution:
         """Find the axes of the greatest ratio of between-class to within-class variance."""
-        self.covariance_ = self._within(moments)
-        between = self._total(moments, table) - self.covariance_
-        values, vectors = linalg.eigh(between, self.covariance_)
-        self.explained_variance_ratio_ = (values / values.sum())[::-1][: self._max_components]
-        self.scalings_ = vectors[:, ::-1]
-        self._score_by(self.means_ @ self.scalings_ @ self.scalings_.T)
+        covariance = self._within(moments, priors)
+        between = self._total(moments, table) - covariance
+        values, vectors = linalg.eigh(between, covariance)
+        scalings = vectors[:, ::-1]
+        weights = moments.means @ scalings @ scalings.T
+        return LinearSolution(
+            coef=weights,
+            intercept=_intercepts(moments.means, weights, priors),
+            covariance=covariance,
+            scalings=scalings,
+            explained_variance_ratio=(values / values.sum())[::-1][:n_components],
+        )
 
     def _total(self, moments: Moments, table: Table) -> Floats:
         """Return the covariance of all rows about their mean, shrunk as the others are."""
@@ -164,20 +262,17 @@ class LinearDiscriminantAnalysis(rows.Linear, theirs.LinearDiscriminantAnalysis)
         scatter = moments.scatter.pooled() + moments.between_scatter
         return shrunk_to_sphere(scatter / moments.total_weight, self.shrinkage)
 
-    def _score_by(self, weights: Floats) -> None:
-        # w_k0 = −½ μ_kᵀ w_k + log π_k
-        half = 0.5 * np.einsum("kj,kj->k", self.means_, weights)
-        self.coef_, self.intercept_ = weights, log_of(self.priors_) - half
+
+def _intercepts(means: Floats, weights: Floats, priors: Floats) -> Floats:
+    """Return w_k0 = −½ μ_kᵀ w_k + log π_k, (K,)."""
+    products = np.asarray(np.einsum("kj,kj->k", means, weights))
+    return log_of(priors) - 0.5 * products
 
 
-def _to_single(estimator: Any) -> None:
-    """Turn every array that a fit found to float32, as its rows were."""
-    for name, value in vars(estimator).items():
-        if isinstance(value, np.ndarray) and value.dtype == np.float64 and name != "classes_":
-            setattr(estimator, name, value.astype(np.float32))
+# --- quadratic -------------------------------------------------------------------------------
 
 
-class QuadraticDiscriminantAnalysis(rows.Decided, theirs.QuadraticDiscriminantAnalysis):
+class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscriminantAnalysis):
     """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
@@ -190,56 +285,88 @@ class QuadraticDiscriminantAnalysis(rows.Decided, theirs.QuadraticDiscriminantAn
     [1]
     """
 
-    solver: Any = "svd"  # where these are no parameters yet
-    shrinkage: Any = None
+    # older versions of scikit-learn lack these parameters
+    solver: str = "svd"
+    shrinkage: ShrinkageWord = None
     covariance_estimator: Any = None
+    # the factored covariances of the last fit, and the attributes that they were computed from
+    _factored: tuple[list[Array], list[Array], list[FullCovariance]] | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = rows.labelled_table(self, X, y)
+        table = labelled_table(self, X, y)
         counts = table.class_weights
-        if _is_theirs(self, table, table.n_classes) or (counts == 1).any():
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
+        if _needs_sklearn(self, table, table.n_classes) or (counts == 1).any():
+            super().fit(X, y)
+            return self
         moments = coded_moments(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
-        svd = self.solver == "svd"
-        add = self.reg_param if svd else 0.0
-        found = filter(None, map(principal_axes, sigmas))
-        axes = [((1 - add) * scaling + add, rotation) for scaling, rotation in found]
-        full = len(axes) == table.n_classes and all((s > self.tol).all() for s, _ in axes)
-        # what sums of squares cannot tell, the rows may
-        if not full or (svd and counts.min() < table.n_features):
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        if svd:
-            sigmas = np.stack([(s * rotation) @ rotation.T for s, rotation in axes])
-        single = np.float32 if table.x.dtype == np.float32 else np.float64
-        self.classes_, self.priors_ = table.classes, priors
-        self.means_ = moments.means.astype(single)
-        self.scalings_ = [scaling.astype(single) for scaling, _ in axes]
-        self.rotations_ = [rotation.astype(single) for _, rotation in axes]
+        by_svd = self.solver == "svd"
+        axes = self._regularized_axes(sigmas)
+        # sums of squares may lack the digits that the rows still have
+        if axes is None or (by_svd and counts.min() < table.n_features):
+            super().fit(X, y)
+            return self
+        dtype = float_type(table.x)
+        self.classes_ = table.classes
+        self.priors_ = counts / table.n_rows
+        if self.priors is not None:
+            self.priors_ = np.array(self.priors)
+        self.means_ = moments.means.astype(dtype)
+        self.scalings_ = [scaling.astype(dtype) for scaling, _ in axes]
+        self.rotations_ = [rotation.astype(dtype) for _, rotation in axes]
         if self.store_covariance:
-            self.covariance_ = [sigma.astype(single) for sigma in sigmas]
-        self._known = (self.scalings_, self.rotations_, self._covariances())
+            if by_svd:
+                sigmas = np.stack([(scaling * v) @ v.T for scaling, v in axes])
+            self.covariance_ = [sigma.astype(dtype) for sigma in sigmas]
+        self._factored = (self.scalings_, self.rotations_, self._covariances())
         return self
 
+    def _regularized_axes(self, sigmas: Floats) -> list[tuple[Floats, Floats]] | None:
+        """Return the variances and axes of each class; None if some variance is too small."""
+        added = self.reg_param if self.solver == "svd" else 0.0
+        axes = []
+        for sigma in sigmas:
+            principal = principal_axes(sigma)
+            if principal is None:
+                return None
+            variances, rotation = principal
+            scaling = (1 - added) * variances + added
+            if not (scaling > self.tol).all():
+                return None
+            axes.append((scaling, rotation))
+        return axes
+
     def _covariances(self) -> list[FullCovariance]:
-        axes = zip(self.scalings_, self.rotations_, strict=True)
-        roots = (np.asarray(v, np.float64) * np.sqrt(s, dtype=np.float64) for s, v in axes)
-        return [FullCovariance.of_root(root) for root in roots]
+        covariances = []
+        for scaling, rotation in zip(self.scalings_, self.rotations_, strict=True):
+            root = np.asarray(rotation, np.float64) * np.sqrt(scaling, dtype=np.float64)
+            covariances.append(FullCovariance.of_root(root))
+        return covariances
+
+    def _parameter_type(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.priors_.dtype
+        return dtype
 
     def _scorer(self) -> Scorer:
-        scalings, rotations, known = vars(self).get("_known", (None, None, None))
-        same = scalings is self.scalings_ and rotations is self.rotations_
-        covariances = known if same else self._covariances()
+        covariances = None
+        if self._factored is not None:
+            scalings, rotations, factored = self._factored
+            if scalings is self.scalings_ and rotations is self.rotations_:
+                covariances = factored
+        if covariances is None:  # the attributes were replaced
+            covariances = self._covariances()
         # log π_k − ½ log|Σ_k| − ½ |W_k (x − μ_k)|²
         log_dets = np.array([np.log(s, dtype=np.float64).sum() for s in self.scalings_])
         constants = log_of(self.priors_) - 0.5 * log_dets
         return Scorer.of(constants, np.asarray(self.means_, np.float64), covariances)
 
 
-class GaussianNB(rows.Scored, naive_bayes.GaussianNB):
+# --- naive Bayes -----------------------------------------------------------------------------
+
+
+class GaussianNB(DropIn, naive_bayes.GaussianNB):
     """Gaussian naive Bayes: parameters, attributes and definitions are scikit-learn's.
 
     Batches of ``partial_fit`` add up exactly: their order and grouping do not matter.
@@ -259,77 +386,83 @@ class GaussianNB(rows.Scored, naive_bayes.GaussianNB):
     [[-2.0, -1.333], [2.0, 1.333]]
     """
 
-    _told_by = "var_"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
-        table = rows.labelled_table(self, X, y)
+        table = labelled_table(self, X, y)
         self.classes_ = table.classes
         return self._learn(table, sample_weight, None)
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike = None,
     ) -> Self:
         """Add rows to what was learnt; the first call lists all ``classes``."""
         self._validate_params()
-        first = _check_partial_fit_first_call(self, classes)
-        batch = rows.labelled_table(self, X, y, reset=first)
+        is_first = _check_partial_fit_first_call(self, classes)
+        batch = labelled_table(self, X, y, reset=is_first)
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
-            new = f"The target label(s) {batch.classes[codes < 0]} in y"
-            raise ValueError(f"{new} do not exist in the initial classes {self.classes_}")
+            raise ValueError(
+                f"The target label(s) {batch.classes[codes < 0]} in y do not exist in the initial "
+                f"classes {self.classes_}"
+            )
         table = replace(batch, classes=self.classes_, codes=codes[batch.codes])
-        return self._learn(table, sample_weight, None if first else self.moments_)
+        return self._learn(table, sample_weight, None if is_first else self.moments_)
 
-    def _learn(self, table: Table, sample_weight: Any, before: Moments | None) -> Self:
+    def _learn(
+        self,
+        table: Table,
+        sample_weight: WeightsLike,
+        earlier: Moments | None,
+    ) -> Self:
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
             table = replace(table, weight=weight)
         batch = coded_moments(table, "diagonal")
-        every = (
-            batch if sample_weight is None else coded_moments(pooled_rows(table), "diagonal")
-        )
-        self.epsilon_ = self.var_smoothing * every.total_variances.max()
-        self.moments_ = moments = batch if before is None else before + batch
-        single = np.float32 if table.x.dtype == np.float32 else np.float64
-        self.class_count_ = moments.weights.astype(single)
-        self.theta_ = moments.means.astype(single)
-        variances = ratio(moments.diagonals, moments.weights[:, None])
-        self.var_ = (variances + self.epsilon_).astype(single)
+        # scikit-learn takes the largest variance over the rows without their weights
+        unweighted = batch
+        if sample_weight is not None:
+            unweighted = coded_moments(pooled_rows(table), "diagonal")
+        self.epsilon_ = self.var_smoothing * unweighted.total_variances.max()
+        self.moments_ = batch if earlier is None else earlier + batch
+        dtype = float_type(table.x)
+        self.class_count_ = self.moments_.weights.astype(dtype)
+        self.theta_ = self.moments_.means.astype(dtype)
+        variances = ratio(self.moments_.diagonals, self.moments_.weights[:, None])
+        self.var_ = (variances + self.epsilon_).astype(dtype)
         if self.priors is None:
             self.class_prior_ = self.class_count_ / self.class_count_.sum()
         else:
-            self.class_prior_ = self._given_priors().astype(single)
+            self.class_prior_ = self._checked_priors().astype(dtype)
         return self
 
-    def _given_priors(self) -> Floats:
+    def _checked_priors(self) -> Floats:
+        """Return the priors, or refuse them in scikit-learn's words."""
         priors = np.asarray(self.priors, np.float64)
-        for wrong, msg in (
-            (
-                len(priors) != len(self.classes_),
-                "Number of priors must match number of classes.",
-            ),
-            (not np.isclose(priors.sum(), 1.0), "The sum of the priors should be 1."),
-            ((priors < 0).any(), "Priors must be non-negative."),
-        ):
-            if wrong:
-                raise ValueError(msg)
+        if len(priors) != len(self.classes_):
+            raise ValueError("Number of priors must match number of classes.")
+        if not np.isclose(priors.sum(), 1.0):
+            raise ValueError("The sum of the priors should be 1.")
+        if (priors < 0).any():
+            raise ValueError("Priors must be non-negative.")
         return priors
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
+    def predict_joint_log_proba(self, X: RowsLike) -> Floats:
         """Return log p(x, class), (n, K)."""
-        return np.asarray(self._read(X, Joint()))
+        return self._read(X, Joint())
+
+    def _parameter_type(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.var_.dtype
+        return dtype
 
     def _scorer(self) -> Scorer:
         sigmas = [DiagonalCovariance(np.sqrt(v, dtype=np.float64)) for v in self.var_]
         log_dets = np.array([sigma.log_det for sigma in sigmas])
+        d = self.theta_.shape[1]
         # log π_k − ½ Σ_j (log 2π σ² + (x − θ)² / σ²)
-        constants = log_of(self.class_prior_) - 0.5 * (
-            self.theta_.shape[1] * LOG_2PI + log_dets
-        )
+        constants = log_of(self.class_prior_) - 0.5 * (d * LOG_2PI + log_dets)
         return Scorer.of(constants, np.asarray(self.theta_, np.float64), sigmas)

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any
 
 from suffice.estimators.dropin.gaussian import (
     GaussianNB,
@@ -18,7 +17,8 @@ _OURS = (
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
 )
-_THEIRS = {ours: ours.__bases__[-1] for ours in _OURS}  # each extends the class it stands for
+# each of our classes extends the class of scikit-learn that it replaces
+_THEIRS: Mapping[type, type] = {ours: ours.__bases__[-1] for ours in _OURS}
 _LOCK = Lock()
 
 
@@ -50,8 +50,8 @@ def unpatch() -> None:
     _replace(_THEIRS)
 
 
-def _replace(substitutes: Mapping[Any, Any]) -> None:
-    """Replace classes by others in every module of scikit-learn that names them."""
+def _replace(substitutes: Mapping[type, type]) -> None:
+    """Replace classes by others in every loaded module of scikit-learn that names them."""
     with _LOCK:
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] != "sklearn" or module is None:

@@ -55,7 +55,7 @@ export const MODELS = {
   neighbours: { uses: ["k", "costs"], fit: fitNeighbours },
   tree: { uses: ["costs"], remote: true },
   forest: { uses: ["costs"], remote: true },
-  auto: { uses: ["costs"], remote: true },
+  AutoGaussian: { uses: ["costs"], remote: true },
 };
 
 // ---- decisions

@@ -1,0 +1,130 @@
+"""Rows in and answers out: scikit-learn's checks at the edge, compiled sums and scores inside."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.core.model.posterior import Argmax, Joint, LogPosterior, Posterior, Readout
+from suffice.core.model.scoring import Scorer
+from suffice.core.table import Table
+from suffice.core.table.labels import encode
+from suffice.core.table.matrix import as_matrix
+from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike
+
+FLOATS = (np.float64, np.float32)
+
+
+def labelled_table(
+    estimator: Any,
+    X: RowsLike,
+    y: LabelsLike,
+    *,
+    reset: bool = True,
+    dtype: Any = "numeric",
+    ensure_min_samples: int = 1,
+) -> Table:
+    """Return users' rows and labels, checked by scikit-learn."""
+    rows, labels = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        dtype=dtype,
+        ensure_min_samples=ensure_min_samples,
+    )
+    x, _ = as_matrix(rows)
+    if labels.dtype.kind in "iubU":
+        classes, codes = encode(labels)
+    else:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+    return Table(x, classes, codes)
+
+
+def pooled_rows(table: Table) -> Table:
+    """Return the table with all rows in one class, every row counted once."""
+    return Table(table.x, table.classes[:1], np.zeros(table.n_rows, np.intp))
+
+
+def float_type(x: Array) -> type[np.float32] | type[np.float64]:
+    """Return float32 for rows in single precision, else float64."""
+    return np.float32 if x.dtype == np.float32 else np.float64
+
+
+def log_of(probabilities: npt.ArrayLike) -> Floats:
+    """Return log p in double precision, −∞ of zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(probabilities, np.float64))
+
+
+class DropIn(ABC):
+    """Answers read from scores, which the fitted attributes give as they are now."""
+
+    classes_: Labels
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """Return what scores rows, from the public attributes."""
+
+    @abstractmethod
+    def _parameter_type(self) -> np.dtype[Any]:
+        """Return the type of the fitted numbers."""
+
+    def predict(self, X: RowsLike) -> Labels:
+        """Return the most probable class of each row, (n,)."""
+        best = self._read(X, Argmax())  # refuses to answer before fit
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: RowsLike) -> Floats:
+        """Return p(class | x), (n, K)."""
+        return self._read(X, Posterior())
+
+    def predict_log_proba(self, X: RowsLike) -> Floats:
+        """Return log p(class | x), (n, K), exact far from the data."""
+        return self._read(X, LogPosterior())
+
+    def _read(self, X: RowsLike, readout: Readout) -> Array:
+        check_is_fitted(self)
+        x, _ = as_matrix(validate_data(self, X, reset=False))
+        values = self._scorer().score(x, readout)
+        # answers are in single precision if both rows and attributes are
+        is_single = x.dtype == np.float32 and self._parameter_type() == np.float32
+        if is_single and values.dtype.kind == "f":
+            return values.astype(np.float32)
+        return values
+
+
+class DropInWithScores(DropIn):
+    """The same with ``decision_function``."""
+
+    def decision_function(self, X: RowsLike) -> Floats:
+        """Return log-posterior scores up to a common term: (n, K), or (n,) of two classes."""
+        scores = self._read(X, Joint())
+        return scores if len(self.classes_) > 2 else scores[:, 1] - scores[:, 0]
+
+
+class LinearDropIn(DropInWithScores):
+    """Scores wᵀx + w_0."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def _parameter_type(self) -> np.dtype[Any]:
+        return self.coef_.dtype
+
+    def _scorer(self) -> Scorer:
+        coef: Any = self.coef_
+        if issparse(coef):  # after sparsify()
+            coef = coef.toarray()
+        weights = np.atleast_2d(np.asarray(coef, np.float64))
+        intercepts = np.asarray(self.intercept_, np.float64).ravel()
+        intercepts = np.broadcast_to(intercepts, len(weights))
+        if len(weights) == 1:  # the first of two classes scores zero
+            weights = np.vstack([np.zeros_like(weights), weights])
+            intercepts = np.concatenate([[0.0], intercepts])
+        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)

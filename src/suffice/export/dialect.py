@@ -1,0 +1,205 @@
+"""How DuckDB, PostgreSQL and SQLite write numbers, names and labels, and what they refuse."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.errors import InvalidParameterError, require_word
+from suffice.typing import Floats
+
+Stage = dict[str, str]  # column → expression over the columns of the stage before
+ROWS = "suffice_rows"  # what a query calls the table that it reads
+
+
+# --- literals and names ----------------------------------------------------------------------
+
+
+def double(value: float) -> str:
+    """Return a literal that every engine reads as this very double, not as a decimal."""
+    text = repr(float(value))
+    if "e" not in text:
+        text = f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def literal(label: object) -> str:
+    """Return a label as text, number, truth value or NULL."""
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        return "NULL"
+    if isinstance(label, int):  # also a truth value: TRUE or FALSE
+        return str(label).upper()
+    if isinstance(label, float):
+        return double(label)
+    text = str(label)
+    if "\0" in text:
+        raise InvalidParameterError(
+            f"the label {label!r} holds a NUL character, which no database takes: rename the class"
+        )
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(text: str) -> str:
+    """Return a quoted identifier, whatever characters it has."""
+    if "\0" in text:
+        raise InvalidParameterError(
+            f"the name {text!r} holds a NUL character, which no database takes: rename it"
+        )
+    return '"' + text.replace('"', '""') + '"'
+
+
+def column_of_rows(column: str) -> str:
+    """Return a column of the table, qualified by the table's name."""
+    # an unqualified name that the table lacks is text to SQLite, and to DuckDB another column of
+    # the same stage
+    return f"{ROWS}.{name(column)}"
+
+
+# --- sums ------------------------------------------------------------------------------------
+
+
+def balanced(terms: Sequence[str], join: Callable[[str, str], str]) -> str:
+    """Return terms joined two by two: engines and parsers limit how deep a formula may nest."""
+    if len(terms) <= 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return join(balanced(terms[:middle], join), balanced(terms[middle:], join))
+
+
+def added(terms: Sequence[str]) -> str:
+    """Return the sum of the terms."""
+    return balanced(terms, lambda left, right: f"({left} + {right})")
+
+
+def all_of(conditions: Sequence[str]) -> str:
+    """Return the condition that all conditions hold."""
+    return balanced(conditions, lambda left, right: f"({left} AND {right})")
+
+
+def product(weights: Floats, letter: str = "c") -> str:
+    """Return Σ_j w_j c_j over columns c0, c1, …."""
+    return added([f"{double(w)} * {letter}{j}" for j, w in enumerate(weights)])
+
+
+def square(term: str) -> str:
+    """Return the square of a term."""
+    return f"{term} * {term}"
+
+
+# --- engines ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One engine's words and limits."""
+
+    title: str
+    double: str  # the type of 64-bit floating point numbers
+    greatest: str
+    least: str
+    most_columns: int = 1 << 20  # of one stage
+    longest_name: int = 1 << 20  # bytes
+    # the stages of a query must not be merged, or formulas multiply
+    fence: str = ""  # what keeps the planner from merging a stage into the next
+    materialized: str = "NOT MATERIALIZED"
+    has_nan: bool = True
+    folds_case: bool = True  # whether a and A are one name
+    largest_integer: float = math.inf
+
+    def largest(self, terms: Sequence[str]) -> str:
+        return balanced(terms, lambda left, right: f"{self.greatest}({left}, {right})")
+
+    def smallest(self, terms: Sequence[str]) -> str:
+        return balanced(terms, lambda left, right: f"{self.least}({left}, {right})")
+
+    def as_double(self, value: float) -> str:
+        """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
+        return f"CAST({double(value)} AS {self.double})"
+
+    def number_of(self, column: str, *, is_boolean: bool) -> str:
+        """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
+        if is_boolean:
+            return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
+        number = f"CAST({column} AS {self.double})"
+        if self.has_nan:
+            return f"NULLIF({number}, CAST('NaN' AS {self.double}))"
+        # SQLite casts any text to a number, but compares text that is none as larger than numbers
+        return f"CASE WHEN {column} <= CAST(9e999 AS {self.double}) THEN {number} END"
+
+    def exponential(self, expression: str) -> str:
+        """Return exp of a number ≤ 0; a result that rounds to 0 is an error to PostgreSQL."""
+        return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
+
+    def refuse_long_names(self, names: Iterable[str]) -> None:
+        """Raise if the engine would cut off a column name of the answer."""
+        for column in names:
+            if len(column.encode()) > self.longest_name:
+                raise InvalidParameterError(
+                    f"the column {column!r} of the answer has more than {self.longest_name} bytes, "
+                    f"which {self.title} would cut off: shorten that class's label"
+                )
+
+    def refuse_equal_names(self, names: Iterable[str], place: str) -> None:
+        """Raise if names differ by case only, and the engine would read one for the other."""
+        if not self.folds_case:
+            return
+        first_spelling: dict[bytes, str] = {}
+        for column in names:
+            first = first_spelling.setdefault(column.encode().lower(), column)
+            if first != column:
+                raise InvalidParameterError(
+                    f"the columns {first!r} and {column!r} of the {place} are one name to "
+                    f"{self.title}: rename one of them, or use to_onnx()"
+                )
+
+    def refuse_large_integers(self, labels: Iterable[object]) -> None:
+        """Raise if the engine would round a label."""
+        for label in labels:
+            if isinstance(label, int) and label > self.largest_integer:
+                raise InvalidParameterError(
+                    f"{self.title} has no integer as large as the label {label}: fit the model to "
+                    "labels that are text"
+                )
+
+    def refuse_wide(self, n_columns: int) -> None:
+        """Raise if a stage has more columns than the engine takes."""
+        if n_columns > self.most_columns:
+            raise InvalidParameterError(
+                f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
+                f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
+            )
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "duckdb": Dialect(title="DuckDB", double="DOUBLE", greatest="GREATEST", least="LEAST"),
+    "postgres": Dialect(
+        title="PostgreSQL",
+        double="DOUBLE PRECISION",
+        greatest="GREATEST",
+        least="LEAST",
+        most_columns=1664,
+        longest_name=63,
+        fence="OFFSET 0",
+        folds_case=False,
+    ),
+    "sqlite": Dialect(
+        title="SQLite",
+        double="REAL",
+        greatest="MAX",
+        least="MIN",
+        most_columns=2000,
+        materialized="MATERIALIZED",
+        has_nan=False,
+        largest_integer=np.iinfo(np.int64).max,
+    ),
+}
+
+
+def dialect_of(word: str) -> Dialect:
+    """Return the dialect of this name; Ibis calls PostgreSQL either "postgres" or "postgresql"."""
+    lower = word.lower()
+    if lower == "postgresql":
+        lower = "postgres"
+    require_word(lower, DIALECTS, "dialect")
+    return DIALECTS[lower]

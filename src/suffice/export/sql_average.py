@@ -1,0 +1,254 @@
+"""The stages of an average of models: every member's view of the features, and its posteriors."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from suffice.core.decision import Classifier
+from suffice.core.model import views
+from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
+from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.model.trees import Trees
+from suffice.errors import InvalidParameterError
+from suffice.export.dialect import Dialect, Stage, added, all_of, double, product
+from suffice.export.fitted import member_model
+from suffice.export.reading import ColumnReading, power_transformed
+from suffice.export.stages import Stages, columns_read, decision_stages
+from suffice.typing import Codes, Floats
+
+MOST_NODES = 60_000  # of the trees of one member
+LEVELS = 8  # of a tree in one stage: parsers limit how deep a formula may nest
+_FAR = 1e30  # units beyond which a row has no answer, lest a power overflows
+
+
+def average_stages(
+    classifier: Classifier,
+    model: AveragedModel,
+    dialect: Dialect,
+    columns: Sequence[str],
+    booleans: Collection[str],
+) -> Iterator[Stage]:
+    """Yield the stages of an average; a row that lacks a feature has no answer."""
+    d = model.n_features
+    n_classes = len(classifier.classes)
+    # features as they are: measured from zero, in units of one
+    as_is = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
+    reading = ColumnReading(
+        encoding=columns_read(classifier),
+        formula=as_is,
+        integrates=False,
+        dialect=dialect,
+    )
+    yield reading.raw(columns, booleans)
+    measured = reading.measured()
+    features = {f"f{i}": measured[f"c{j}"] for i, j in enumerate(model.features)}
+    yield features
+    # Σ_m s_m p_m(k | x), from ε π_k on
+    all_known = all_of([f"{feature} IS NOT NULL" for feature in features])
+    totals = {}
+    for k, frequency in enumerate(model.frequencies):
+        first = dialect.as_double(model.doubt * frequency)
+        totals[f"g{k}"] = f"CASE WHEN {all_known} THEN {first} END"
+    yield totals
+    for share in model.shares:
+        yield from _member_stages(share, len(features), classifier, dialect)
+        weight = double((1 - model.doubt) * share.weight)
+        yield {f"g{k}": f"g{k} + {weight} * p{k}" for k in range(n_classes)}
+    yield {f"p{k}": f"g{k}" for k in range(n_classes)}
+    yield from decision_stages(classifier, dialect)
+
+
+def _member_stages(
+    share: Share,
+    d: int,
+    classifier: Classifier,
+    dialect: Dialect,
+) -> Iterator[Stage]:
+    """Yield stages from features f0, f1, … to the posteriors p0, p1, … of a member."""
+    yield from _view_stages(share.view, d, dialect)
+    model = member_model(share)
+    if isinstance(model, Trees):
+        yield from _tree_stages(model)
+    else:
+        member = Classifier.of(classifier.classes, None, model)
+        stages = Stages.of(member, dialect, most_missing=0)
+        try:
+            yield from stages.from_numbers()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(
+                f"the member over {share.view.name} cannot be exported: {error}"
+            ) from None
+    if isinstance(share.model, TemperedModel):
+        yield from _tempered_stages(share.model)
+
+
+def _tempered_stages(model: TemperedModel) -> Iterator[Stage]:
+    """Yield softmax(log v / T),  v = (1 − ε) p + ε / K, from posteriors p0, p1, …."""
+    n_classes = model.inner.n_classes
+    kept = double(1 - model.doubt)
+    least = double(model.doubt / n_classes)
+    temperature = double(model.temperature)
+    powers = {}
+    for k in range(n_classes):
+        powers[f"e{k}"] = f"EXP(LN({kept} * p{k} + {least}) / {temperature})"
+    yield powers
+    yield {"bottom": added(list(powers))}
+    yield {f"p{k}": f"e{k} / bottom" for k in range(n_classes)}
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+def _view_stages(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
+    """Yield stages from features f0, f1, … to those of a view, x0, x1, …."""
+    stage: Stage = {}
+    if isinstance(view, views.Softened):  # its noise is in the formula of the member
+        yield from _view_stages(view.below, d, dialect)
+    elif isinstance(view, views.KernelFeatures):
+        yield from _view_stages(view.below, d, dialect)
+        yield from _kernel_stages(view, dialect)
+    elif isinstance(view, views.PowerTransformed):
+        power = view.transform
+        for j in range(d):
+            value = power_transformed(power, j, f"f{j}")
+            stage[f"x{j}"] = _unless_far(f"f{j}", power.centre[j], power.scale[j], value)
+        yield stage
+    elif isinstance(view, views.PiecewiseLinear):
+        pieces = zip(view.features, view.left, view.length, strict=True)
+        for i, (j, left, length) in enumerate(pieces):
+            stage[f"x{i}"] = _piece(f"f{j}", left, length)
+        yield stage
+    else:
+        yield {f"x{j}": f"f{j}" for j in range(d)}
+
+
+def _kernel_stages(view: views.KernelFeatures, dialect: Dialect) -> Iterator[Stage]:
+    """Yield the standardized features and the kernel at each landmark, as x0, x1, …."""
+    standardized = {}
+    for j, (centre, scale) in enumerate(zip(view.centre, view.scale, strict=True)):
+        value = f"(x{j} - {double(centre)}) / {double(scale)}"
+        standardized[f"z{j}"] = _unless_far(f"x{j}", centre, scale, value)
+    yield standardized
+    if view.kernel == "Laplace":
+        yield _laplace_logs(view)
+    else:
+        yield {"q": added([f"z{j} * z{j}" for j in range(len(view.centre))])}
+        yield _gaussian_logs(view)
+    kernels = [dialect.exponential(f"y{i}") for i in range(len(view.landmarks))]
+    yield {f"x{j}": value for j, value in enumerate([*standardized, *kernels])}
+
+
+def _laplace_logs(view: views.KernelFeatures) -> Stage:
+    """Return −Σ_j |z_j − l_j| / ℓ of each landmark."""
+    stage = {}
+    for i, landmark in enumerate(view.landmarks):
+        distances = [f"ABS(z{j} - {double(value)})" for j, value in enumerate(landmark)]
+        stage[f"y{i}"] = f"{added(distances)} / {double(-view.length)}"
+    return stage
+
+
+def _gaussian_logs(view: views.KernelFeatures) -> Stage:
+    """Return −½ |z − l|² / ℓ² of each landmark, from q = |z|²."""
+    stage = {}
+    halves = np.square(view.landmarks).sum(1) / 2
+    for i, (landmark, half) in enumerate(zip(view.landmarks, halves, strict=True)):
+        exponent = f"{product(landmark, 'z')} - {double(half)} - 5e-1 * q"
+        stage[f"y{i}"] = f"({exponent}) / {double(view.length**2)}"
+    return stage
+
+
+def _unless_far(x: str, centre: float, scale: float, value: str) -> str:
+    """Return a value, NULL where ``x`` is too far from the centre."""
+    return f"CASE WHEN ABS({x} - {double(centre)}) < {double(_FAR * scale)} THEN {value} END"
+
+
+def _piece(x: str, left: float, length: float) -> str:
+    """Return how far a feature is along a piece, from 0 to 1."""
+    start = double(left)
+    end = double(left + length)
+    inside = f"({x} - {start}) / {double(length)}"
+    return f"CASE WHEN {x} <= {start} THEN 0e0 WHEN {x} >= {end} THEN 1e0 ELSE {inside} END"
+
+
+# --- trees -----------------------------------------------------------------------------------
+
+
+def _tree_stages(trees: Trees) -> Iterator[Stage]:
+    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves.
+
+    A column l0, l1, … holds the node that a row has reached in each tree; at a leaf it holds
+    −1, −2, … for the class shares of that leaf.
+    """
+    n_nodes = len(trees.left)
+    if n_nodes > MOST_NODES:
+        raise InvalidParameterError(
+            f"a member of trees has {n_nodes} nodes, and SQL takes {MOST_NODES}: use to_onnx(), "
+            "fit AutoGaussian, which has no trees, or export best_estimator_"
+        )
+    codes = np.arange(n_nodes)
+    is_leaf = trees.left == codes
+    leaf_shares, which = np.unique(trees.shares[is_leaf], axis=0, return_inverse=True)
+    codes[is_leaf] = -1 - which.ravel()
+    bounds = _bounds(trees.threshold)
+    reached = {f"l{t}": [int(root)] for t, root in enumerate(trees.roots)}
+    columns = list(reached)
+    yield {column: str(root) for column, (root,) in reached.items()}
+    while reached:
+        stage = {}
+        below = {}
+        for column, nodes in reached.items():
+            cases = []
+            ends: list[int] = []
+            for node in nodes:
+                path, inner_nodes = _path(trees, codes, bounds, node, LEVELS)
+                cases.append(f"WHEN {node} THEN {path}")
+                ends += inner_nodes
+            stage[column] = f"CASE {column} {' '.join(cases)} ELSE {column} END"
+            if ends:
+                below[column] = ends
+        yield stage
+        reached = below
+    yield _mean_shares(columns, leaf_shares)
+
+
+def _path(
+    trees: Trees,
+    codes: Codes,
+    bounds: Floats,
+    node: int,
+    n_levels: int,
+) -> tuple[str, list[int]]:
+    """Return where a node leads after some levels, and the nodes there that are not leaves."""
+    if codes[node] < 0:
+        return str(codes[node]), []
+    if n_levels == 0:
+        return str(node), [node]
+    left, left_ends = _path(trees, codes, bounds, int(trees.left[node]), n_levels - 1)
+    right, right_ends = _path(trees, codes, bounds, int(trees.right[node]), n_levels - 1)
+    goes_left = f"x{trees.feature[node]} <= {double(bounds[node])}"
+    return f"CASE WHEN {goes_left} THEN {left} ELSE {right} END", left_ends + right_ends
+
+
+def _mean_shares(columns: Sequence[str], leaf_shares: Floats) -> Stage:
+    """Return the mean over trees of the share of each class, from the codes of their leaves."""
+    stage = {}
+    for k, shares in enumerate(leaf_shares.T / len(columns)):
+        cases = [
+            f"WHEN {-1 - i} THEN {double(share)}" for i, share in enumerate(shares) if share
+        ]
+        if cases:
+            terms = [f"CASE {column} {' '.join(cases)} ELSE 0e0 END" for column in columns]
+            stage[f"p{k}"] = added(terms)
+        else:
+            stage[f"p{k}"] = "0e0"
+    return stage
+
+
+def _bounds(threshold: Floats) -> Floats:
+    """Return the largest double that single precision rounds to at most each threshold."""
+    low = threshold.astype(np.float32)
+    above = np.nextafter(low, np.float32(np.inf))
+    # a double halfway between two singles is rounded to the even one of them
+    middle = (low.astype(float) + above.astype(float)) / 2
+    below = np.nextafter(middle, -np.inf)
+    return np.asarray(np.where(middle.astype(np.float32) <= low, middle, below))
