@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,6 +28,7 @@ from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.evaluate.comparison import Comparison
+    from suffice.typing import SklearnClassifier
 
 
 @subcommand(
@@ -99,13 +100,13 @@ def _chosen_models(
     names: tuple[str, ...],
     added: tuple[str, ...],
     seed: int,
-) -> dict[str, Any] | None:
+) -> dict[str, SklearnClassifier] | None:
     """Return the models by name, with those added; None for the default ones alone."""
     if not names and not added:
         return None
     from suffice.evaluate.comparison.models import parse_models
 
-    models: dict[str, Any] = {}
+    models: dict[str, SklearnClassifier] = {}
     for member in parse_models(list(names) or None, seed):
         models[member.name] = member.estimator
     for path in added:
@@ -113,16 +114,17 @@ def _chosen_models(
     return models
 
 
-def _imported(path: str) -> Any:
+def _imported(path: str) -> SklearnClassifier:
     """Return an instance of the class at an import path, with its default settings."""
     module, _, name = path.rpartition(".")
     try:
-        return getattr(importlib.import_module(module), name)()
+        estimator: SklearnClassifier = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         msg = (
             f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
         )
         raise InvalidParameterError(msg) from error
+    return estimator
 
 
 def _print_comparison(result: Comparison, terminal: Terminal) -> None:

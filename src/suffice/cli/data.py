@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from suffice.data.columns.roles import Roles
     from suffice.data.rows.loading import Chunk
     from suffice.data.source import Source
+    from suffice.estimators.predictor import PredictorMixin
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path) -> PredictorMixin:
     """Return the fitted estimator of a file."""
-    loaded = suffice.load(path)
+    loaded: suffice.Moments | PredictorMixin = suffice.load(path)
     if isinstance(loaded, suffice.Moments):
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
         raise FileFormatError(msg)
     return loaded
 
 
-def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
+def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
     """Return a model that has a method, or say that its kind has not."""
     if not hasattr(fitted, verb):
         raise InvalidInputError(

@@ -27,6 +27,9 @@ def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> No
         return
     cards = [asdict(card) for card in DATASETS.values()]
     columns = [field.removeprefix("n_") for field in _FIELDS]
-    rows = [[card[field] for field in _FIELDS] for card in cards]
+    rows = []
+    for card in cards:
+        row = [card[field] for field in _FIELDS]
+        rows.append(row)
     terminal.result({"datasets": cards})
     terminal.table(columns, rows)

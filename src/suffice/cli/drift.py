@@ -38,8 +38,11 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     changes = result.rows()
     document = {"moved": result.moved, "p_value": result.p_value, "columns": changes}
     terminal.result(document, repr(result))
-    cells = [[change[name] for name in _SHOWN] for change in changes[:_MOST_CHANGES]]
-    terminal.table(_SHOWN, cells)
+    rows = []
+    for change in changes[:_MOST_CHANGES]:
+        row = [change[name] for name in _SHOWN]
+        rows.append(row)
+    terminal.table(_SHOWN, rows)
     if output is not None:
         write_figure(result.plot().figure, output)
         terminal.note(f"{output}: picture of the drift")

@@ -1,8 +1,10 @@
 """``suffice fit``: from rows or sums to a saved model."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
@@ -10,6 +12,9 @@ from suffice.cli.models import ModelWords, model_options, parse_priors
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError, MissingStatisticsError
+
+if TYPE_CHECKING:
+    from suffice.estimators.predictor import PredictorMixin
 
 
 @subcommand(
@@ -45,12 +50,12 @@ def fit_and_save(terminal: Terminal, data: Data, words: ModelWords, output: Path
     _report_fit(fitted, output, terminal)
 
 
-def _settings_left_open(estimator: Any) -> list[str]:
+def _settings_left_open(estimator: PredictorMixin) -> list[str]:
     """Return the settings that are to be chosen by cross-validation."""
     return list(estimator.settings().open_settings) if hasattr(estimator, "settings") else []
 
 
-def _require_sums_suffice(estimator: Any, data: Data) -> None:
+def _require_sums_suffice(estimator: PredictorMixin, data: Data) -> None:
     """Raise unless the estimator can be fitted to the sums of a file of ours."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit_moments"):
@@ -65,7 +70,7 @@ def _require_sums_suffice(estimator: Any, data: Data) -> None:
         raise InvalidInputError(msg)
 
 
-def _sums_suffice(estimator: Any) -> bool:
+def _sums_suffice(estimator: PredictorMixin) -> bool:
     """Return whether one pass that collects sums is enough to fit the estimator."""
     if not hasattr(estimator, "fit_moments"):
         return False
@@ -76,7 +81,9 @@ def _sums_suffice(estimator: Any) -> bool:
     return reads_plain_rows and not settings.open_settings and settings.missing == "marginal"
 
 
-def _fit_sums(estimator: Any, terminal: Terminal, data: Data, words: ModelWords) -> Any:
+def _fit_sums(
+    estimator: Any, terminal: Terminal, data: Data, words: ModelWords
+) -> PredictorMixin:
     moments = data.sums(
         terminal,
         storage="diagonal" if words.model == "nb" else "auto",
@@ -85,10 +92,13 @@ def _fit_sums(estimator: Any, terminal: Terminal, data: Data, words: ModelWords)
     if words.priors:
         estimator.set_params(priors=parse_priors(words.priors, moments.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
-        return estimator.fit_moments(moments)
+        fitted: PredictorMixin = estimator.fit_moments(moments)
+    return fitted
 
 
-def _fit_rows(estimator: Any, terminal: Terminal, data: Data, words: ModelWords) -> Any:
+def _fit_rows(
+    estimator: Any, terminal: Terminal, data: Data, words: ModelWords
+) -> PredictorMixin:
     from sklearn.utils import get_tags
 
     tags = get_tags(estimator).input_tags
@@ -98,11 +108,13 @@ def _fit_rows(estimator: Any, terminal: Terminal, data: Data, words: ModelWords)
         estimator.set_params(priors=parse_priors(words.priors, table.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
         if table.weight is None:
-            return estimator.fit(rows.frame, table.labels)
-        return estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
+            fitted: PredictorMixin = estimator.fit(rows.frame, table.labels)
+        else:
+            fitted = estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
+    return fitted
 
 
-def _report_fit(fitted: Any, output: Path, terminal: Terminal) -> None:
+def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> None:
     n_classes = len(fitted.classes_)
     n_features = int(fitted.n_features_in_)
     facts = {

@@ -25,10 +25,11 @@ from suffice.cli.options import (
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from suffice.estimators.predictor import PredictorMixin
     from suffice.typing import Labels
 
 # functions, so that a class is imported only when it is asked for
-MODELS: Mapping[str, Callable[[], type[Any]]] = {
+MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
     "lda": lambda: suffice.LDA,
     "qda": lambda: suffice.QDA,
     "nb": lambda: suffice.GaussianNB,
@@ -232,7 +233,7 @@ def model_options(function: Function) -> Function:
 
     @functools.wraps(function)
     def with_words(
-        *args: Any,
+        *args: object,
         model: str,
         covariance: str | None,
         tied: bool | None,
@@ -243,7 +244,7 @@ def model_options(function: Function) -> Function:
         temperature: str | None,
         reject: float | None,
         set: tuple[str, ...],
-        **others: Any,
+        **others: object,
     ) -> None:
         words = ModelWords(
             model=model,

@@ -242,7 +242,7 @@ def learning_data(function: Function) -> Function:
 
     @functools.wraps(function)
     def with_data(
-        *args: Any,
+        *args: object,
         data: str,
         target: str | None,
         features: tuple[str, ...],
@@ -250,7 +250,7 @@ def learning_data(function: Function) -> Function:
         weight: str | None,
         ids: tuple[str, ...],
         categorical: tuple[str, ...],
-        **others: Any,
+        **others: object,
     ) -> None:
         columns = _given(
             target=target,
@@ -270,14 +270,14 @@ def new_data(function: Function) -> Function:
     """Declare DATA and its options for rows without labels; the command gets one ``Data``."""
 
     @functools.wraps(function)
-    def with_data(*args: Any, data: str, **others: Any) -> None:
+    def with_data(*args: object, data: str, **others: object) -> None:
         reading = _take_reading_options(others)
         function(*args, data=Data(data, {}, reading), **others)
 
     return combined(data_argument(), _reading_options)(with_data)
 
 
-def _take_reading_options(options: dict[str, Any]) -> dict[str, object]:
+def _take_reading_options(options: dict[str, object]) -> dict[str, object]:
     """Remove the options of reading from all options, and return those that were given."""
     return _given(
         delimiter=options.pop("delimiter"),
@@ -310,9 +310,9 @@ class OutputFile(click.Path):
         value: Any,
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:
+    ) -> str | Path:
         if self._urls and "://" in str(value):
-            return value
+            return str(value)
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
             self.fail(f"there is no folder '{path.parent}': make it first", param, ctx)

@@ -30,6 +30,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 if TYPE_CHECKING:
     from suffice.core.decision.predictions import Predictions
     from suffice.data.rows.loading import Chunk
+    from suffice.typing import SklearnClassifier
 
 FOLDS = 10
 # parameters of figures that the command itself fills in
@@ -223,7 +224,7 @@ def _check_settings(
             raise InvalidParameterError(msg)
 
 
-def _arguments(kind: str, model: str, data: Data) -> tuple[Any, ...]:
+def _arguments(kind: str, model: str, data: Data) -> tuple[object, ...]:
     """Return what a figure is drawn from: rows, a fitted model and rows, or predictions."""
     drawn_from = KINDS[kind].drawn_from
     if drawn_from == "rows":
@@ -245,7 +246,7 @@ def _arguments(kind: str, model: str, data: Data) -> tuple[Any, ...]:
     return (_held_out_predictions(estimator, data.rows()),)
 
 
-def _model_file_and_rows(model: str, data: Data) -> tuple[Any, ...]:
+def _model_file_and_rows(model: str, data: Data) -> tuple[object, ...]:
     """Return the model of a file, rows in the columns it was fitted on, and their labels."""
     rows = data.rows()
     fitted = load_model(Path(model))
@@ -257,7 +258,7 @@ def _model_file_and_rows(model: str, data: Data) -> tuple[Any, ...]:
     return fitted, rows.frame[names], rows.table.labels
 
 
-def _held_out_predictions(estimator: Any, rows: Chunk) -> Predictions:
+def _held_out_predictions(estimator: SklearnClassifier, rows: Chunk) -> Predictions:
     """Return what an estimator predicts for rows held out in folds."""
     import numpy as np
     from sklearn.model_selection import StratifiedKFold, cross_val_predict

@@ -116,7 +116,10 @@ class Terminal:
         from rich.console import Console
 
         head = [printable(name) for name in columns]
-        lines = [[_printable_cell(cell) for cell in row] for row in rows]
+        lines = []
+        for row in rows:
+            line = [_printable_cell(cell) for cell in row]
+            lines.append(line)
         console = Console(file=sys.stdout, highlight=False, markup=False)
         console.print(rich_table(head, lines))
 

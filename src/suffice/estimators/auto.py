@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,6 +26,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.persistence import averages as saved
+from suffice.persistence.fields import State
 from suffice.selection.search.candidates import (
     Candidate,
     GaussianCandidate,
@@ -42,7 +43,16 @@ from suffice.selection.search.learners import (
 )
 from suffice.selection.search.plan import choose
 from suffice.selection.search.view_fitting import fit_pieces
-from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import (
+    Array,
+    Codes,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    SklearnClassifier,
+    WeightsLike,
+)
 
 PENALTIES = (100.0, 1.0, 0.01)
 ADDITIVE_PENALTY = 50.0
@@ -115,7 +125,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         *,
         kernel_features: bool = True,
         n_kept: int = 2,
-        members: Sequence[Any] | None = None,
+        members: Sequence[SklearnClassifier | tuple[str, SklearnClassifier]] | None = None,
         categorical: Sequence[str | int] | None = None,
         random_state: int = 0,
     ) -> None:
@@ -184,12 +194,13 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         classifier = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return classifier.allowing_missing()
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _state(self) -> State:
         return saved.averaged_state(self)
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         classifier = saved.averaged_from(header, arrays)
-        model = cast(AveragedModel, classifier.model)
+        model = classifier.model
+        assert isinstance(model, AveragedModel)
         predictor.set_features(self, int(header["n_features"]), header["feature_names"])
         self.classes_ = classifier.classes
         self.encoding_ = classifier.encoding
@@ -327,14 +338,17 @@ def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candida
     )
 
 
-def named_learners(members: Sequence[Any] | None) -> dict[str, Learner]:
+def named_learners(
+    members: Sequence[SklearnClassifier | tuple[str, SklearnClassifier]] | None,
+) -> dict[str, Learner]:
     """Return users' classifiers by name: the name given, or that of their class."""
     learners: dict[str, Learner] = {}
     for member in members or ():
         if isinstance(member, tuple):
             name, estimator = member
         else:
-            name, estimator = None, member
+            name = None
+            estimator = member
         if not hasattr(estimator, "predict_proba"):
             raise InvalidParameterError(
                 f"member {estimator!r} has no predict_proba, so it cannot be averaged: calibrate "

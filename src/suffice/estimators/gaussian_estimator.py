@@ -67,7 +67,7 @@ from suffice.persistence.gaussians import (
 )
 from suffice.selection.search.open_settings import choose_settings
 from suffice.selection.validation.leave_one_out import leave_one_out
-from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 class GaussianEstimator(
@@ -220,7 +220,9 @@ class GaussianEstimator(
         self.unlabelled_weight_ = float(weight)
         return shared.moments(labelled, unlabelled, float(weight))
 
-    def _chosen_settings(self, x: Any, labels: Labels, weight: Any) -> Settings:
+    def _chosen_settings(
+        self, x: RowsLike, labels: LabelsLike, weight: WeightsLike
+    ) -> Settings:
         """Return the settings, what they leave open chosen by cross-validation."""
         settings = self.settings()
         if not settings.open_settings:
@@ -249,7 +251,7 @@ class GaussianEstimator(
                 settings = replace(settings, power=chosen.power)
         return settings
 
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
+    def _table(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike) -> Table:
         settings = self.settings()
         return Table.of(
             X,
@@ -262,12 +264,12 @@ class GaussianEstimator(
 
     def _summarise(
         self,
-        x: Any,
-        labels: Any,
-        weight: Any,
+        x: RowsLike,
+        labels: LabelsLike,
+        weight: WeightsLike,
         settings: Settings,
         power: PowerLike,
-        classes: Any = None,
+        classes: LabelsLike | None = None,
     ) -> Moments:
         with at_most(self.n_jobs):
             moments = Moments.of(
@@ -320,7 +322,7 @@ class GaussianEstimator(
     def _state(self) -> State:
         return gaussian_state(self.moments_, self.settings_, self._conformity)
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
@@ -548,7 +550,7 @@ class GaussianEstimator(
         coordinates: Floats = like(self._answer(X, self._coordinates), X)
         return coordinates
 
-    def _coordinates(self, classifier: Classifier, rows: Any) -> Floats:
+    def _coordinates(self, classifier: Classifier, rows: RowsLike) -> Floats:
         power = self._numbers.power
         x = classifier.rows(rows if power is None else to_numpy(rows))
         if not is_foreign(x) and self._takes_missing and has_missing(x):

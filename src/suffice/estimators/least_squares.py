@@ -21,8 +21,9 @@ from suffice.discriminative.least_squares import (
 from suffice.errors import require_word
 from suffice.estimators.linear import LinearDecisions
 from suffice.estimators.predictor import checked_table, set_features
+from suffice.persistence.fields import State
 from suffice.persistence.moments_file import arrays_of, header_of
-from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 _FLOATS = (np.float64, np.float32)
 
@@ -94,10 +95,10 @@ class LeastSquaresClassifier(LinearDecisions):
         self._set_scores(coef, at_centre, model.centre)
         return self
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _state(self) -> State:
         return header_of(self.moments_), arrays_of(self.moments_)
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         return self.fit_moments(Moments.of_archive(header, arrays))
 
 

@@ -21,7 +21,8 @@ from suffice.discriminative.logistic_loss import all_scores
 from suffice.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.persistence.coefficients import coefficients_in, coefficients_of
-from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.persistence.fields import State
+from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
 
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Hashable, float] | None
 
@@ -126,10 +127,10 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
     def _names(self) -> tuple[str, ...] | None:
         return self.encoding_.feature_names if self.encoding_ else feature_names(self)
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _state(self) -> State:
         return coefficients_of(self)
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         for name, value in coefficients_in(header, arrays).items():
             setattr(self, name, value)
         set_features(self, header["n_features"], header["feature_names"])

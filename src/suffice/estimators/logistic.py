@@ -53,7 +53,8 @@ from suffice.estimators import linear
 from suffice.estimators.linear import ClassWeight
 from suffice.estimators.predictor import PosteriorMixin, checked_table
 from suffice.persistence.coefficients import logistic_from, logistic_state
-from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.persistence.fields import State
+from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 # the user calls ``fit``, which calls ``_warn_of_fit``, which calls ``warnings.warn``
 _CALLER_OF_FIT = 3
@@ -360,7 +361,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
             )
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _state(self) -> State:
         assert self._stream is not None  # the estimator is fitted
         header, arrays = super()._state()
         more_header, more_arrays = logistic_state(
@@ -368,7 +369,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         )
         return {**header, **more_header}, {**arrays, **more_arrays}
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         super()._restored(header, arrays)
         self._stream, self._inference, self.separation_ = logistic_from(header, arrays)
         return self

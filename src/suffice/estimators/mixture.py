@@ -20,8 +20,9 @@ from suffice.core.table.labels import values_by_class
 from suffice.core.threads import at_most
 from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators import predictor
+from suffice.persistence.fields import State
 from suffice.persistence.gaussians import mixture_from, mixture_state
-from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstimator):
@@ -115,7 +116,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
             table = Table.of_device(x, labels, weight)
         else:
             table = Table.of(x, labels, weight)
-        settings = self._mixture_settings(x.shape[1])
+        settings = self._mixture_settings(self.n_features_in_)
         with at_most(self.n_jobs):
             counts = self._counts(settings, table)
             model, runs = fit_mixtures(table, counts, settings, self.random_state)
@@ -167,12 +168,15 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         self.n_components_ = np.bincount(model.class_of, minlength=len(classes))
         return self
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        header = {"feature_names": predictor.feature_names(self), "n_iter": self.n_iter_}
+    def _state(self) -> State:
+        header: dict[str, object] = {
+            "feature_names": predictor.feature_names(self),
+            "n_iter": self.n_iter_,
+        }
         arrays = {"classes": self.classes_, **mixture_state(self._mixture)}
         return header, arrays
 
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         classifier = mixture_from(header, arrays)
         predictor.set_features(self, classifier.n_features, classifier.feature_names)
         self.n_iter_ = int(header["n_iter"])

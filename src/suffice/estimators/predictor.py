@@ -21,28 +21,23 @@ from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
 from suffice.export.write import write_export
 from suffice.persistence.fields import State, save
-from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 Answer = TypeVar("Answer")
 RandomState = int | np.random.RandomState | np.random.Generator | None
-
-
-def keep(given: dict[str, Any]) -> None:
-    """Keep the settings that an ``__init__`` was given, its ``locals()``, under their names."""
-    vars(given.pop("self")).update(given)
 
 
 # --- rows and labels as scikit-learn's contract asks -----------------------------------------
 
 
 def checked_table(
-    estimator: Any,
-    X: Any,
+    estimator: "PredictorMixin",
+    X: RowsLike,
     y: Any,
-    sample_weight: Any = None,
+    sample_weight: WeightsLike = None,
     *,
     reset: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return rows, labels and weights to learn from; rows without a label are left out."""
     if y is None:
         name = type(estimator).__name__
@@ -65,7 +60,13 @@ def checked_table(
     return x, labels, weights
 
 
-def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[Any, Any, Any]:
+def labelled_rows(
+    X: RowsLike,
+    y: LabelsLike,
+    weight: WeightsLike,
+    *,
+    quiet: bool = False,
+) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return the rows that have a label, and warn how many have none."""
     labels = np.asarray(to_numpy(y))
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
@@ -90,13 +91,13 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     return taken(X, rows), as_labels(labels[rows]), weight
 
 
-def checked_rows(estimator: Any, X: RowsLike) -> Any:
+def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
     """Return rows to predict, on the host, with the features seen in fit."""
     validation.check_is_fitted(estimator)
     return _validated(estimator, to_numpy(X), reset=False)
 
 
-def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -109,7 +110,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     return validation.validate_data(estimator, X, reset=reset, ensure_all_finite=False)
 
 
-def _is_mixed_for(estimator: Any, X: Any) -> bool:
+def _is_mixed_for(estimator: object, X: RowsLike) -> bool:
     """Return whether the estimator reads rows through a schema of columns."""
     moments = getattr(estimator, "moments_", None)
     if moments is not None and moments.schema is not None:
@@ -117,7 +118,7 @@ def _is_mixed_for(estimator: Any, X: Any) -> bool:
     return getattr(estimator, "categorical", None) is not None or is_mixed(X)
 
 
-def _require_numbers(column: Any, name: str, estimator: Any) -> None:
+def _require_numbers(column: Array, name: str, estimator: object) -> None:
     """Refuse a column that holds times, text or other objects, by its name."""
     taker = type(estimator).__name__
     if column.dtype.kind in "Mm":
@@ -135,13 +136,17 @@ def _require_numbers(column: Any, name: str, estimator: Any) -> None:
             ) from None
 
 
-def feature_names(estimator: Any) -> tuple[str, ...] | None:
+def feature_names(estimator: object) -> tuple[str, ...] | None:
     """Return the names seen in fit, if there were any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
 
 
-def set_features(estimator: Any, n_features: int, names: Sequence[str] | None) -> None:
+def set_features(
+    estimator: "PredictorMixin",
+    n_features: int,
+    names: Sequence[str] | None,
+) -> None:
     """Tell an estimator which features it was fitted to, where no rows did."""
     estimator.n_features_in_ = n_features
     if names is not None:
@@ -187,14 +192,14 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Return what a file keeps beside the parameters: fields of the header, and arrays."""
 
     @abstractmethod
-    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """Become the estimator as it was when ``_state`` was kept, and return it."""
 
     def predict(self, X: RowsLike) -> Labels:
         """Return the action of least expected cost for each row: by default the best class."""
         return self._answer(X, Classifier.predict)
 
-    def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
+    def _answer(self, X: RowsLike, verb: Callable[[Classifier, RowsLike], Answer]) -> Answer:
         validation.check_is_fitted(self)
         x = _validated(self, X, reset=False)
         try:
@@ -292,7 +297,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         return notebook.html_table(["score of", "intercept", *shown], rows, "Coefficients")
 
 
-def _weights(sample_weight: Any, decided: Codes) -> Floats:
+def _weights(sample_weight: WeightsLike, decided: Codes) -> Floats:
     weights = as_weights(sample_weight, len(decided))
     return np.ones(len(decided)) if weights is None else weights
 

@@ -80,7 +80,7 @@ def _write_out(folder: Path) -> None:
 def write(
     path: str | Path,
     kind: str,
-    header: Mapping[str, Any],
+    header: Mapping[str, object],
     arrays: Mapping[str, Array],
 ) -> None:
     """Write an archive, or leave whatever stood at ``path`` untouched."""
@@ -91,7 +91,7 @@ def write(
 def write_into(
     file: IO[bytes],
     kind: str,
-    header: Mapping[str, Any],
+    header: Mapping[str, object],
     arrays: Mapping[str, Array],
     packing: int = zipfile.ZIP_DEFLATED,
 ) -> None:

@@ -18,7 +18,7 @@ from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.schema import Encoding
 from suffice.errors import InvalidParameterError
-from suffice.persistence.fields import Fields, State, with_prefix, without_prefix
+from suffice.persistence.fields import Arrays, Fields, State, with_prefix, without_prefix
 from suffice.persistence.gaussians import refuse_misfits
 from suffice.persistence.moments_file import (
     arrays_of,
@@ -26,6 +26,7 @@ from suffice.persistence.moments_file import (
     checked_classes,
     header_of,
 )
+from suffice.typing import Array
 
 _JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 
@@ -46,7 +47,7 @@ def averaged_state(auto: Any) -> State:
         view_headers.append(top)
         arrays.update(with_prefix(f"view{number}.", parts))
     sums_headers = {}
-    outsider_headers: dict[str, dict[str, Any]] = {}
+    outsider_headers: dict[str, dict[str, object]] = {}
     for member in auto.members_:
         if member.moments is not None:
             number = number_of_view[id(member.candidate.view)]
@@ -81,8 +82,8 @@ def averaged_state(auto: Any) -> State:
     return header, arrays
 
 
-def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, Any]:
-    state: dict[str, Any] = {"view": number_of_view[id(choice.view)]}
+def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, object]:
+    state: dict[str, object] = {"view": number_of_view[id(choice.view)]}
     is_gaussian = hasattr(choice, "settings")
     if not is_gaussian:
         state["outsider"] = _name_of(choice)
@@ -101,21 +102,22 @@ def _name_of(candidate: Any) -> str:
     return str(getattr(candidate, "name", None) or candidate.describe())
 
 
-def _outsider_state(name: str, model: Any) -> State:
+def _outsider_state(name: str, model: object) -> State:
     """Return how a member is kept as it is; raise where we do not know its parts."""
     if isinstance(model, LinearModel):
         return {"kind": "linear", "doubt": 0.0}, _array_fields(model)
-    if isinstance(model.inner, LinearModel):
-        return {"kind": "linear", "doubt": model.doubt}, _array_fields(model.inner)
-    if isinstance(model.inner, Trees):
-        return {"kind": "trees", "doubt": model.doubt}, _array_fields(model.inner)
+    if isinstance(model, TemperedModel):
+        if isinstance(model.inner, LinearModel):
+            return {"kind": "linear", "doubt": model.doubt}, _array_fields(model.inner)
+        if isinstance(model.inner, Trees):
+            return {"kind": "trees", "doubt": model.doubt}, _array_fields(model.inner)
     raise InvalidParameterError(
         f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
         "of trees are kept in files; leave it out of members, or save best_estimator_"
     )
 
 
-def _array_fields(value: LinearModel | Trees) -> dict[str, Any]:
+def _array_fields(value: LinearModel | Trees) -> dict[str, Array]:
     """Return the fields of a model that are arrays, by name."""
     arrays = {}
     for field in fields(value):
@@ -125,7 +127,7 @@ def _array_fields(value: LinearModel | Trees) -> dict[str, Any]:
     return arrays
 
 
-def views_in(header: Fields, arrays: Fields) -> list[View]:
+def views_in(header: Fields, arrays: Arrays) -> list[View]:
     """Return the views of the rows, in the order that choices name them by."""
     views = []
     for number, top in enumerate(header["views"]):
@@ -133,7 +135,7 @@ def views_in(header: Fields, arrays: Fields) -> list[View]:
     return views
 
 
-def moments_in(header: Fields, arrays: Fields) -> dict[int, Moments]:
+def moments_in(header: Fields, arrays: Arrays) -> dict[int, Moments]:
     """Return the moments of the rows as each view that counts shows them."""
     sums = {}
     for number, top in header["sums"].items():
@@ -141,12 +143,12 @@ def moments_in(header: Fields, arrays: Fields) -> dict[int, Moments]:
     return sums
 
 
-def best_moments(header: Fields, arrays: Fields) -> Moments:
+def best_moments(header: Fields, arrays: Arrays) -> Moments:
     """Return the moments of the best single model."""
     return Moments.of_archive(header["best"]["sums"], without_prefix(arrays, "best."))
 
 
-def averaged_from(header: Fields, arrays: Fields) -> Classifier:
+def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
     """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
     views = views_in(header, arrays)
     sums = moments_in(header, arrays)
@@ -155,8 +157,8 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
     for choice in header["choices"]:
         if choice["weight"] > 0:
             view = views[choice["view"]] if "view" in choice else Plain()
-            model = _member_from(choice, view, sums, outsiders)
-            shares.append(Share(view, model, choice["weight"]))
+            member = _member_from(choice, view, sums, outsiders)
+            shares.append(Share(view, member, choice["weight"]))
     check_feature_names(header["feature_names"], int(header["n_features"]))
     encoding = Encoding.from_json(header.get("encoding"))
     model = AveragedModel(
@@ -177,13 +179,19 @@ def averaged_from(header: Fields, arrays: Fields) -> Classifier:
 
 
 def _outsiders_in(
-    header: Fields, arrays: Fields
+    header: Fields, arrays: Arrays
 ) -> dict[str, tuple[Trees | LinearModel, float]]:
     """Return the members that are kept as they are, each with its doubt, by name."""
     outsiders: dict[str, tuple[Trees | LinearModel, float]] = {}
     for number, (name, top) in enumerate(header.get("outsiders", {}).items()):
         parts = without_prefix(arrays, f"outsider{number}.")
-        inner = Trees(**parts) if top["kind"] == "trees" else LinearModel.of(**parts)
+        inner: Trees | LinearModel
+        if top["kind"] == "trees":
+            inner = Trees(**parts)
+        else:
+            inner = LinearModel.of(
+                parts["weights"], parts["intercepts"], centre=parts["centre"]
+            )
         outsiders[name] = inner, float(top["doubt"])
     return outsiders
 
@@ -193,7 +201,7 @@ def _member_from(
     view: View,
     sums: Mapping[int, Moments],
     outsiders: Mapping[str, tuple[Trees | LinearModel, float]],
-) -> Any:
+) -> ClassModel | TemperedModel | LinearModel:
     temperature = float(choice["temperature"])
     if "outsider" in choice:
         inner, doubt = outsiders[choice["outsider"]]
@@ -207,7 +215,7 @@ def _member_from(
     return model.with_temperature(temperature)
 
 
-def _best_from(header: Fields, arrays: Fields) -> ClassModel:
+def _best_from(header: Fields, arrays: Arrays) -> ClassModel:
     top = header["best"]
     moments = best_moments(header, arrays)
     settings = Settings(tied=top["tied"], pooling=top["pooling"], shrinkage=top["shrinkage"])
@@ -218,8 +226,8 @@ def _best_from(header: Fields, arrays: Fields) -> ClassModel:
 def _view_state(view: View) -> State:
     """Return the kind and the settings of a view, and the arrays that it is made of."""
     kind_of = {cls: kind for kind, cls in VIEWS.items()}
-    header: dict[str, Any] = {"kind": kind_of[type(view)]}
-    arrays: dict[str, Any] = {}
+    header: dict[str, object] = {"kind": kind_of[type(view)]}
+    arrays: dict[str, Array] = {}
     for field in fields(view):
         part = getattr(view, field.name)
         if field.name == "below":
@@ -234,7 +242,7 @@ def _view_state(view: View) -> State:
     return header, arrays
 
 
-def _view_from(header: Fields, arrays: Fields) -> View:
+def _view_from(header: Fields, arrays: Arrays) -> View:
     kind: type[Any] = VIEWS[header["kind"]]
     if kind is PowerTransformed:
         return PowerTransformed(PowerTransform(**arrays))

@@ -1,8 +1,8 @@
 """Settings as JSON holds them, and checks of the fields of a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,11 +19,13 @@ from suffice.discriminative.perceptron import PerceptronLearning
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import check_field
+from suffice.typing import Array
 
 KIND = "model"
-Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name
-State: TypeAlias = tuple[dict[str, Any], dict[str, Any]]  # header and arrays
-VALUES: Mapping[str, type[Any]] = {
+Fields: TypeAlias = Mapping[str, Any]  # of a header, as JSON holds it
+Arrays: TypeAlias = Mapping[str, Array]  # by name
+State: TypeAlias = tuple[dict[str, object], dict[str, Array]]  # header and arrays
+VALUES: Mapping[str, Callable[..., object]] = {
     "Categorical": Categorical,
     "Costs": Costs,
     "Dirichlet": Dirichlet,
@@ -39,9 +41,9 @@ VALUES: Mapping[str, type[Any]] = {
 def save(
     path: str | Path,
     kind: str,
-    settings: Fields,
-    header: Fields,
-    arrays: Fields,
+    settings: Mapping[str, object],
+    header: Mapping[str, object],
+    arrays: Arrays,
 ) -> None:
     """Write a fitted estimator to ``path``, atomically."""
     parameters = {name: kept(name, value) for name, value in settings.items()}
@@ -49,12 +51,12 @@ def save(
     archive.write(path, KIND, top, arrays)
 
 
-def kept(name: str, value: object) -> Any:
+def kept(name: str, value: object) -> object:
     """Return a setting as JSON can hold it."""
     if isinstance(value, dict):
         return {"__pairs__": _kept_pairs(name, value)}
-    if type(value).__name__ in VALUES:
-        parts = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    if is_dataclass(value) and type(value).__name__ in VALUES:
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"__value__": type(value).__name__, "__pairs__": _kept_pairs(name, parts)}
     if isinstance(value, (np.ndarray, np.generic)):
         return kept(name, value.tolist())
@@ -67,7 +69,7 @@ def kept(name: str, value: object) -> Any:
     )
 
 
-def _kept_pairs(name: str, mapping: Mapping[Any, object]) -> list[list[Any]]:
+def _kept_pairs(name: str, mapping: Mapping[Any, object]) -> list[list[object]]:
     return [[kept(name, key), kept(name, value)] for key, value in mapping.items()]
 
 
@@ -109,12 +111,12 @@ def unpacking() -> Iterator[None]:
         ) from error
 
 
-def with_prefix(prefix: str, arrays: Fields) -> dict[str, Any]:
+def with_prefix(prefix: str, arrays: Arrays) -> dict[str, Array]:
     """Return the arrays with a prefix before their names."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def without_prefix(arrays: Fields, prefix: str) -> dict[str, Any]:
+def without_prefix(arrays: Arrays, prefix: str) -> dict[str, Array]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {
         name.removeprefix(prefix): array
@@ -123,7 +125,9 @@ def without_prefix(arrays: Fields, prefix: str) -> dict[str, Any]:
     }
 
 
-def check_dims(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
+def check_dims(
+    arrays: Arrays, shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
+) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)

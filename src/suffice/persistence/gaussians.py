@@ -23,6 +23,7 @@ from suffice.core.model.mixture import MixtureModel
 from suffice.core.moments import Moments
 from suffice.errors import FileFormatError
 from suffice.persistence.fields import (
+    Arrays,
     Fields,
     State,
     check_dims,
@@ -61,7 +62,7 @@ def restored_settings(header: Fields) -> Settings:
     return Settings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
-def restored_conformity(arrays: Fields) -> NonconformityScores | None:
+def restored_conformity(arrays: Arrays) -> NonconformityScores | None:
     """Return what prediction sets are calibrated by, where it was kept."""
     calibration = without_prefix(arrays, "conformity_")
     if not calibration:
@@ -71,7 +72,7 @@ def restored_conformity(arrays: Fields) -> NonconformityScores | None:
     return NonconformityScores(**calibration)
 
 
-def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
+def gaussian_from(header: Fields, arrays: Arrays) -> Classifier:
     """Return the classifier of a saved Gaussian estimator."""
     moments = Moments.of_archive(header, arrays)
     settings = chosen_settings(moments, restored_settings(header))
@@ -98,7 +99,7 @@ def mixture_state(model: MixtureModel) -> dict[str, Array]:
     }
 
 
-def mixture_from(header: Fields, arrays: Fields) -> Classifier:
+def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
     """Return the classifier of saved mixtures, its parts known to fit together."""
     factors = arrays["factors"]
     class_of = arrays["class_of"]

@@ -9,8 +9,9 @@ from suffice.core.moments import Moments
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.fields import KIND as MODEL
-from suffice.persistence.fields import Fields, settings_of, unpacking
+from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
 from suffice.persistence.moments_file import KIND as MOMENTS
+from suffice.typing import Array
 
 if TYPE_CHECKING:
     from suffice.core.decision import Classifier
@@ -52,7 +53,7 @@ def load_classifier(path: str | Path) -> Classifier:
         return _classifier_from(header, arrays)
 
 
-def _classifier_from(header: Fields, arrays: Fields) -> Classifier:
+def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
     name = header["estimator"]
     if name in LINEAR:
         from suffice.persistence.coefficients import linear_from
@@ -69,7 +70,7 @@ def _classifier_from(header: Fields, arrays: Fields) -> Classifier:
     return gaussian_from(header, arrays)
 
 
-def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of a file that holds moments or one of our estimators."""
     header, arrays = archive.read(path)
     kind = header["suffice"]

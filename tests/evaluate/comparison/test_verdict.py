@@ -38,7 +38,7 @@ def abalone(table):
 def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     result, found = abalone
     worst = found.recalls[0]
-    assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
+    assert (worst.label, worst.n_found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
     assert found.headline.endswith(
         "It misses 32 of 32 rows of class positive (100\N{NO-BREAK SPACE}%)."
@@ -65,10 +65,10 @@ def test_it_is_said_at_which_threshold_it_would_be_useful(abalone):
     for fold in np.unique(own.folds):
         here = own.folds == fold
         called[here] = p[here] >= best(p[~here], truth[~here])
-    assert found.threshold.found == (called & (truth == 1)).sum() >= 16
+    assert found.threshold.n_found == (called & (truth == 1)).sum() >= 16
     assert found.threshold.false_alarms == (called & (truth == 0)).sum()
     flattered = (p >= found.threshold.value).sum()
-    assert found.threshold.found + found.threshold.false_alarms != flattered
+    assert found.threshold.n_found + found.threshold.false_alarms != flattered
     (said,) = (sentence for sentence in found.sentences if "would find" in sentence)
     assert "by the threshold that the other folds choose" in said
 
@@ -137,9 +137,9 @@ def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
     X = rng.normal(size=(600, 2)) + 1.1 * (y == "yes")[:, None]
     _, found = verdict(X, y, ["LDA"])
     worst = found.recalls[0]
-    assert 1 / 2 < worst.found / worst.of < 2 / 3
+    assert 1 / 2 < worst.n_found / worst.of < 2 / 3
     assert (found.usable, found.caveats) == ("with care", ())
-    missed = worst.of - worst.found
+    missed = worst.of - worst.n_found
     share = f"{100 * missed / worst.of:.1f}\N{NO-BREAK SPACE}%"
     said = f"It misses {missed} of {worst.of} rows of class yes ({share})."
     assert found.headline.endswith(said)
@@ -182,7 +182,7 @@ def test_a_model_that_errs_often_is_used_with_care(apart, usable):
     y = np.arange(600) % 3
     centres = apart / np.sqrt(2) * np.eye(3)
     _, found = verdict(rng.normal(size=(600, 3)) + centres[y], y, ["LDA"])
-    assert all(each.found >= each.of / 2 for each in found.recalls)
+    assert all(each.n_found >= each.of / 2 for each in found.recalls)
     assert (found.error > 1 / 3) == (usable == "with care")
     assert found.usable == usable
     assert any(c.startswith("More than a third of rows") for c in found.caveats) == (apart < 3)
@@ -333,4 +333,4 @@ def test_rows_judged_several_times_are_counted_once(iris):
     again = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
     _, found = verdict(*iris, ["LDA"], cv=again)
     assert [each.of for each in found.recalls] == [50, 50, 50]
-    assert 0.9 * 150 < sum(each.found for each in found.recalls) <= 150
+    assert 0.9 * 150 < sum(each.n_found for each in found.recalls) <= 150

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -12,8 +12,9 @@ from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
 from suffice.errors import InvalidParameterError
+from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.comparison.models import ModelsLike, parse_models
-from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels, SklearnClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ class BiasVariance(Tabled):
 
 
 def bias_variance(
-    model: Any,
+    model: GaussianEstimator,
     models: ModelsLike,
     n_rows: int = 100,
     *,
@@ -99,7 +100,7 @@ def bias_variance(
 
 
 def _repeated(
-    estimator: Any,
+    estimator: SklearnClassifier,
     training_sets: Sequence[tuple[Floats, Labels]],
     x: Floats,
     truth: Floats,

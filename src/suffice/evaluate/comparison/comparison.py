@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -25,8 +25,12 @@ from suffice.evaluate.comparison.models import (
 )
 from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
 from suffice.evaluate.comparison.verdict import verdict_in_words
+from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
 from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 SAMPLE_ROWS = 20_000  # of that sample
@@ -155,7 +159,11 @@ class Comparison(Tabled):
         table = html_table(list(cells[0]), lines, self._heading())
         return table + "".join(f"<p>{escape(line)}</p>" for line in self._paragraphs())
 
-    def __rich_console__(self, _: Any, options: Any) -> Iterator[Any]:
+    def __rich_console__(
+        self,
+        _: "Console",
+        options: "ConsoleOptions",
+    ) -> "Iterator[RenderableType]":
         """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
         from rich.text import Text
 
@@ -163,15 +171,18 @@ class Comparison(Tabled):
         cells = [_cells(row) for row in rows]
         shown = list(cells[0])
         widths = {name: len(name) for name in shown}
-        for line in cells:
-            for name, text in line.items():
+        for cells_by_name in cells:
+            for name, text in cells_by_name.items():
                 widths[name] = max(widths[name], len(text))
         for heading in _DROPPED_COLUMNS:
             if sum(widths[name] + 2 for name in shown) < options.max_width:
                 break
             shown.remove(heading)
         yield Text(self._heading(), style="italic")
-        lines = [[line[name] for name in shown] for line in cells]
+        lines = []
+        for cells_by_name in cells:
+            line = [cells_by_name[name] for name in shown]
+            lines.append(line)
         yield rich_table(shown, lines, range(1, len(shown)), [_style(row) for row in rows])
         verdict, *notes = self._paragraphs()
         yield Text(verdict)
@@ -263,7 +274,7 @@ def compare(
     X: RowsLike,
     y: LabelsLike,
     models: ModelsLike = None,
-    cv: Any = 10,
+    cv: FoldsLike | None = 10,
     *,
     sample_weight: WeightsLike = None,
     groups: LabelsLike | None = None,
@@ -344,7 +355,7 @@ def size_of(folds: Folds) -> FitSize:
 def folds_for(
     X: RowsLike,
     y: LabelsLike,
-    cv: Any,
+    cv: FoldsLike | None,
     sample_weight: WeightsLike,
     groups: LabelsLike | None,
     seed: int,

@@ -14,7 +14,7 @@ from suffice.evaluate.comparison.judging import Outcome, learner_of
 from suffice.evaluate.comparison.models import ComparedModel
 from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, LOSSES, Loss
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels, RowsLike, SklearnClassifier
 
 REPEATS = 5
 MOST_SHOWN = 20  # columns in the result
@@ -65,8 +65,8 @@ def permutation_importance(
 
 
 def _rises(
-    learnt: Any,
-    shown: Any,
+    learnt: SklearnClassifier,
+    shown: RowsLike,
     truth: Codes,
     classes: Labels,
     n_columns: int,
@@ -86,7 +86,12 @@ def _rises(
     return np.stack(rises)
 
 
-def _losses(learnt: Any, rows: Any, truth: Codes, classes: Labels) -> Floats:
+def _losses(
+    learnt: SklearnClassifier,
+    rows: RowsLike,
+    truth: Codes,
+    classes: Labels,
+) -> Floats:
     """Return error and log-loss of each row, (2, n)."""
     logs = log_posteriors_of(learnt, rows, classes)
     if logs is None:

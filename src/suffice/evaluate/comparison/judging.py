@@ -35,9 +35,9 @@ from suffice.evaluate.curves.reliability import BINS, reliability
 from suffice.evaluate.curves.thresholds import mean_area
 from suffice.selection.processes import computed_ahead, worker_processes
 from suffice.selection.validation.cross_validation import is_read_from_moments
-from suffice.selection.validation.fitting import fitted, weight_name
+from suffice.selection.validation.fitting import fitted, is_gaussian, weight_name
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _MANY = 5_000  # rows from which a forest gains by threads
@@ -167,45 +167,53 @@ def notes_on(
 class FromMoments:
     """Learns from the moments of the other folds: no row is read twice, and nothing is fitted."""
 
-    estimator: Any
+    estimator: SklearnClassifier
     storage: str
     fourth: bool
 
-    def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
+    def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
         """Return the classifier of the rows outside a fold, and the seconds it took."""
         moments, seconds_of_sums = folds.moments(self.storage, fourth=self.fourth)
         started = time.perf_counter()
         learnt = self.read(moments[fold])
         return learnt, time.perf_counter() - started + seconds_of_sums
 
-    def shown(self, folds: Folds, at: Codes) -> Any:
+    def shown(self, folds: Folds, at: Codes) -> RowsLike:
         """Return rows as numbers."""
-        return folds.table.x[at]
+        rows: RowsLike = folds.table.x[at]
+        return rows
 
-    def read(self, moments: Moments) -> Any:
+    def read(self, moments: Moments) -> SklearnClassifier:
         """Return the classifier of moments."""
-        return clone(self.estimator).fit_moments(moments)
+        learnt: SklearnClassifier = clone(self.estimator).fit_moments(moments)
+        return learnt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByFitting:
     """Learns from the rows of the other folds."""
 
-    estimator: Any
+    estimator: SklearnClassifier
 
-    def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
+    def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
         """Return the classifier of the rows outside a fold, and the seconds it took."""
         rows, labels, weight = folds.training(fold)
         started = time.perf_counter()
         learnt = fitted(self.estimator, rows, labels, weight)
         return learnt, time.perf_counter() - started
 
-    def shown(self, folds: Folds, at: Codes) -> Any:
+    def shown(self, folds: Folds, at: Codes) -> RowsLike:
         """Return rows as the kind of table they came in."""
-        return taken(folds.X, at)
+        rows: RowsLike = taken(folds.X, at)
+        return rows
 
 
-def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFitting:
+def learner_of(
+    estimator: SklearnClassifier,
+    X: RowsLike,
+    *,
+    is_plain: bool,
+) -> FromMoments | ByFitting:
     """Return how an estimator learns; one that takes only numbers gets the table encoded."""
     if not is_plain:
         if takes(estimator, X, has_gaps=not is_complete(X).all()):
@@ -213,7 +221,7 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
         return ByFitting(make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
-    if not hasattr(estimator, "resolved_settings"):
+    if not is_gaussian(estimator):
         return FromMoments(estimator, "auto", fourth=False)
     if estimator.power is not None or not is_read_from_moments(estimator):
         return ByFitting(estimator)
@@ -246,7 +254,8 @@ class FoldResult(NamedTuple):
 
 
 Task = tuple[int, int]  # the number of a case, and of one of its folds
-Work = tuple[Sequence[Case], bool, dict[str, Any]]  # cases, keep, scikit-learn's configuration
+# cases, keep, scikit-learn's configuration
+Work = tuple[Sequence[Case], bool, dict[str, object]]
 Answer = tuple[FoldResult, list[Warning | str]]  # of another process
 
 
@@ -418,7 +427,7 @@ def _calibration_error(held_out: Predictions) -> float:
     return reliability(held_out.right, stated, held_out.weights, bins=BINS).calibration_error
 
 
-def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
+def _decision_scores(learnt: SklearnClassifier, x: RowsLike, folds: Folds) -> Floats | None:
     """Return a score of each class by the decision function, None where there is none."""
     if not hasattr(learnt, "decision_function"):
         return None

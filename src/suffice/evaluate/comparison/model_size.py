@@ -7,7 +7,7 @@ import numpy as np
 from suffice.evaluate.comparison.models import core
 
 
-def is_readable(fitted: Any) -> bool:
+def is_readable(fitted: object) -> bool:
     """Whether its rule can be written down: one equation for each class, or one tree."""
     model = core(fitted)
     if hasattr(model, "members_"):
@@ -16,9 +16,9 @@ def is_readable(fitted: Any) -> bool:
     return any(hasattr(model, name) for name in attributes)
 
 
-def n_parameters(fitted: Any) -> float:
+def n_parameters(fitted: object) -> float:
     """Return the number of free parameters, NaN where rows are kept instead or it is unknown."""
-    model = core(fitted)
+    model: Any = core(fitted)
     if hasattr(model, "members_"):
         return _of_average(model)
     if hasattr(model, "model_") and model.model_.has_density:

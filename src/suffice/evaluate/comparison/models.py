@@ -17,6 +17,7 @@ from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
 from suffice.evaluate.comparison.competitors import CalibratedSvm, ChosenNeighbours
+from suffice.typing import SklearnClassifier
 
 ModelsLike: TypeAlias = object  # a name, an estimator, several of these, or {name: either}
 CONSTANT = "constant"  # the classifier that states the class frequencies for every row
@@ -26,45 +27,54 @@ class KnownModel(NamedTuple):
     """A classifier that users ask for by name."""
 
     name: str
-    make: Callable[[int], Any]  # seed → an estimator that is not fitted
+    make: Callable[[int], SklearnClassifier]  # seed → an estimator that is not fitted
     aliases: tuple[str, ...] = ()
     is_default: bool = True  # whether it is compared where no models are named
 
 
-def _constant(seed: int) -> Any:
+def _constant(seed: int) -> SklearnClassifier:
     from sklearn.dummy import DummyClassifier
 
-    return DummyClassifier(random_state=seed)
+    model: SklearnClassifier = DummyClassifier(random_state=seed)
+    return model
 
 
-def _decision_tree(seed: int) -> Any:
+def _decision_tree(seed: int) -> SklearnClassifier:
     from sklearn.tree import DecisionTreeClassifier
 
-    return DecisionTreeClassifier(random_state=seed)
+    model: SklearnClassifier = DecisionTreeClassifier(random_state=seed)
+    return model
 
 
-def _random_forest(seed: int) -> Any:
+def _random_forest(seed: int) -> SklearnClassifier:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(random_state=seed)
+    model: SklearnClassifier = RandomForestClassifier(random_state=seed)
+    return model
 
 
-def _gradient_boosting(seed: int) -> Any:
+def _gradient_boosting(seed: int) -> SklearnClassifier:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(random_state=seed)
+    model: SklearnClassifier = HistGradientBoostingClassifier(random_state=seed)
+    return model
 
 
-def _nearest_neighbours(_: int) -> Any:
-    return make_pipeline(StandardScaler(), ChosenNeighbours())
+def _nearest_neighbours(_: int) -> SklearnClassifier:
+    model: SklearnClassifier = make_pipeline(StandardScaler(), ChosenNeighbours())
+    return model
 
 
-def _weighted_neighbours(_: int) -> Any:
-    return make_pipeline(StandardScaler(), ChosenNeighbours(weights="distance"))
+def _weighted_neighbours(_: int) -> SklearnClassifier:
+    model: SklearnClassifier = make_pipeline(
+        StandardScaler(), ChosenNeighbours(weights="distance")
+    )
+    return model
 
 
-def _rbf_svm(_: int) -> Any:
-    return make_pipeline(StandardScaler(), CalibratedSvm())
+def _rbf_svm(_: int) -> SklearnClassifier:
+    model: SklearnClassifier = make_pipeline(StandardScaler(), CalibratedSvm())
+    return model
 
 
 KNOWN_MODELS = (
@@ -178,7 +188,7 @@ class ComparedModel:
     """A classifier under the name it is reported by."""
 
     name: str
-    estimator: Any  # never fitted: clones of it are
+    estimator: SklearnClassifier  # never fitted: clones of it are
 
     @property
     def is_slow(self) -> bool:
@@ -197,7 +207,7 @@ class ComparedModel:
         That process must be able to import its parts, and every draw must have a seed.
         """
         settings = self.estimator.get_params(deep=True)
-        parts = [self.estimator]
+        parts: list[object] = [self.estimator]
         parts += [value for value in settings.values() if hasattr(value, "fit")]
         for part in parts:
             if not type(part).__module__.startswith(("sklearn.", "suffice.")):
@@ -206,7 +216,7 @@ class ComparedModel:
         return all(isinstance(seed, int) for seed in seeds)
 
 
-def core(estimator: Any) -> Any:
+def core(estimator: object) -> object:
     """Return the classifier at the end of a pipeline."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
@@ -249,8 +259,10 @@ def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
     return tuple(named)
 
 
-def _parse_model(entry: Any, seed: int) -> ComparedModel:
+def _parse_model(entry: object, seed: int) -> ComparedModel:
     """Return the model of a name, an estimator, or a pair of both; without a name it is empty."""
+    name: object
+    estimator: Any  # a name, or whatever a person passed
     if isinstance(entry, str):
         model = known_model(entry)
         return ComparedModel(model.name, model.make(seed))
@@ -279,5 +291,5 @@ def _parse_model(entry: Any, seed: int) -> ComparedModel:
     return ComparedModel(str(name), estimator)
 
 
-def _in_full(estimator: Any) -> str:
+def _in_full(estimator: object) -> str:
     return " ".join(repr(estimator).split())

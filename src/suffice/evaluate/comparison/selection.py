@@ -19,6 +19,7 @@ from suffice.evaluate.comparison.judging import (
     recorded_warnings,
 )
 from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
+from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.splitting import Split, split
 from suffice.typing import LabelsLike, RowsLike
 
@@ -109,7 +110,7 @@ def select(
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
     learnable = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
-    learnable_folds: Any = cv
+    learnable_folds: FoldsLike | None = cv
     if not cv:
         train = np.searchsorted(learnable, parts.train.rows)
         held_out = np.searchsorted(learnable, parts.validation.rows)

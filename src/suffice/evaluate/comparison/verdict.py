@@ -146,7 +146,7 @@ class ClassRecall:
     """How many held-out rows of a class are predicted as it."""
 
     label: Any
-    found: int
+    n_found: int
     of: int
 
 
@@ -254,12 +254,12 @@ class Verdict:
         )
 
     def _at_threshold(self, threshold: Threshold) -> str:
-        n_predicted = threshold.found + threshold.false_alarms
-        precision = threshold.found / max(n_predicted, 1)
+        n_predicted = threshold.n_found + threshold.false_alarms
+        precision = threshold.n_found / max(n_predicted, 1)
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
             f"posterior is at least {number(threshold.value, 3)} would find about "
-            f"{threshold.found:,} of {threshold.of:,}, with "
+            f"{threshold.n_found:,} of {threshold.of:,}, with "
             f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
             "predicted are right), counted in each fold by the threshold that the other folds "
             "choose."
@@ -294,9 +294,9 @@ def verdict_on(
     if better_measures and model.error > OFTEN:
         serious.append(ERRS_OFTEN)
     serious += _caveats_on_few_rows(recalls)
-    misses_a_class = any(recall.found < recall.of / 2 for recall in recalls)
+    misses_a_class = any(recall.n_found < recall.of / 2 for recall in recalls)
     worst = most_missed(recalls)
-    misses_often = misses_a_class or worst.found < (1 - OFTEN) * worst.of
+    misses_often = misses_a_class or worst.n_found < (1 - OFTEN) * worst.of
     # with few rows even a useful model shows no significant gain
     may_be_useful = model.n_rows < FEW_ROWS and model.error < comparison.baseline.error
     usable: Usable = "no"
@@ -392,7 +392,7 @@ def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
     order = np.argsort(n_found / np.maximum(n_rows, 1), kind="stable")
     return tuple(
         ClassRecall(
-            label=python_scalar(rows.classes[j]), found=int(n_found[j]), of=int(n_rows[j])
+            label=python_scalar(rows.classes[j]), n_found=int(n_found[j]), of=int(n_rows[j])
         )
         for j in order
         if n_rows[j] > 0
@@ -436,7 +436,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     is_rare = rows.truth == rare
     return Threshold(
         label=python_scalar(rows.classes[rare]),
-        found=int(np.rint(once @ (called & is_rare))),
+        n_found=int(np.rint(once @ (called & is_rare))),
         of=round(counts[rare]),
         value=best_threshold(rows),
         false_alarms=int(np.rint(once @ (called & ~is_rare))),
@@ -446,7 +446,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
     """Return the class with the least share found, if possible one with enough rows."""
     for recall in recalls:
-        if recall.of >= FEW_OF_A_CLASS and recall.found < recall.of:
+        if recall.of >= FEW_OF_A_CLASS and recall.n_found < recall.of:
             return recall
     return recalls[0]
 
@@ -454,10 +454,10 @@ def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
 def _misses(recalls: Sequence[ClassRecall]) -> str:
     """Return how many rows are missed of the class that is missed most."""
     worst = most_missed(recalls)
-    n_missed = worst.of - worst.found
+    n_missed = worst.of - worst.n_found
     if n_missed == 0:
         return "It finds all rows of every class."
-    others = [each for each in recalls if each is not worst and each.found < each.of / 2]
+    others = [each for each in recalls if each is not worst and each.n_found < each.of / 2]
     if others:
         return (
             f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "

@@ -1,7 +1,7 @@
 """What a threshold trades: how a score ranks rows, error for rejection, one error for another."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -171,7 +171,7 @@ def reject_curve(rows: Predictions) -> RejectCurve:
 
 def cost_curve(
     rows: Predictions,
-    positive: Any,
+    positive: object,
     *,
     false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,

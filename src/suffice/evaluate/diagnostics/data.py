@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from scipy.special import bdtrc
@@ -13,7 +12,7 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import number, percent
-from suffice.typing import Array, Codes, Floats, LabelsLike
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 FEWEST_ROWS = 20  # from which a column can be suspicious
 ENOUGH_ROWS = 5_000  # by which single columns are judged
@@ -71,13 +70,13 @@ class DataChecks:
         return tuple(caveats)
 
 
-def dates_in(X: Any) -> list[str]:
+def dates_in(X: object) -> list[str]:
     """Return the columns of a frame that hold dates."""
     dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
     return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
 
 
-def data_checks(X: Any, y: LabelsLike, dates: Sequence[str] = ()) -> DataChecks:
+def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -> DataChecks:
     """Return copies, suspicious columns and impossible values of rows as they came, or a table."""
     if isinstance(X, Table):
         table = X

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.core.linalg import unit_scale
 from suffice.core.moments import Moments
 from suffice.core.table import Table
-from suffice.typing import Floats, WeightsLike
+from suffice.typing import Floats, RowsLike, WeightsLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class RowSums:
     powers: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
-    def like(cls, fit: Moments, X: Any, sample_weight: WeightsLike = None) -> Self:
+    def like(cls, fit: Moments, X: RowsLike, sample_weight: WeightsLike = None) -> Self:
         """Return the sums of unlabelled rows, with the storage and transform of a fit.
 
         Categories keep the levels of these rows, which may differ from those of the fit.

@@ -184,7 +184,7 @@ class Lab:
 
     def fit(self, name: str, x: RowsLike, y: LabelsLike, at: RowsLike) -> bytes:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
-        model = known_model(name).make(0).fit(np.array(x), np.array(y))
+        model: Any = known_model(name).make(0).fit(np.array(x), np.array(y))
         posteriors = model.predict_proba(np.array(at))
         return np.asarray(posteriors, "<f8").tobytes()
 
@@ -192,9 +192,11 @@ class Lab:
         """Return cross-validated errors of several models, of points or of all columns."""
         if x is None:
             table = self._opened_table()
-            rows, codes = table.x, table.codes
+            rows = table.x
+            codes = table.codes
         else:
-            rows, codes = np.array(x), np.array(y)
+            rows = np.array(x)
+            codes = np.array(y)
         _, counts = np.unique(codes, return_counts=True)
         n_folds = min(MOST_FOLDS, int(counts.min()))
         if n_folds < 2:

@@ -21,7 +21,7 @@ from suffice.present.plots.marks import (
 )
 from suffice.present.plots.plane import Feature, around, feature_positions, mesh
 from suffice.present.plots.style import Theme
-from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike
+from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnClassifier
 
 FEWEST_BARS = 8
 MOST_BARS = 50
@@ -39,7 +39,7 @@ class DensityModel(Protocol):
 
 
 def class_densities(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -140,7 +140,7 @@ def _bar_edges(x: Floats, codes: Codes) -> Floats:
 
 
 def density_contours(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -236,7 +236,7 @@ def _draw_contours(
 
 
 def density_surface(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike | None = None,
     *,
     features: tuple[Feature, Feature] = (0, 1),

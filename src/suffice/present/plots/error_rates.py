@@ -1,6 +1,6 @@
 """How good predictions are: confused classes, ranked rows, calibrated posteriors."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ from suffice.present.plots.inputs import (
     ranked_by,
 )
 from suffice.present.plots.style import Theme, mixed
-from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 MOST_NUMBERS = 20  # classes of which every cell is written
 MOST_SHARES = 8  # classes of which cells hold shares, too
@@ -39,7 +39,7 @@ DrawnCurve: TypeAlias = tuple[float, int, Line2D]  # its summary, its class, its
 
 
 def confusion_matrix(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -153,7 +153,7 @@ def _number_cells(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats)
 
 
 def roc(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -216,7 +216,7 @@ def roc(
 
 
 def precision_recall(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -330,7 +330,7 @@ def _ranking_entries(canvas: Canvas, drawn: list[DrawnCurve]) -> list[Entry]:
 
 
 def reliability(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,

@@ -1,6 +1,6 @@
 """A line between two classes: its geometry, and how a perceptron learns it."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from suffice.present.plots.marks import draw_points
 from suffice.present.plots.plane import Plane
 from suffice.present.plots.style import Theme
 from suffice.typing import Floats, LabelsLike, RowsLike
+
+if TYPE_CHECKING:
+    from suffice.estimators.perceptron import Perceptron
 
 MOST_COLUMNS = 4  # of steps beside each other
 HYPERPLANE_SIZE = (4.6, 4.2)  # inches
@@ -100,7 +103,7 @@ def _square_around(points: Floats) -> Floats:
 
 
 def perceptron_steps(
-    estimator: Any,
+    estimator: "Perceptron",
     X: RowsLike,
     y: LabelsLike,
     *,
@@ -143,7 +146,9 @@ def perceptron_steps(
             "mistake: fit it with learning=PerceptronLearning(record='mistakes')"
         )
     codes = fitted.codes(y)
-    weights = estimator.path_.parameters[: n_steps + 1]
+    path = estimator.path_
+    assert path is not None  # it is recorded where mistakes are
+    weights = path.parameters[: n_steps + 1]
     lines = [Hyperplane(w[1:], w[0]) for w in weights]
     window = _window_around(fitted, lines)
     n_columns = min(n_steps, MOST_COLUMNS)

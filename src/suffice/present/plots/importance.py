@@ -1,7 +1,5 @@
 """The standardised coefficients of a linear classifier."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
@@ -12,11 +10,11 @@ from suffice.evaluate.curves.feature_separation import standardised_coefficients
 from suffice.present.plots.canvas import MOST_ENTRIES, Canvas, Entry, open_canvas
 from suffice.present.plots.inputs import Fitted, require_whole
 from suffice.present.plots.style import Theme
-from suffice.typing import Floats, RowsLike
+from suffice.typing import Floats, RowsLike, SklearnClassifier
 
 
 def coefficient_importance(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike | None = None,
     *,
     most: int = 15,

@@ -16,7 +16,16 @@ from suffice.core.table.matrix import as_matrix, as_weights, refuse_nonfinite
 from suffice.core.table.table import require_as_many
 from suffice.core.text.lists import default_names, quoted
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import (
+    Array,
+    Codes,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    SklearnClassifier,
+    WeightsLike,
+)
 
 NO_NAMES_WARNING = (
     "X does not have valid feature names"  # the beginning of scikit-learn's message
@@ -50,13 +59,16 @@ class ForeignClassifier:
             warnings.filterwarnings("ignore", message=NO_NAMES_WARNING, category=UserWarning)
             return np.asarray(self.estimator.predict_proba(self._framed(x)))
 
-    def _framed(self, x: Floats) -> Any:
+    def _framed(self, x: Floats) -> RowsLike:
         """Return rows as the caller's kind of frame if the estimator was fitted on names."""
         is_frame = nw.dependencies.is_into_dataframe(self.example)
         if not (is_frame and hasattr(self.estimator, "feature_names_in_")):
             return x
         backend = nw.from_native(self.example, eager_only=True).implementation
-        return nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
+        frame: RowsLike = nw.from_numpy(
+            x, schema=list(self.names), backend=backend
+        ).to_native()
+        return frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +131,7 @@ class Fitted:
         return self.classifier.posterior(x)
 
 
-def _rows_for(estimator: Any, X: RowsLike | None) -> tuple[Floats, tuple[str, ...] | None]:
+def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str, ...] | None]:
     """Return rows (n, d) and the names of their columns, as the estimator was fitted on them."""
     if X is None:
         return np.empty((0, getattr(estimator, "n_features_in_", 0))), None
@@ -157,7 +169,7 @@ def require_whole(value: object, name: str, least: int) -> None:
 
 
 def predictions_of(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None,
     y: LabelsLike | None,
     sample_weight: WeightsLike,
@@ -175,7 +187,7 @@ def predictions_of(
 
 
 def decided_by(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     sample_weight: WeightsLike = None,
@@ -197,14 +209,15 @@ def decided_by(
 
 
 def ranked_by(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None,
     y: LabelsLike | None,
     sample_weight: WeightsLike,
 ) -> Predictions:
     """Return predictions that rank rows: by posteriors, or by the decision function of two."""
-    has_margin = hasattr(source, "decision_function") and not hasattr(source, "predict_proba")
-    if has_margin and X is not None and y is not None:
+    if isinstance(source, Predictions) or X is None or y is None:
+        return predictions_of(source, X, y, sample_weight)
+    if hasattr(source, "decision_function") and not hasattr(source, "predict_proba"):
         scores = np.asarray(source.decision_function(X))
         if scores.ndim == 1:
             log_odds = np.stack([np.zeros(len(scores)), scores], axis=1)

@@ -1,7 +1,6 @@
 """Grids of small axes: rows over every pair of features, and synthetic rows beside real ones."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -29,7 +28,7 @@ from suffice.present.plots.marks import (
 )
 from suffice.present.plots.plane import Feature, around, feature_positions
 from suffice.present.plots.style import Theme
-from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
+from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike, SklearnClassifier
 
 MOST_FEATURES = 5  # unless the caller chooses them
 SMALLEST_CELL = 1.45  # inches
@@ -112,7 +111,7 @@ def _draw_histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
 
 
 def real_against_synthetic(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike,
     *,

@@ -1,7 +1,6 @@
 """Posteriors of the classes along a line and over a plane, and what a temperature does to them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +15,14 @@ from suffice.present.plots.marks import draw_points, draw_rug, draw_sheets, draw
 from suffice.present.plots.plane import Feature, Plane, mesh, plane_for
 from suffice.present.plots.regions import jitter
 from suffice.present.plots.style import Theme, mixed
-from suffice.typing import Floats, LabelsLike, RowsLike
+from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier
 
 POINTS = 601  # along a line
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
 def posterior_line(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike | None = None,
     *,
@@ -105,7 +104,7 @@ def _posteriors_along(fitted: Fitted, line: Plane) -> tuple[Floats, Floats]:
 
 
 def effect_of_temperature(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike | None = None,
     *,
@@ -196,7 +195,7 @@ def effect_of_temperature(
 
 
 def posterior_surface(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike | None = None,
     *,

@@ -22,7 +22,7 @@ from suffice.present.plots.marks import (
 )
 from suffice.present.plots.plane import Feature, Plane, PredictionGrid, plane_for
 from suffice.present.plots.style import Theme
-from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike
+from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnClassifier
 
 CELLS = 2000  # along one feature
 HALVINGS = 40  # of a cell, towards the point where the prediction changes
@@ -31,7 +31,7 @@ TINT = 0.22  # opacity of a region
 
 
 def decision_regions(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike | None = None,
     *,

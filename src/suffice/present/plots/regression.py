@@ -1,6 +1,6 @@
 """A regression line with the Gaussian that it assumes around it."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,12 @@ from suffice.present.plots.paths import PATH_COLOUR
 from suffice.present.plots.style import Theme
 from suffice.typing import RowsLike
 
+if TYPE_CHECKING:
+    from suffice.estimators.least_squares import LinearGaussianRegressor
+
 
 def regression_line(
-    estimator: Any,
+    estimator: "LinearGaussianRegressor",
     X: RowsLike,
     y: npt.ArrayLike,
     *,

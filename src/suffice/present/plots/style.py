@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.typing import ColorType, LineStyleType
 
@@ -55,7 +56,7 @@ class Style:
             }
         )
 
-    def dress(self, ax: Any) -> None:
+    def dress(self, ax: Axes) -> None:
         """Give the frame, ticks and labels of axes, 3-D or not, the colours of this style."""
         ax.tick_params(color=self.soft, labelcolor=self.ink, labelsize=8.5)
         for side, spine in ax.spines.items():

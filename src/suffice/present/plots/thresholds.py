@@ -1,18 +1,17 @@
 """What a threshold on the posterior does to the error and to the cost."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from scipy.special import expit, logit
 
+from suffice.core.decision.predictions import Predictions
 from suffice.evaluate.curves.thresholds import CostCurve, cost_curve, reject_curve
 from suffice.present.plots.canvas import Canvas, Entry, open_canvas
 from suffice.present.plots.inputs import event_of, predictions_of
 from suffice.present.plots.style import Theme
-from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 NEAREST = 1e-9  # to 0 and 1 that an axis shows
 CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -24,7 +23,7 @@ REJECTION_SIZE = (5.0, 4.2)  # inches
 
 
 def error_against_threshold(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
@@ -102,7 +101,7 @@ def error_against_threshold(
 
 
 def cost_against_threshold(
-    source: Any,
+    source: Predictions | SklearnClassifier,
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,

@@ -47,8 +47,8 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
     classes = findings.verdict.recalls
     items = []
     for each in classes[:MOST_CLASSES]:
-        remark = f"{count(each.found)} of {count(each.of)}"
-        items.append(page.Interval(str(each.label), each.found / each.of, remark))
+        remark = f"{count(each.n_found)} of {count(each.of)}"
+        items.append(page.Interval(str(each.label), each.n_found / each.of, remark))
     note = ""
     if len(classes) > MOST_CLASSES:
         note = f"The {MOST_CLASSES} classes of which it finds least."
@@ -174,11 +174,15 @@ def _table_of_models(findings: Findings) -> page.DataTable:
     models = comparison.rows()
     headings, names, styles = zip(*MODEL_COLUMNS, strict=True)
     chosen = [i for i, model in enumerate(models) if model["model"] == findings.name]
+    rows = []
+    for model in models:
+        row = tuple(model[name] for name in names)
+        rows.append(row)
     return page.DataTable(
         caption=f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
         columns=headings,
         styles=styles,
-        rows=tuple(tuple(model[name] for name in names) for model in models),
+        rows=tuple(rows),
         note=(
             "From, to: 95 % interval of the error (Wilson). p: whether it errs as often as "
             f"{findings.name}, on the same rows (McNemar), adjusted for the number of models "

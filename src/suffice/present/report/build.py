@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from suffice.core.progress import Progress, Wish
 from suffice.errors import InvalidParameterError
 from suffice.evaluate.comparison import Comparison
+from suffice.evaluate.comparison.models import ModelsLike
 from suffice.persistence.archive import replacing
 from suffice.present.report.answer import answer, models_compared, more_data
 from suffice.present.report.assumptions import assumptions
@@ -22,7 +23,8 @@ from suffice.present.report.findings import Findings, ReportSettings, judge
 from suffice.present.report.misclassified import Outliers, misclassified
 from suffice.present.report.render import RENDERERS, as_figure
 from suffice.present.report.usage import Provenance, usage
-from suffice.typing import LabelsLike, WeightsLike
+from suffice.selection.validation.fold_rows import FoldsLike
+from suffice.typing import LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 if TYPE_CHECKING:
     from suffice.present.report.new_rows import NewRows
@@ -101,19 +103,19 @@ class Report:
 
 
 def report(
-    X: Any,
+    X: RowsLike,
     y: LabelsLike,
     path: str | Path | None = None,
     *,
-    estimator: Any = None,
-    models: Any = None,
-    cv: Any = None,
+    estimator: SklearnClassifier | None = None,
+    models: ModelsLike = None,
+    cv: FoldsLike | None = None,
     sample_weight: WeightsLike = None,
     ids: LabelsLike | None = None,
     name: str = "data",
     target: str | None = None,
     groups: LabelsLike | None = None,
-    against: Any = None,
+    against: RowsLike | tuple[RowsLike, LabelsLike] | None = None,
     fast: bool = False,
     random_state: int = 0,
     progress: Wish = None,
@@ -186,7 +188,9 @@ def report(
     return made
 
 
-def _new_rows(against: Any) -> "NewRows | None":
+def _new_rows(
+    against: RowsLike | tuple[RowsLike, LabelsLike] | None,
+) -> "NewRows | None":
     if against is None:
         return None
     from suffice.present.report.new_rows import NewRows

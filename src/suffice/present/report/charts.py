@@ -9,6 +9,7 @@ from scipy.special import chdtri
 from suffice.core.moments import Moments
 from suffice.core.text.numbers import number, percent
 from suffice.estimators.gaussian import LDA
+from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.curves.reliability import Reliability, reliability
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.present.report import blocks as page
@@ -386,11 +387,10 @@ def _bars(of_class: list[Floats]) -> _Bars:
     return _Bars(edges, has_rows_beyond=bool(end - start < largest - smallest))
 
 
-def distances(model: Any, x: Floats, sample: DocumentedTable) -> page.Plot:
+def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> page.Plot:
     """Return distances of rows (n, d) from their class mean against those of Gaussian rows."""
-    density = getattr(
-        model.model_.density, "inner", model.model_.density
-    )  # of transformed rows
+    # of transformed rows
+    density: Any = getattr(model.model_.density, "inner", model.model_.density)
     dots = []
     low = np.inf
     high = 0.0

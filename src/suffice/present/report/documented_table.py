@@ -17,7 +17,7 @@ from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
 from suffice.selection.validation.fold_rows import row_group_codes
-from suffice.typing import Codes, Flags, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,8 @@ class DocumentedTable:
     id_name: str = "row"  # of the ids
     notes: tuple[str, ...] = ()  # what was encoded or left out, in words
     profiles: tuple[Profile, ...] = ()  # of the columns as they came
-    source: Any = None  # the rows as they came, where the table is an encoding of them
+    # The rows as they came, where the table is an encoding of them.
+    source: RowsLike | None = None
     groups: Codes | None = None  # of rows that belong together  (n,)
     groups_name: str = "groups"  # of the column that they come from
 
@@ -54,13 +55,13 @@ class DocumentedTable:
     def of(
         cls,
         X: Any,
-        y: Any,
+        y: LabelsLike,
         *,
-        sample_weight: Any = None,
-        ids: Any = None,
+        sample_weight: WeightsLike = None,
+        ids: LabelsLike | None = None,
         name: str = "data",
         target: str | None = None,
-        groups: Any = None,
+        groups: LabelsLike | None = None,
         dates: Sequence[str] = (),
     ) -> Self:
         """Return users' rows: all of positive weight, and all columns that hold information."""
@@ -107,12 +108,12 @@ class DocumentedTable:
         )
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> RowsLike:
         """What classifiers learn from: the rows as they came."""
         return self.table.x if self.source is None else self.source
 
     @property
-    def named_rows(self) -> Any:
+    def named_rows(self) -> RowsLike:
         """The rows as a fitted classifier reads them, columns named."""
         return self.frame if self.source is None else self.source
 

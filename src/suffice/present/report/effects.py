@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from suffice.core.decision.predictions import log_posteriors_of
-from suffice.typing import Codes, Flags, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels, RowsLike, SklearnClassifier
 
 #: Smaller log posteriors are treated as this one: log 2e-9 ≈ −20.
 SMALLEST_LOG_POSTERIOR = -20.0
@@ -17,7 +17,7 @@ SMALLEST_LOG_POSTERIOR = -20.0
 class ExplainedModel:
     """A fitted classifier, rows that it reads, and its classes."""
 
-    estimator: Any
+    estimator: SklearnClassifier
     rows: Any  # an array or a frame  (n, d)
     classes: Labels  # (K,)
 
@@ -45,7 +45,11 @@ def combined_rows(rows: Any, source_rows: Codes) -> Any:
     return np.asarray(rows)[source_rows, np.arange(n_columns)]
 
 
-def log_posteriors(estimator: Any, rows: Any, classes: Labels) -> Floats | None:
+def log_posteriors(
+    estimator: SklearnClassifier,
+    rows: RowsLike,
+    classes: Labels,
+) -> Floats | None:
     """Return log p(k | x), (n, K), at least −20, or None if the classifier states none."""
     logs = log_posteriors_of(estimator, rows, classes)
     if logs is None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, number, percent
+from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.comparison.models import core
 from suffice.evaluate.curves.feature_separation import separation, standardised_coefficients
 from suffice.present.report import blocks as page
@@ -356,7 +357,7 @@ def _model_without_densities(findings: Findings) -> list[page.Block]:
 
 def _coefficients(findings: Findings) -> page.DataTable | None:
     fitted = findings.estimator
-    model = core(fitted)  # the last step of a pipeline
+    model: Any = core(fitted)  # the last step of a pipeline
     weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
     feature_names = findings.data.names
     steps_before: list[Any] = []
@@ -430,7 +431,7 @@ def _is_diagonal(covariances: Floats) -> bool:
     return n_features > 1 and not np.any(off_diagonal)
 
 
-def _regularisation(model: Any) -> list[str]:
+def _regularisation(model: GaussianEstimator) -> list[str]:
     """Return the settings that regularise a Gaussian classifier, in words."""
     settings = model.settings_
     words = []
@@ -440,7 +441,7 @@ def _regularisation(model: Any) -> list[str]:
         words.append(f"shrinkage by {settings.intensity.upper()}")
     elif settings.shrinkage is not None:
         words.append(f"shrinkage γ = {number(settings.intensity, 3)}")
-    if settings.temperature != 1:
+    if not isinstance(settings.temperature, str) and settings.temperature != 1:
         words.append(f"temperature T = {number(settings.temperature, 3)}")
     return words
 
@@ -483,7 +484,7 @@ def _averaged_model(findings: Findings) -> list[page.Block]:
     return [page.Paragraph(f"{lead} {scope}"), table]
 
 
-def _score(model: Any) -> tuple[str, ...]:
+def _score(model: GaussianEstimator) -> tuple[str, ...]:
     """Return the score of a Gaussian classifier, its posterior, and what the letters mean."""
     density = model.model_.density
     is_transformed = model.moments_.power is not None

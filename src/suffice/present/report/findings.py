@@ -25,7 +25,7 @@ from suffice.evaluate.comparison.judging import (
 )
 from suffice.evaluate.comparison.learning_curve import Growth, growth
 from suffice.evaluate.comparison.model_size import n_parameters
-from suffice.evaluate.comparison.models import ComparedModel, parse_models
+from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
 from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.verdict import Verdict, verdict_on
 from suffice.evaluate.curves.feature_separation import separation
@@ -33,8 +33,9 @@ from suffice.evaluate.diagnostics import Calibration, calibration
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.selection.validation.fitting import fitted
+from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes
+from suffice.typing import Codes, SklearnClassifier
 
 FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree")
 SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
@@ -124,9 +125,10 @@ class Findings:
 class ReportSettings:
     """Which models are compared, and how."""
 
-    estimator: Any = None  # the one that the report is about, if a person chose it
-    models: Any = None  # names, estimators or a mapping of both
-    cv: Any = None  # number of folds, a splitter of scikit-learn, or splits
+    # The one that the report is about, if a person chose it.
+    estimator: SklearnClassifier | None = None
+    models: ModelsLike = None  # names, estimators or a mapping of both
+    cv: FoldsLike | None = None  # number of folds, a splitter of scikit-learn, or splits
     seed: int = 0
     progress: Wish = None
     fast: bool = False  # a first look: few models, three folds, no simulation
@@ -275,7 +277,7 @@ def _data_checks(data: DocumentedTable) -> DataChecks:
     return checks
 
 
-def _error_on(others: DocumentedTable, fitted_model: Any) -> ChoiceEstimate:
+def _error_on(others: DocumentedTable, fitted_model: SklearnClassifier) -> ChoiceEstimate:
     """Return how often a model is wrong about rows that it did not learn from."""
     wrong = np.asarray(fitted_model.predict(others.named_rows)) != others.table.labels
     return ChoiceEstimate.of_rows(wrong, others.table.weights)
@@ -316,7 +318,7 @@ def _calibration(held_out: Predictions, simulations: int) -> Calibration | None:
     return calibration(held_out.labels, normalised, held_out.classes, simulations=simulations)
 
 
-def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
+def fitted_on(data: DocumentedTable, estimator: SklearnClassifier) -> SklearnClassifier:
     """Return a copy of an estimator fitted on all rows, from moments where they suffice."""
     learner = learner_of(estimator, data.rows, is_plain=data.source is None)
     if isinstance(learner, FromMoments):
@@ -325,12 +327,15 @@ def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
     return fitted(learner.estimator, data.named_rows, data.table.labels, data.table.weight)
 
 
-def gaussian_behind(fitted_model: Any, data: DocumentedTable) -> Any:
+def gaussian_behind(
+    fitted_model: SklearnClassifier,
+    data: DocumentedTable,
+) -> GaussianEstimator | None:
     """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
     best = getattr(fitted_model, "best_estimator_", fitted_model)
     if not isinstance(best, GaussianEstimator):
         return None
-    gaussian = clone(best)
+    gaussian: GaussianEstimator = clone(best)
     # what it chose by itself becomes a setting
     chosen = best.settings_
     left_open = best.settings().open_settings

@@ -11,9 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from sklearn.base import clone
 
+from suffice.core.table.matrix import taken
 from suffice.errors import SufficeError
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.present.report.findings import Findings
@@ -133,7 +135,7 @@ def _loading_code(findings: Findings, file: str) -> str:
         f"# columns of X: {first_columns}",
     ]
     fitted = findings.estimator
-    one_row = findings.data.named_rows[:1]
+    one_row = taken(findings.data.named_rows, np.arange(1))
     if _works(lambda: fitted.predict(one_row)):
         lines.append("model.predict(X)")
     if _works(lambda: fitted.predict_proba(one_row)):

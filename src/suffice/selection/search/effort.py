@@ -20,7 +20,9 @@ class Effort:
     @classmethod
     def of(cls, table: Table) -> Self:
         """Return the greatest effort that stays within the budget of arithmetic."""
-        n, d, k = table.n_rows, table.n_features, table.n_classes
+        n = table.n_rows
+        d = table.n_features
+        k = table.n_classes
         most = 10 if n < _FEW_ROWS else 5
         most = max(min(most, n // 2), 2)
         five = min(most, 5)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from suffice.discriminative.starts import lda_start
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
 from suffice.selection.validation.fitting import fitted
+from suffice.typing import SklearnClassifier
 
 _PLAIN = Plain()
 _MOST_NEWTON_COEFFICIENTS = 200  # beyond this, second derivatives cost more than they save
@@ -56,7 +57,7 @@ class Learner(Protocol):
 class ForeignLearner:
     """A classifier of scikit-learn's kind."""
 
-    estimator: Any
+    estimator: SklearnClassifier
     settings = ("",)
     view = Plain()
 

@@ -230,7 +230,9 @@ class _FoldSums:
     @classmethod
     def of(cls, x: Floats, cells: Cells, *, per_class: bool) -> Self:
         table = cells.table
-        n_folds, k, d = cells.n_folds, table.n_classes, x.shape[1]
+        n_folds = cells.n_folds
+        k = table.n_classes
+        d = x.shape[1]
         w = None if table.weight is None else table.weight[:, None]
         weights = cells.summed(table.weights)
         means = cells.summed(x if w is None else w * x).sum(0)

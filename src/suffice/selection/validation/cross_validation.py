@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import joblib
 import numpy as np
@@ -20,14 +20,19 @@ from suffice.core.table.matrix import taken
 from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
 from suffice.errors import InvalidParameterError, require_word
-from suffice.selection.validation.fitting import fitted, weight_name
+from suffice.selection.validation.fitting import (
+    GaussianFamily,
+    fitted,
+    is_gaussian,
+    weight_name,
+)
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Fold, Folds, power_transformed
 from suffice.selection.validation.held_out import held_out_losses
-from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Floats, Labels, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 Criterion: TypeAlias = Literal["log_loss", "error", "brier"]
-ParameterValues: TypeAlias = Mapping[str, Sequence[Any]]  # values to be tried, by parameter
+ParameterValues: TypeAlias = Mapping[str, Sequence[object]]  # values to be tried, by parameter
 ParameterPoints: TypeAlias = ParameterValues | Sequence[ParameterValues] | None
 Parameters: TypeAlias = dict[str, Any]  # of one candidate
 
@@ -90,7 +95,8 @@ class CrossValidation(Tabled):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per candidate: its parameters, then its losses."""
-        means, standard_errors = self.means, self.standard_errors
+        means = self.means
+        standard_errors = self.standard_errors
         rows = []
         for i, params in enumerate(self.params):
             row = dict(params)
@@ -134,7 +140,7 @@ def _regularity(params: Parameters) -> float:
 
 
 def cross_validate(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike,
     grid: ParameterPoints = None,
@@ -181,14 +187,15 @@ def cross_validate(
     """
     require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
-    from_moments = all(is_read_from_moments(c) and not has_costs(c) for c in candidates)
+    gaussians = [c for c in candidates if is_read_from_moments(c) and not has_costs(c)]
+    from_moments = len(gaussians) == len(candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=from_moments)
     fixed_weights = None
     if not refit_priors:
         fixed_weights = np.bincount(folds.codes, folds.weight).astype(np.float64)
     absent: tuple[str, ...] = ()
     if folds.is_plain and from_moments:
-        losses, absent = _losses_from_moments(candidates, folds, fixed_weights)
+        losses, absent = _losses_from_moments(gaussians, folds, fixed_weights)
     else:
         losses = _losses_by_fitting(candidates, folds, fixed_weights)
     best = candidates[best_candidate(losses, criterion)]
@@ -203,28 +210,28 @@ def cross_validate(
 
 
 def candidates_of(
-    estimator: Any,
+    estimator: SklearnClassifier,
     grid: ParameterPoints,
-) -> tuple[tuple[Parameters, ...], list[Any]]:
+) -> tuple[tuple[Parameters, ...], list[SklearnClassifier]]:
     """Return the points of a grid, and the estimator with the settings of each."""
     params = tuple(ParameterGrid({} if grid is None else grid))
     return params, [clone(estimator).set_params(**point) for point in params]
 
 
-def is_read_from_moments(candidate: Any) -> bool:
+def is_read_from_moments(candidate: object) -> TypeGuard[GaussianFamily]:
     """Whether an estimator is a function of moments of numbers, with no setting left open."""
-    if not hasattr(candidate, "resolved_settings") or candidate.categorical is not None:
+    if not is_gaussian(candidate) or candidate.categorical is not None:
         return False
     return not candidate.resolved_settings().open_settings
 
 
-def has_costs(candidate: Any) -> bool:
+def has_costs(candidate: GaussianFamily) -> bool:
     """Whether a Gaussian classifier predicts other classes than the most probable ones."""
     return candidate.costs is not None
 
 
 def _losses_from_moments(
-    candidates: Sequence[Any],
+    candidates: Sequence[GaussianFamily],
     folds: Folds,
     fixed_weights: Floats | None,
 ) -> tuple[Floats, tuple[str, ...]]:
@@ -245,7 +252,7 @@ def _losses_from_moments(
     return losses, absent
 
 
-def _same_power(candidates: Sequence[Any]) -> list[list[int]]:
+def _same_power(candidates: Sequence[GaussianFamily]) -> list[list[int]]:
     """Return the places of candidates in groups that share one power transform."""
     groups: dict[str, list[int]] = {}
     for i, candidate in enumerate(candidates):
@@ -254,7 +261,7 @@ def _same_power(candidates: Sequence[Any]) -> list[list[int]]:
 
 
 def judge_of(
-    candidates: Sequence[Any],
+    candidates: Sequence[GaussianFamily],
     fixed_weights: Floats | None,
 ) -> Callable[[Fold], Floats]:
     """Return a function from a fold to error, log-loss and Brier score of each candidate, (C, 3).
@@ -283,7 +290,7 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
 
 
 def _losses_by_fitting(
-    candidates: Sequence[Any],
+    candidates: Sequence[SklearnClassifier],
     folds: Folds,
     fixed_weights: Floats | None,
 ) -> Floats:
@@ -306,9 +313,13 @@ def _losses_by_fitting(
     return losses
 
 
-def _with_fixed_priors(model: Any, classes: Labels, weights: Floats) -> Any:
+def _with_fixed_priors(
+    model: SklearnClassifier,
+    classes: Labels,
+    weights: Floats,
+) -> SklearnClassifier:
     """Return a fitted classifier under the priors of all rows, of the classes that it has seen."""
-    if not hasattr(model, "resolved_settings"):
+    if not is_gaussian(model):
         raise InvalidParameterError(
             f"refit_priors=False is for Gaussian classifiers, not for {model!r}: leave it out"
         )

@@ -1,17 +1,48 @@
 """Copies of an estimator of scikit-learn's kind, fitted with weights where it takes them."""
 
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from suffice.typing import Floats, Labels
+from suffice.core.decision.costs import CostsLike
+from suffice.core.estimation.priors import Priors
+from suffice.core.estimation.settings import CategoricalLike, PowerLike, Settings
+from suffice.core.moments import Moments
+from suffice.typing import Floats, Labels, RowsLike, SklearnClassifier
 
 Estimator = TypeVar("Estimator")
 
 
-def fitted(estimator: Estimator, X: Any, labels: Labels, weight: Floats | None) -> Estimator:
+class GaussianFamily(SklearnClassifier, Protocol):
+    """A Gaussian classifier: its model is a function of moments."""
+
+    power: PowerLike
+    costs: CostsLike
+    categorical: CategoricalLike
+
+    def settings(self) -> Settings:
+        """Return every choice as one value."""
+
+    def resolved_settings(self) -> Settings:
+        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn from sums collected elsewhere."""
+
+    def with_priors(self, priors: Priors) -> Self:
+        """Return a copy under other priors."""
+
+
+def is_gaussian(estimator: object) -> TypeGuard[GaussianFamily]:
+    """Whether an estimator is a Gaussian classifier, read from moments."""
+    return hasattr(estimator, "resolved_settings")
+
+
+def fitted(
+    estimator: Estimator, X: RowsLike, labels: Labels, weight: Floats | None
+) -> Estimator:
     """Return a fitted copy of an estimator; weights are left out if it takes none."""
     copy: Any = clone(estimator)
     name = None if weight is None else weight_name(estimator)
@@ -23,7 +54,7 @@ def fitted(estimator: Estimator, X: Any, labels: Labels, weight: Floats | None) 
     return fitted_copy
 
 
-def weight_name(estimator: Any) -> str | None:
+def weight_name(estimator: object) -> str | None:
     """Return the name of the weights among the parameters of ``fit``, None if it takes none."""
     if isinstance(estimator, Pipeline):
         step_name, last_step = estimator.steps[-1]

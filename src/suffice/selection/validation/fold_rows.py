@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,25 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
 Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # rows to learn from, rows to judge by
+RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]  # the same, as users give them
 
 
 @runtime_checkable
 class Splitter(Protocol):
     """A splitter of scikit-learn's kind."""
 
-    def get_n_splits(self, *args: Any, **options: Any) -> int: ...
+    def get_n_splits(self, *args: object, **options: object) -> int: ...
 
-    def split(self, X: Any, y: Any, groups: Any) -> Iterator[tuple[Any, Any]]: ...
+    def split(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        groups: npt.ArrayLike | None,
+    ) -> Iterator[RowPair]: ...
 
 
 #: What users pass as ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
-FoldsLike: TypeAlias = int | Splitter | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
+FoldsLike: TypeAlias = int | Splitter | Iterable[RowPair]
 
 
 def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
@@ -88,7 +94,7 @@ def divide(
         splits, protocol = _stratified(int(cv), labels[rows], row_groups, seed)
         return tuple((rows[train], rows[test]) for train, test in splits), protocol
     n_rows = len(labels)
-    pairs: list[tuple[Any, Any]]
+    pairs: list[RowPair]
     if isinstance(cv, Splitter):
         pairs = list(cv.split(np.zeros((n_rows, 1)), labels, groups))
         protocol = f"{len(pairs)} folds, {type(cv).__name__}"
@@ -111,7 +117,7 @@ def divide(
     return tuple(folds), protocol
 
 
-def _given_pairs(cv: object) -> list[tuple[Any, Any]]:
+def _given_pairs(cv: object) -> list[RowPair]:
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         return list(cv)
     raise InvalidParameterError(

@@ -30,7 +30,15 @@ from suffice.selection.validation.fold_rows import (
     require_two_labels,
     row_group_codes,
 )
-from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
+from suffice.typing import (
+    Codes,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    SklearnClassifier,
+    WeightsLike,
+)
 
 
 class Fold(NamedTuple):
@@ -59,7 +67,7 @@ class Folds:
     @classmethod
     def of(
         cls,
-        X: Any,
+        X: RowsLike,
         y: LabelsLike,
         cv: FoldsLike,
         sample_weight: WeightsLike = None,
@@ -166,7 +174,7 @@ class Folds:
             for train, (_, test) in zip(trains, self.splits, strict=True)
         ]
 
-    def training(self, fold: int) -> tuple[Any, Labels, Floats | None]:
+    def training(self, fold: int) -> tuple[RowsLike, Labels, Floats | None]:
         """Return the rows that a fold learns from, as they came, their labels and weights."""
         train, _ = self.splits[fold]
         weight = None if self.weight is None else self.weight[train]
@@ -175,8 +183,8 @@ class Folds:
     def predictions(
         self,
         fold: int,
-        fitted: Any,
-        rows: Any,
+        fitted: SklearnClassifier,
+        rows: RowsLike,
         labels: Labels | None = None,
     ) -> Predictions:
         """Return what a classifier predicts for the held-out rows, in the form that it reads.

@@ -125,7 +125,8 @@ def _path_losses(
         rows = slice(lo, lo + step)
         x = np.asarray(held_out.x[rows], np.float64)
         scores = path.scores(x) + log_priors[:, None, None]
-        codes, weights = held_out.codes[rows], held_out.weights[rows]
+        codes = held_out.codes[rows]
+        weights = held_out.weights[rows]
         total += summed_losses(scores, codes, weights, temperatures)
     return np.asarray(total / held_out.weights.sum())
 
@@ -184,7 +185,8 @@ class _TiedPath:
     eigenvalues: Floats  # e(γ)  (d, Γ)
 
     def scores(self, x: Floats) -> Floats:
-        m, e = self.means, self.eigenvalues
+        m = self.means
+        e = self.eigenvalues
         z = (x - self.origin) @ self.rotation
         # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: what differs between tied classes
         weights = (m[:, None] / e.T).reshape(-1, m.shape[1])
@@ -246,9 +248,9 @@ def _filled_path(
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
     kept_shares = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
     paths = kept_shares[:, None] * sigmas  # (Γ, G, d, d)
-    is_factored = np.array(
-        [[scaled_cholesky(sigma) is not None for sigma in path] for path in paths]
-    )
+    is_factored = np.empty(paths.shape[:2], bool)  # (Γ, G)
+    for place in np.ndindex(is_factored.shape):
+        is_factored[place] = scaled_cholesky(paths[place]) is not None
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
     is_regular = (is_factored & resolved_variances.all(1))[..., None]

@@ -1,7 +1,6 @@
 """Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
 
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +16,14 @@ from suffice.core.table import Table
 from suffice.core.table.matrix import has_missing
 from suffice.core.table.table import numbering_rows
 from suffice.errors import ForgetError, InvalidParameterError
+from suffice.selection.validation.fitting import is_gaussian
 from suffice.selection.validation.folds import power_transformed
 from suffice.selection.validation.held_out import log_priors_of
-from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Codes, Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 
 def leave_one_out(
-    estimator: Any,
+    estimator: SklearnClassifier,
     X: RowsLike,
     y: LabelsLike,
     sample_weight: WeightsLike = None,
@@ -87,16 +87,16 @@ def leave_one_out(
     )
 
 
-def _closed_settings(estimator: Any) -> Settings:
+def _closed_settings(estimator: object) -> Settings:
     """Return the settings of a Gaussian estimator, refusing what is left open."""
     name = type(estimator).__name__
-    if not hasattr(estimator, "resolved_settings"):
+    if not is_gaussian(estimator):
         raise InvalidParameterError(
             f"{name} is no Gaussian model read from sums, so it must be fitted again for every "
             "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
             "scikit-learn's"
         )
-    settings: Settings = estimator.resolved_settings()
+    settings = estimator.resolved_settings()
     if settings.open_settings:
         raise InvalidParameterError(
             f"{', '.join(settings.open_settings)} of this {name} say 'auto', which fit chooses: "

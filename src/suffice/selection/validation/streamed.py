@@ -32,14 +32,15 @@ from suffice.selection.validation.cross_validation import (
     is_read_from_moments,
     judge_of,
 )
+from suffice.selection.validation.fitting import GaussianFamily
 from suffice.selection.validation.folds import Fold, sums_without
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, SklearnClassifier
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
 
 def cross_validate_stream(
-    estimator: Any,
+    estimator: SklearnClassifier,
     source: Any,
     target: str | None = None,
     grid: ParameterPoints = None,
@@ -83,7 +84,7 @@ def cross_validate_stream(
     """
     require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
-    _check_candidates(candidates)
+    gaussians = _check_candidates(candidates)
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
     opened = open_source(source, text or TextFormat(), table)
@@ -99,9 +100,11 @@ def cross_validate_stream(
     def fold_keys(chunk: Chunk) -> Array:
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
-    power: PowerTransform | None = candidates[0].power
+    first_power = gaussians[0].power
+    assert not isinstance(first_power, str)  # refused above
+    power: PowerTransform | None = first_power
     trains, total = _training_sums(
-        chunks_of(opened, roles, progress, warns=True), fold_keys, candidates, power
+        chunks_of(opened, roles, progress, warns=True), fold_keys, gaussians, power
     )
 
     def held_out_parts() -> Iterator[tuple[Hashable, Fold]]:
@@ -109,7 +112,7 @@ def cross_validate_stream(
             for key, rows in by_key(chunk.table, fold_keys(chunk)):
                 yield key, _held_out(chunk.table.take(rows), trains[key], power)
 
-    judge = judge_of(candidates, None if refit_priors else total.weights)
+    judge = judge_of(gaussians, None if refit_priors else total.weights)
     losses = _mean_losses(held_out_parts(), list(trains), len(candidates), judge)
     best = candidates[best_candidate(losses, criterion)]
     return CrossValidation(
@@ -125,7 +128,7 @@ def cross_validate_stream(
 def _training_sums(
     chunks: Iterator[Chunk],
     fold_keys: Callable[[Chunk], Array],
-    candidates: Sequence[Any],
+    candidates: Sequence[GaussianFamily],
     power: PowerTransform | None,
 ) -> tuple[dict[Hashable, Moments], Moments]:
     """Return the moments of the training rows of each fold, by key, and those of all rows."""
@@ -143,19 +146,25 @@ def _training_sums(
     return trains, total
 
 
-def _check_candidates(candidates: Sequence[Any]) -> None:
-    """Refuse candidates that cannot be judged from sums of one kind."""
+def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianFamily]:
+    """Return candidates that can be judged from sums of one kind; refuse others."""
+    gaussians = []
     for candidate in candidates:
-        is_readable = is_read_from_moments(candidate) and not has_costs(candidate)
-        if not is_readable or isinstance(candidate.power, str):
+        if (
+            not is_read_from_moments(candidate)
+            or has_costs(candidate)
+            or isinstance(candidate.power, str)
+        ):
             raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is 'auto' "
                 "and a PowerTransform for the transform, leave costs out, or use cross_validate"
             )
-    if len({joblib.hash(candidate.power) for candidate in candidates}) > 1:
+        gaussians.append(candidate)
+    if len({joblib.hash(candidate.power) for candidate in gaussians}) > 1:
         raise InvalidParameterError(
             "all candidates of a stream must share one transform: judge them one by one"
         )
+    return gaussians
 
 
 def _mean_losses(
