@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Gaussian classifiers",
         "suffice",
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
-        "NormalInverseWishart PowerTransform",
+        "Costs Dirichlet Shrinkage Categorical NormalInverseWishart PowerTransform",
     ),
     "discriminative": (
         "Discriminative models",
@@ -30,17 +30,13 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "Moments MomentStore summarize Columns TextFormat load",
     ),
     "streams": ("Rows that do not fit in memory", "suffice.streams", None),
+    "datasets": ("Built-in data sets", "suffice.datasets", None),
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
     "choosing": ("Choosing and comparing", "suffice", None),
     "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
     "lectures": ("For lectures", "suffice.lectures", None),
     "plots": ("Figures", "suffice.plots", None),
     "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
-}
-PREFIXES = {
-    "suffice": "sf",
-    "suffice.plots": "sf.plots",
-    "suffice.diagnostics": "sf.diagnostics",
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
@@ -49,17 +45,23 @@ _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
 def members_of(group: str) -> dict[str, Any]:
     """Return the public names of a page and what they are."""
     _, module_name, names = GROUPS[group]
-    module = importlib.import_module(module_name)
-    public = [*module.__all__]
+    public = public_members(module_name)
     if names is not None:
-        return {name: getattr(module, name) for name in names.split() if name in public}
+        return {name: public[name] for name in names.split() if name in public}
     taken = {
         name
         for _, other, listed in GROUPS.values()
         if other == module_name and listed
         for name in listed.split()
     }
-    return {name: getattr(module, name) for name in public if name not in taken}
+    return {name: value for name, value in public.items() if name not in taken}
+
+
+def public_members(module_name: str) -> dict[str, Any]:
+    """Return the public functions and classes of a module, without its submodules."""
+    module = importlib.import_module(module_name)
+    members = {name: getattr(module, name) for name in module.__all__}
+    return {name: value for name, value in members.items() if callable(value)}
 
 
 def write(folder: Path) -> None:

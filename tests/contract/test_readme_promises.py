@@ -60,7 +60,7 @@ def rows():
     return rng.normal(size=(300, 4)) + y[:, None] * [1, 0, 0.5, -1], y
 
 
-def test_one_pass_at_about_the_speed_of_the_matrix_product_that_the_sums_are(rows):
+def test_fitting_takes_one_pass_over_the_data_and_runs_about_as_fast_as_a(rows):
     """One pass: rows that can be read only once give the same sums. (Speed: benchmarks.)"""
     X, y = rows
     once = iter([(X[lo : lo + 70], y[lo : lo + 70]) for lo in range(0, 300, 70)])
@@ -173,7 +173,7 @@ def test_partial_fit_gives_the_same_model_whatever_the_order_or_size_of_the(rows
         np.testing.assert_allclose(stream.predict_proba(X), whole, atol=1e-10)
 
 
-def test_forget_undoes_it_or_says_that_an_outlier_took_the_digits(rows):
+def test_forget_removes_rows_exactly_or_raises_an_error_if_an_outlier_has_cost(rows):
     X, y = rows
     stream = sf.QDA().fit(X, y)
     before = stream.predict_proba(X)
@@ -184,7 +184,7 @@ def test_forget_undoes_it_or_says_that_an_outlier_took_the_digits(rows):
         stream.forget(X[:1] + 1e10, y[:1])
 
 
-def test_constant_duplicated_and_collinear_columns_classes_of_one_row_more(rows):
+def test_constant_duplicated_and_collinear_columns_classes_of_one_row_and_more(rows):
     X, y = rows[0][:12], np.array([*["a", "b"] * 5, "b", "single"])
     wide = pd.DataFrame(np.c_[X, np.full(12, 7.0), X[:, 0], X[:, 1] - X[:, 2], X**2, X**3])
     wide.columns = [f"x{j}" for j in range(wide.shape[1])]
@@ -197,7 +197,7 @@ def test_constant_duplicated_and_collinear_columns_classes_of_one_row_more(rows)
         assert (estimator.predict(wide) == y).mean() > 0.5
 
 
-def test_text_truth_values_dates_and_empty_cells_count_as_they_are_in_every_row():
+def test_text_truth_values_dates_and_empty_cells_are_used_in_every_row():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     told = {

@@ -20,13 +20,14 @@ PUBLIC = [
     (module, name)
     for module in (
         "suffice",
+        "suffice.datasets",
         "suffice.diagnostics",
         "suffice.lectures",
         "suffice.plots",
         "suffice.sklearn",
         "suffice.streams",
     )
-    for name in importlib.import_module(module).__all__
+    for name in reference.public_members(module)
 ]
 
 
@@ -105,6 +106,22 @@ def test_tests_that_promises_name_exist():
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+@pytest.mark.parametrize("page", ["architecture.md", "notation.md"])
+def test_files_and_folders_that_a_page_names_exist(page):
+    text = (ROOT / "docs" / page).read_text()
+    named = re.findall(r"`([\w./]+/|[\w./]+\.(?:pyi?|md|yml|toml))`", text)
+    assert len(named) > 50
+    places = (ROOT / "src" / "suffice", ROOT)
+    assert [path for path in named if not any((at / path).exists() for at in places)] == []
+
+
+def test_every_package_is_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [path.parent.name for path in (ROOT / "src/suffice").glob("*/__init__.py")]
+    assert len(packages) == 10
+    assert [name for name in packages if f"| `{name}/` |" not in text] == []
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
     listed = set(re.findall(r"([\w/-]+\.md)", navigation))
@@ -142,7 +159,12 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
 
 # of the course's own lectures: the text is run by test_pages, so that each is computed
 WORKED = {
-    "02": ["priors=[0.7, 0.3], means=[[2, 1], [1, 2]], covariances=np.eye(2)", "+ 0.8473 = 0"],
+    "02": [
+        "priors=[0.7, 0.3],",
+        "means=[[2, 1], [1, 2]],",
+        "covariances=np.eye(2),",
+        "+ 0.8473 = 0",
+    ],
     "03": [
         "[[0.8, 0.6], [0.6, 0.8]]",
         "[[1.3333, 1.0], [1.0, 1.3333]]",
@@ -166,7 +188,7 @@ def test_worked_numbers_are_the_output_of_a_lesson(lesson):
 
 
 def test_every_scene_of_a_lesson_is_one_of_the_lab():
-    told = (ROOT / "src" / "suffice" / "lab" / "page" / "scenes.json").read_text()
+    told = (ROOT / "src" / "suffice" / "present" / "lab" / "page" / "scenes.json").read_text()
     known = list(json.loads(told)["scenes"])
     for path in LESSONS:
         assert re.search(r"lab\.html#scene=(\w+)", path.read_text())[1] in known

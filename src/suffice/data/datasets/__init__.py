@@ -71,7 +71,14 @@ DATASETS: Mapping[str, Dataset] = {entry["name"]: Dataset(**entry) for entry in 
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in data sets."""
+    """Return the names of the built-in data sets.
+
+    Examples
+    --------
+    >>> from suffice import datasets
+    >>> "iris" in datasets.names()
+    True
+    """
     return tuple(DATASETS)
 
 
