@@ -163,7 +163,7 @@ def _fitting_code(findings: Findings) -> str:
         name = type(part).__name__
         module = type(part).__module__
         if module.startswith("suffice."):
-            statement, public_name = _public_name(name)
+            statement, public_name = _public_name(name, module)
             imports.add(statement)
             constructor = re.sub(rf"(?<![\w.]){name}\(", f"{public_name}(", constructor)
         elif hasattr(part, "get_params"):
@@ -180,13 +180,15 @@ def _fitting_code(findings: Findings) -> str:
     return "\n".join(lines)
 
 
-def _public_name(name: str) -> tuple[str, str]:
+def _public_name(name: str, module: str) -> tuple[str, str]:
     """Return how a class of ours is imported, and what it is called then."""
-    if name in suffice.__all__:
+    if name in dir(suffice):
         return "import suffice as sf", f"sf.{name}"
     if name in _IN_LECTURES:
         return "import suffice as sf", f"sf.lectures.{name}"
-    return f"from suffice.sklearn import {name}", name
+    if module == "suffice.estimators.encoder":
+        return f"from suffice.sklearn import {name}", name
+    return f"from {module} import {name}", name
 
 
 def _predictions_file(findings: Findings) -> bytes:
