@@ -1,12 +1,16 @@
 """Every setting means the same on every path, or is refused there by name."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
+from suffice.cli.group import suffice
 from suffice.errors import SufficeError
 from suffice.persistence.load import load_classifier
 
@@ -204,6 +208,49 @@ def test_cross_validation_equals_fitting_again(case):
     assert result["log_loss"][0] == pytest.approx(np.mean(losses), rel=1e-6)
     if name != "costs=reject":  # refused rows are no errors
         assert result["error"][0] == pytest.approx(np.mean(errors))
+
+
+WORDS = {
+    "shrinkage=sphere": {"shrinkage": {"intensity": 0.3, "target": "sphere"}},
+    "priors=Dirichlet": {"priors": {"alpha": 20.0}},
+    "costs=reject": {"costs": {"reject": 0.05, "reject_label": "?"}},
+    "categorical=smoothing": {
+        "categorical": {"columns": ["width"], "smoothing": 9.0},
+        "covariance": "diagonal",
+    },
+}
+
+
+def test_the_command_line_gives_the_same_model(case, tmp_path):
+    name, estimator, X, y = case
+    if name in {"estimate=prior", "costs=mapping"}:
+        return  # no JSON stands for these; see the next test
+    X.assign(species=y).to_csv(tmp_path / "rows.csv", index=False)
+    words = WORDS.get(name, SETTINGS[name])
+    options = [f"--set={key}={json.dumps(value)}" for key, value in words.items()]
+    model = tmp_path / "m.suffice"
+    arguments = ["fit", str(tmp_path / "rows.csv"), "-t", "species", "-m", "gaussian"]
+    done = CliRunner().invoke(suffice, [*arguments, *options, "-o", str(model)])
+    assert done.exit_code == 0, done.output
+    assert_same(answers(sf.load(model), X), answers(clone(estimator).fit(X, y), X))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("estimate", '{"mean": [0, 0, 0]}'),
+        ("missing", "banana"),
+        ("unlabelled", "1"),
+        ("prediction_sets", "true"),
+        ("costs", '{"setosa": 3}'),
+    ],
+)
+def test_the_command_line_refuses_what_it_cannot_honour_by_name(setting, value, tmp_path):
+    arguments = ["fit", "iris", "-m", "gaussian", f"--set={setting}={value}"]
+    done = CliRunner().invoke(suffice, [*arguments, "-o", str(tmp_path / "m.suffice")])
+    assert done.exit_code != 0
+    assert setting in done.output
+    assert not (tmp_path / "m.suffice").exists()
 
 
 def test_every_parameter_of_the_general_classifier_is_tried():

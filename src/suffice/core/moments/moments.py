@@ -224,7 +224,10 @@ class Moments:
             return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        total = replace(total, counts=table.class_counts, schema=table.schema)
+        # without weights, the weight of a class is its number of rows
+        is_weighted = table.weight is not None
+        counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
+        total = replace(total, counts=counts, schema=table.schema)
         return total if with_fourth else mean_filled(total)
 
     @classmethod
