@@ -35,7 +35,6 @@ from .estimators.perceptron import Perceptron as Perceptron
 from .evaluate.comparison.comparison import compare as compare
 from .evaluate.comparison.learning_curve import learning_curve as learning_curve
 from .persistence.load import load as load
-from .present.report.build import Report as Report
 from .present.report.build import report as report
 from .selection.validation.cross_validation import cross_validate as cross_validate
 from .selection.validation.leave_one_out import leave_one_out as leave_one_out

@@ -55,6 +55,8 @@ class Newton(Solver):
 
 def newton_step(point: Evaluation) -> Floats:
     """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
+    # g = Σ_n w_n (p_n − t_n) z_nᵀ,  H_kj = Σ_n w_n p_nk (δ_kj − p_nj) z_n z_nᵀ: the weights
+    # p (1 − p) make each step a reweighted least-squares fit (IRLS)
     factor = positive_factor(point.required_hessian())
     return -solve_factored(factor, point.gradient.ravel()).reshape(point.phi.shape)
 

@@ -187,8 +187,8 @@ def _verdict(report):
         t = j.verdict.threshold
         yield (
             f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
-            f"{number(t.value, 3)} would find about {t.found} of {t.of}, with {t.false_alarms} "
-            f"false alarms ({percent(t.found / (t.found + t.false_alarms))} of those predicted "
+            f"{number(t.value, 3)} would find about {t.n_found} of {t.of}, with {t.false_alarms} "
+            f"false alarms ({percent(t.n_found / (t.n_found + t.false_alarms))} of those predicted "
             "are right)"
         )
 

@@ -286,11 +286,12 @@ class MixtureProblem:
             raise TypeError("this problem has no prior yet: take the one that start returns")
         ends = np.cumsum([0, *self.counts])
         models = [model.some(slice(lo, hi)) for lo, hi in pairwise(ends)]
+        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s), summed at once
         parts = [self.data.sums(*pair) for pair in zip(rows, models, strict=True)]
         w = np.concatenate([part.weights for part in parts])
         sums = np.concatenate([part.sums for part in parts])
         scatters = np.concatenate([part.scatters for part in parts])
-        # μ_r ← μ_r + Σ_i p_ir z_i / w_r
+        # M-step: μ_r ← μ_r + Σ_i p_ir z_i / w_r
         shift = sums / np.where(w > 0, w, 1.0)[:, None]
         # S_r about the new means, and with the variance that the class borrows
         spread = self.data.borrowed[self.class_of] - shift[:, :, None] * shift[:, None, :]

@@ -6,9 +6,9 @@ import numpy as np
 
 from suffice.core.linalg import balanced
 from suffice.core.model.gaussian import GaussianModel
-from suffice.core.model.geometry.hyperplane import Hyperplane
-from suffice.core.model.geometry.quadric import Quadric
-from suffice.core.model.geometry.surface import Sides
+from suffice.core.model.geometry.hyperplane import Hyperplane, hyperplane_between
+from suffice.core.model.geometry.quadric import Quadric, quadric_between
+from suffice.core.model.geometry.surface import ClassTerms, Sides
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats
 
@@ -36,37 +36,26 @@ def boundary_between(
             )
             raise InvalidParameterError(msg)
     mu_a, mu_b = model.means[[a, b]]
-    log_prior_a, log_prior_b = model.log_priors[[a, b]]
-    sigma_a = model.covariance_of(a)
-    sigma_b = model.covariance_of(b)
-    P_a = sigma_a.dense_precision()
-    P_b = sigma_b.dense_precision()
+    P_a = model.covariance_of(a).dense_precision()
+    P_b = model.covariance_of(b).dense_precision()
     m = _middle(mu_a, mu_b, P_a, P_b)
-    u_a = mu_a - m
-    u_b = mu_b - m
-    if model.group_of[a] == model.group_of[b]:
-        # w = P(μ_a − μ_b),  y(m) = log π_a/π_b − ½ wᵀ((μ_a − m) + (μ_b − m))
-        w = P_a @ (mu_a - mu_b)
-        value = log_prior_a - log_prior_b - 0.5 * w @ (u_a + u_b)
-        return Hyperplane(
-            normal=w,
-            offset=float(value),
-            feature_names=feature_names,
-            labels=labels,
-            anchor=m,
-        )
-    # δ_k(m) = log π_k − ½ (log|Σ_k| + (μ_k − m)ᵀP_k(μ_k − m))
-    delta_a = log_prior_a - 0.5 * (sigma_a.log_det + u_a @ P_a @ u_a)
-    delta_b = log_prior_b - 0.5 * (sigma_b.log_det + u_b @ P_b @ u_b)
-    # A = ½(P_b − P_a),  ∇y(m) = P_a(μ_a − m) − P_b(μ_b − m),  y(m) = δ_a(m) − δ_b(m)
-    return Quadric(
-        A=0.5 * (P_b - P_a),
-        b=P_a @ u_a - P_b @ u_b,
-        c=float(delta_a - delta_b),
-        feature_names=feature_names,
-        labels=labels,
-        anchor=m,
+    terms_a = ClassTerms(
+        log_prior=float(model.log_priors[a]),
+        mean=mu_a,
+        offset=mu_a - m,
+        precision=P_a,
+        log_det=model.covariance_of(a).log_det,
     )
+    terms_b = ClassTerms(
+        log_prior=float(model.log_priors[b]),
+        mean=mu_b,
+        offset=mu_b - m,
+        precision=P_b,
+        log_det=model.covariance_of(b).log_det,
+    )
+    is_tied = model.group_of[a] == model.group_of[b]
+    between = hyperplane_between if is_tied else quadric_between
+    return between(terms_a, terms_b, anchor=m, feature_names=feature_names, labels=labels)
 
 
 def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:

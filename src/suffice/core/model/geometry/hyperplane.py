@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.model.geometry.surface import Sides, Surface, fixed, with_sign
+from suffice.core.model.geometry.surface import ClassTerms, Sides, Surface, fixed, with_sign
 from suffice.typing import Floats
 
 
@@ -87,3 +87,24 @@ class Hyperplane(Surface):
         unit = self.normal / (np.linalg.norm(self.normal) or 1.0)
         with np.errstate(invalid="ignore"):
             return -self.signed_distance(x)[:, None] * unit
+
+
+def hyperplane_between(
+    a: ClassTerms,
+    b: ClassTerms,
+    *,
+    anchor: Floats,
+    feature_names: tuple[str, ...] | None,
+    labels: Sides | None,
+) -> Hyperplane:
+    """Return where two Gaussian classes of one covariance are equally probable."""
+    # w = P(μ_a − μ_b),  y(m) = log π_a/π_b − ½ wᵀ((μ_a − m) + (μ_b − m))
+    w = a.precision @ (a.mean - b.mean)
+    value = a.log_prior - b.log_prior - 0.5 * w @ (a.offset + b.offset)
+    return Hyperplane(
+        normal=w,
+        offset=float(value),
+        feature_names=feature_names,
+        labels=labels,
+        anchor=anchor,
+    )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from suffice.core.linalg import EPS
 from suffice.core.model.geometry.quadric_kind import quadric_kind
-from suffice.core.model.geometry.surface import Sides, Surface, fixed
+from suffice.core.model.geometry.surface import ClassTerms, Sides, Surface, fixed
 from suffice.typing import Floats
 
 ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure, that chooses one side
@@ -158,3 +158,26 @@ def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:
         if np.all(is_settled | (np.abs(excess) <= 16 * EPS)):
             break
     return np.asarray(np.exp(w))
+
+
+def quadric_between(
+    a: ClassTerms,
+    b: ClassTerms,
+    *,
+    anchor: Floats,
+    feature_names: tuple[str, ...] | None,
+    labels: Sides | None,
+) -> Quadric:
+    """Return where two Gaussian classes of different covariances are equally probable."""
+    # δ_k(m) = log π_k − ½ (log|Σ_k| + (μ_k − m)ᵀP_k(μ_k − m))
+    delta_a = a.log_prior - 0.5 * (a.log_det + a.offset @ a.precision @ a.offset)
+    delta_b = b.log_prior - 0.5 * (b.log_det + b.offset @ b.precision @ b.offset)
+    # A = ½(P_b − P_a),  ∇y(m) = P_a(μ_a − m) − P_b(μ_b − m),  y(m) = δ_a(m) − δ_b(m)
+    return Quadric(
+        A=0.5 * (b.precision - a.precision),
+        b=a.precision @ a.offset - b.precision @ b.offset,
+        c=float(delta_a - delta_b),
+        feature_names=feature_names,
+        labels=labels,
+        anchor=anchor,
+    )

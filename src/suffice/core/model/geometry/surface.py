@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from html import escape
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,16 @@ Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
 # a coefficient, and the features it multiplies
 Term: TypeAlias = tuple[float, tuple[int, ...]]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class ClassTerms(NamedTuple):
+    """What a boundary needs of one Gaussian class; m is the anchor of the boundary."""
+
+    log_prior: float  # log π
+    mean: Floats  # μ  (d,)
+    offset: Floats  # u = μ − m  (d,)
+    precision: Floats  # P = Σ⁻¹  (d, d)
+    log_det: float  # log|Σ|
 
 
 class Surface(ABC):
