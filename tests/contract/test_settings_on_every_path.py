@@ -235,6 +235,19 @@ def test_the_command_line_gives_the_same_model(case, tmp_path):
     assert_same(answers(sf.load(model), X), answers(clone(estimator).fit(X, y), X))
 
 
+def test_the_command_line_collects_the_sums_that_a_model_needs(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(40, 730)).round(3)).add_prefix("x")
+    rows.assign(kind=np.repeat(["a", "b"], 20)).to_csv(tmp_path / "wide.csv", index=False)
+    arguments = ["fit", str(tmp_path / "wide.csv"), "-t", "kind", "-o", str(tmp_path / "m")]
+    for options in (
+        ["--model", "qda", "--shrinkage", "0.5"],
+        ["--model", "lda", '--set=shrinkage={"intensity": "ledoit-wolf"}'],
+    ):
+        done = CliRunner().invoke(suffice, [*arguments, *options])
+        assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [

@@ -53,3 +53,10 @@ def test_on_names_a_cluster_a_device_both_or_the_place_of_a_table():
     assert Compute.of(("tcp://host:8786", "cuda")) == Compute("tcp://host:8786", "cuda")
     assert Compute.of("database").database == "database"
     assert Compute.of("local").database == "local"
+
+
+@pytest.mark.parametrize("words", [{"columns": ["a"]}, {"table": "rows"}])
+def test_names_are_refused_where_rows_come_with_an_array_of_labels(words):
+    (name,) = words
+    with pytest.raises(InvalidParameterError, match=f"{name} names"):
+        sf.summarize([[0.0], [1.0], [2.0]], ["a", "b", "a"], **words)

@@ -81,14 +81,21 @@ def _sums_suffice(estimator: PredictorMixin) -> bool:
     return reads_plain_rows and not settings.open_settings and settings.missing == "marginal"
 
 
+def _sums_to_collect(estimator: Any) -> tuple[str, bool]:
+    """Return the storage of scatter that the estimator needs, and whether fourth moments."""
+    if not hasattr(estimator, "settings"):
+        return "auto", False
+    settings = estimator.settings()
+    # where a pooled scatter suffices, whichever is smaller
+    storage = "auto" if settings.storage == "pooled" else settings.storage
+    return storage, settings.needs_fourth
+
+
 def _fit_sums(
     estimator: Any, terminal: Terminal, data: Data, words: ModelWords
 ) -> PredictorMixin:
-    moments = data.sums(
-        terminal,
-        storage="diagonal" if words.model == "nb" else "auto",
-        fourth=estimator.get_params().get("shrinkage") == "ledoit-wolf",
-    )
+    storage, fourth = _sums_to_collect(estimator)
+    moments = data.sums(terminal, storage=storage, fourth=fourth)
     if words.priors:
         estimator.set_params(priors=parse_priors(words.priors, moments.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):

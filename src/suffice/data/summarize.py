@@ -139,6 +139,7 @@ def summarize(
     if groups is not None:
         _check_groups(opened, checkpoint, compute)
     if opened.roles is not None:
+        _refuse_names(columns, table)
         total = summarize_source(
             opened,
             opened.roles,
@@ -163,6 +164,19 @@ def summarize(
     question = replace(question, ignore=(*question.ignore, groups))
     roles = roles_for_learning(opened, target, weight, question)
     return sums_by_column(opened, replace(roles, kept=(groups,)), groups, settings, progress)
+
+
+def _refuse_names(columns: object, table: str | None) -> None:
+    """Refuse names of columns and tables where rows are arrays, which have neither."""
+    if columns is not None:
+        raise InvalidParameterError(
+            "columns names columns of a table, but the rows are arrays, whose columns are all "
+            "features: leave columns out, or select them in the array"
+        )
+    if table is not None:
+        raise InvalidParameterError(
+            "table names a table of a database, but the rows are arrays: leave table out"
+        )
 
 
 def _check_groups(

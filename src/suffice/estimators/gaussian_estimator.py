@@ -109,13 +109,18 @@ class GaussianEstimator(
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        if hasattr(self, "unlabelled_weight_"):
+            del self.unlabelled_weight_  # of other rows
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         settings = self._chosen_settings(x, labels, weight)
         moments = self._summarise(x, labels, weight, settings, settings.power)
         return self._learn(moments, settings)
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data."""
+        """Learn from sums collected elsewhere, without a pass over the data.
+
+        A fitted estimator keeps what ``fit`` chose for settings that say "auto".
+        """
         settings = self.resolved_settings()
         _require_sums(moments, settings)
         columns = moments.schema.names if moments.schema else moments.feature_names
