@@ -91,7 +91,11 @@ REGULARISED = {
     "shrunk": ({"shrinkage": 0.4}, {"shrinkage": 0.4}),
     "sphere": (
         {"pooling": 0.2, "shrinkage": 0.5, "target": "sphere", "divisor": "unbiased"},
-        {"pooling": 0.2, "shrinkage": 0.5, "target": "sphere", "divisor": "unbiased"},
+        {
+            "pooling": 0.2,
+            "shrinkage": sf.Shrinkage(0.5, target="sphere"),
+            "divisor": "unbiased",
+        },
     ),
     "priors": (
         {"stated": True, "priors": [0.2, 0.6, 1.2, 0, 0]},

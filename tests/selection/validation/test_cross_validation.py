@@ -28,6 +28,7 @@ from suffice.selection.validation import held_out
 from suffice.selection.validation.cross_validation import CrossValidation
 
 DIALS = st.sampled_from([0.0, 0.15, 0.5, 1.0])
+SHRINKAGES = st.builds(sf.Shrinkage, DIALS, st.sampled_from(["diagonal", "sphere"]))
 
 
 @st.composite
@@ -111,7 +112,7 @@ def by_refitting(estimator, params, X, y, w, splits):
 
 
 @settings(max_examples=40)
-@given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
+@given(estimators(), DIALS, SHRINKAGES, st.integers(0, 10**6), st.booleans())
 def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, seed, in_blocks):
     X, y, w = rows(seed)
     splits = list(StratifiedKFold(4).split(X, y))

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from tests.selection.validation.test_cross_validation import (
     DIALS,
+    SHRINKAGES,
     estimators,
     rows,
     rows_in_fair_units,
@@ -39,7 +40,8 @@ def check_by_refitting(estimator, X, y, w, *, refit, every):
 
 
 @settings(max_examples=40)
-@given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+@given(estimators(), DIALS, SHRINKAGES, st.integers(0, 10**6), st.booleans())
 def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, seed, refit):
     X, y, w = rows(seed, n=36)
     estimator = estimator.set_params(pooling=pooling, shrinkage=shrinkage)

@@ -66,7 +66,7 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
             how = settings.regularisation
             # priors hold arrays, which have no hash
             key = pickle.dumps(
-                (settings.tied_classes, how.unbiased, settings.priors, how.pooling)
+                (settings.tied_classes, how.unbiased, how.target, settings.priors, how.pooling)
             )
         groups.setdefault(key, []).append(i)
     return list(groups.values())
