@@ -1,5 +1,12 @@
 """Fitting with missing numbers: EM on the sums of each pattern of observed columns, never on rows.
 
+With o the columns a row has, m those it lacks and Λ = Σ⁻¹, the E-step (``e_step.py``) expects
+
+    x_m = μ_m − W Λ_mo (x_o − μ_o),  with covariance  W = (Λ_mm)⁻¹
+
+and the M-step estimates μ_k = Σ_i E x_i / w_k and Σ_k = Σ_i E (x_i − μ_k)(x_i − μ_k)ᵀ / w_k from
+the expected sums, under the same settings as of complete rows.
+
 Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
 
