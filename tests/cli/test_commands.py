@@ -95,6 +95,21 @@ def test_a_model_forgets_rows_of_a_file(ok, iris):
     assert sf.load(iris).moments_.counts.tolist() == [40, 50, 50]
 
 
+def test_rows_with_a_constant_category_are_forgotten_in_the_columns_of_the_total(ok):
+    frame = datasets.load("penguins").frame()
+    frame.write_csv("all.csv")
+    frame[:5].write_csv("gone.csv")  # all of one island and one year
+    frame[5:].write_csv("rest.csv")
+    ok("summarize", "all.csv", "-t", "species", "-o", "all.moments")
+    ok("summarize", "rest.csv", "-t", "species", "-o", "rest.moments")
+    ok("forget", "all.moments", "gone.csv", "-t", "species", "-o", "left.moments")
+    left = sf.load("left.moments")
+    rest = sf.load("rest.moments")
+    assert left.feature_names == rest.feature_names
+    assert left.counts.tolist() == rest.counts.tolist()
+    np.testing.assert_allclose(left.means, rest.means, rtol=1e-9, atol=1e-9)
+
+
 GROUPS = [["setosa"], ["versicolor", "virginica"]]
 TIED = f"tied={json.dumps(GROUPS)}"
 

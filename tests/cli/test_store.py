@@ -86,6 +86,13 @@ def test_forgetting_is_one_partition_rewritten_on_record(days, ok, ok_json, tmp_
     assert records[3]["before"] != records[3]["after"]
 
 
+def test_a_partition_is_replaced_from_a_file_with_another_delimiter(days, ok, tmp_path):
+    ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
+    days[0::3][1:].write_csv(tmp_path / "kept.csv", separator="|")
+    answer = ok("store", "replace", "a.store", "2026-11-01", "kept.csv", "--delimiter", "|")
+    assert answer == "a.store: '2026-11-01': 50 rows before, 49 now\n"
+
+
 def test_sums_of_a_site_come_as_a_file(days, ok, ok_json):
     ok("summarize", "2026-11-01.csv", "-t", "species", "-o", "site-a.moments")
     assert ok_json("store", "add", "a.store", "site-a.moments")["counted"] == {"site-a": 50}

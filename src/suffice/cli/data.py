@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
@@ -22,6 +22,7 @@ from suffice.errors import (
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
+    from suffice.core.table.schema import Schema
     from suffice.data.columns.roles import Roles
     from suffice.data.rows.loading import Chunk
     from suffice.data.source import Source
@@ -58,14 +59,24 @@ def load_moments(path: Path) -> suffice.Moments:
     return suffice.Moments.of_archive(header, arrays)
 
 
+class ColumnOptions(TypedDict, total=False):
+    """The options that were given about columns; a key without its option is a type error."""
+
+    target: str | None
+    weight: str | None
+    features: Sequence[str] | Schema | None
+    ignore: Sequence[str]
+    ids: Sequence[str] | None
+    categorical: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Data:
     """A source by name, the roles of its columns, and how its text is written."""
 
     name: str
-    # Options that were given, by name: target, weight and those of suffice.Columns …
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    # … and those of suffice.TextFormat, and table or query of a database.
+    columns: ColumnOptions = field(default_factory=ColumnOptions)
+    # Options that were given, by name: those of suffice.TextFormat, and table or query.
     reading: Mapping[str, Any] = field(default_factory=dict)
     total: suffice.Moments | None = None  # the sums, where they are known
 

@@ -30,7 +30,7 @@ def forget(
     target: str | None,
     output: Path,
 ) -> None:
-    """Take rows out of sums or of a model, as if never seen.
+    """Remove rows from sums or from a model, exactly.
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
@@ -65,8 +65,7 @@ def _sums_of(
     """Return the sums of a file of ours, or of rows in the columns of the total."""
     data = Data(part)
     if not data.is_ours:
-        if total.schema:
-            data = Data(part, {"target": target, "schema": total.schema})
-        else:
-            data = Data(part, {"target": target, "features": total.feature_names})
+        # a schema also fixes the levels of categories, and keeps columns constant in the part
+        features = total.schema or total.feature_names
+        data = Data(part, {"target": target, "features": features})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -29,7 +29,7 @@ SECTIONS = {
     "Sums": {
         "summarize": "Save the sums of labelled rows: all a Gaussian model needs.",
         "merge": "Add up the sums of several files.",
-        "forget": "Take rows out of sums or of a model, as if never seen.",
+        "forget": "Remove rows from sums or from a model, exactly.",
         "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
     },
     "Other": {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from suffice.cli.data import Data
+from suffice.cli.data import ColumnOptions, Data
 
 Function = Callable[..., None]
 Decorator = Callable[[Function], Function]
@@ -261,7 +261,7 @@ def learning_data(function: Function) -> Function:
             categorical=categorical,
         )
         reading = _take_reading_options(others)
-        function(*args, data=Data(data, columns, reading), **others)
+        function(*args, data=Data(data, cast(ColumnOptions, columns), reading), **others)
 
     return combined(data_argument(), _column_options, _reading_options)(with_data)
 
@@ -272,7 +272,7 @@ def new_data(function: Function) -> Function:
     @functools.wraps(function)
     def with_data(*args: object, data: str, **others: object) -> None:
         reading = _take_reading_options(others)
-        function(*args, data=Data(data, {}, reading), **others)
+        function(*args, data=Data(data, reading=reading), **others)
 
     return combined(data_argument(), _reading_options)(with_data)
 

@@ -154,9 +154,12 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
                 partition,
                 data.name,
                 why=why,
+                target=data.target,
+                columns=data.roles,
+                weight=data.weight,
+                text=data.text,
+                table=data.table,
                 progress=progress,
-                **data.columns,
-                **data.reading,
             )
     _print_last_change(opened, store, terminal)
 
