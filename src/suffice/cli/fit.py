@@ -118,6 +118,7 @@ def _fit_rows(
             fitted: PredictorMixin = estimator.fit(rows.frame, table.labels)
         else:
             fitted = estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
+    fitted._notations = rows.notations
     return fitted
 
 

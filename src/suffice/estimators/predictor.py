@@ -12,6 +12,7 @@ from sklearn.utils import validation
 from suffice.core.decision.classifier import Classifier
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label
+from suffice.core.table.notation import Notations
 from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
@@ -44,6 +45,8 @@ def checked_table(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass labels"
         )
+    if reset:
+        estimator._notations = None
     on_device = is_on_device(X)
     if on_device and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -165,6 +168,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: Labels
     n_jobs: int | None = None
+    _notations: Notations | None = None  # how the text file of the fit wrote its columns
 
     @property
     def _takes_categories(self) -> bool:
@@ -230,6 +234,8 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
         validation.check_is_fitted(self)
         header, arrays = self._state()
+        if self._notations is not None:
+            header["notations"] = self._notations.to_json()
         save(path, type(self).__name__, self.get_params(deep=False), header, arrays)
 
     def export(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.core.moments import Moments
+from suffice.core.table.notation import Notations
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.fields import KIND as MODEL
@@ -38,7 +40,9 @@ def load(path: str | Path) -> Any:
     if header["suffice"] == MOMENTS:
         return Moments.of_archive(header, arrays)
     with unpacking():
-        return unfitted(header)._restored(header, arrays)
+        estimator = unfitted(header)._restored(header, arrays)
+        estimator._notations = Notations.from_json(header.get("notations"))
+        return estimator
 
 
 def load_classifier(path: str | Path) -> Classifier:
@@ -50,7 +54,8 @@ def load_classifier(path: str | Path) -> Classifier:
             "-o model.suffice"
         )
     with unpacking():
-        return _classifier_from(header, arrays)
+        notations = Notations.from_json(header.get("notations"))
+        return replace(_classifier_from(header, arrays), notations=notations)
 
 
 def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:

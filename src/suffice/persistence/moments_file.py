@@ -13,6 +13,7 @@ from suffice.core.moments.pattern_sums import PatternSums
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Schema
 from suffice.errors import FileFormatError
 from suffice.typing import Array, Floats, Labels
@@ -41,6 +42,8 @@ def header_of(m: Moments) -> dict[str, object]:
     }
     if m.schema is not None:
         header["schema"] = m.schema.to_json()
+    if m.notations is not None:
+        header["notations"] = m.notations.to_json()
     if m.patterns is not None:
         header["patterns"] = {
             "kind": "patterns" if isinstance(m.patterns, PatternSums) else "columns",
@@ -116,6 +119,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
             power=_power(header, arrays),
             schema=_schema(header),
             patterns=_patterns(header, arrays),
+            notations=Notations.from_json(header.get("notations")),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(

@@ -22,6 +22,7 @@ from suffice.core.model.mixture import MixtureModel
 from suffice.core.moments import Moments
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.mixed import read
+from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Encoding
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, RowsLike
@@ -55,6 +56,7 @@ class Classifier:
     decision: Decision
     encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
     allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
+    notations: Notations | None = None  # how text files of the fit wrote the columns
 
     @classmethod
     def of(
@@ -341,6 +343,8 @@ def classifier_of(fitted: Any) -> Classifier:
             f"{type(fitted).__name__} is not a classifier of suffice: give a model of one density "
             "for each class, a linear one, or an average of them"
         )
+    if classifier.notations is None:
+        return replace(classifier, notations=fitted._notations)
     return classifier
 
 

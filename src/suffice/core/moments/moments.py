@@ -43,6 +43,7 @@ from suffice.core.table.matrix import (
     refuse_nonfinite,
     refuse_unusable,
 )
+from suffice.core.table.notation import Notations, merged_notations
 from suffice.core.table.schema import Encoding, Schema
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
@@ -104,6 +105,7 @@ class Moments:
     peaks: Floats | None = (
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
+    notations: Notations | None = None  # how text files wrote the columns
 
     @classmethod
     def of(
@@ -362,7 +364,8 @@ class Moments:
             return NotImplemented
         a, b = aligned(self, other)
         a, b = mean_filled_pair(a, b, 1.0)
-        return combined(a, b)
+        notations = merged_notations(self.notations, other.notations)
+        return replace(combined(a, b), notations=notations)
 
     def __radd__(self, other: object) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -374,7 +377,7 @@ class Moments:
         total, part = aligned(self, other)
         total, part = mean_filled_pair(total, part, -1.0)
         check_held(total, part)
-        return forgotten(total, part)
+        return replace(forgotten(total, part), notations=self.notations)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
