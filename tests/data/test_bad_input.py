@@ -33,8 +33,8 @@ CASES = {
     "one column": ("a b t\n1 2 x\n3 4 y\n", "one column only, 'a b t'.*delimiter"),
     "twin columns": ("a,a,t\n1,2,x\n", "two columns called 'a': rename"),
     "binary": (b"\x00\x01\x02,\n" * 20, "not text but binary"),
-    "ragged": ("a,t\n1,x\n1,2,3,x\n", "line with more fields than the first"),
-    "ragged at once": ("a,t\n1,2,3,x\n", "line with more fields than the first"),
+    "ragged": ("a,t\n1,x\n1,2,3,x\n", "line 3 has 4 fields, but the table has 2 columns"),
+    "ragged at once": ("a,t\n1,2,3,x\n", "line 2 has 4 fields.*--skip-rows.*--comment"),
     "short at once": ("a,b,t\n1,x\n2,3,y\n", "line with fewer fields than the first"),
     "mixed": ("a,b,t\n1,2,x\n2,oops,y\n3,4,x\n", "'b' mixes numbers and text such as 'oops'"),
     "text late": (

@@ -91,7 +91,9 @@ class Command(click.Command):
         try:
             with cleaning_up(), _warnings_as_notes(terminal):
                 refuse_overwriting(ctx, self._may_replace)
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+                return result
         except (click.exceptions.Exit, click.ClickException):
             raise
         except KeyboardInterrupt as stopped:

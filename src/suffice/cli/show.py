@@ -10,6 +10,7 @@ import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import counted
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
     from suffice.core.text.lists import listed
 
     classes = [str(label) for label in arrays["classes"].tolist()]
-    lines.append(f"{len(classes):,} classes: {listed(classes, _MOST_CLASSES)}")
+    lines.append(f"{counted(len(classes), 'class')}: {listed(classes, _MOST_CLASSES)}")
     if "choices" in header:
         lines += _members(header, arrays)
     return lines
@@ -90,10 +91,10 @@ def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
 
 def _facts(header: Header) -> list[str]:
     facts = []
-    for name in ("rows", "classes", "features"):
-        number = header.get(f"n_{name}")
+    for name, noun in (("n_rows", "row"), ("n_classes", "class"), ("n_features", "feature")):
+        number = header.get(name)
         if number is not None:
-            facts.append(f"{number:,} {name}")
+            facts.append(counted(number, noun))
     if "storage" in header:
         facts.append(f"{header['storage']} scatter")
     if header.get("fourth"):

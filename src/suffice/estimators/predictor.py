@@ -12,8 +12,8 @@ from sklearn.utils import validation
 from suffice.core.decision.classifier import Classifier
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label
-from suffice.core.table.notation import Notations
 from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
+from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted

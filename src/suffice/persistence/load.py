@@ -34,7 +34,7 @@ def load(path: str | Path) -> Any:
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "site-a.moments"
     >>> sf.Moments.of(np.array([[0.0], [1.0], [5.0]]), ["a", "a", "b"]).save(path)
     >>> sf.load(path)
-    Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
+    Moments(2 classes × 1 feature, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
     if header["suffice"] == MOMENTS:

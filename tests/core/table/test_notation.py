@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import suffice as sf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import suffice as sf
 from suffice.core.table.notation import Notation, Notations, merged_notations
 from suffice.errors import FileFormatError
 from suffice.persistence.load import load_classifier

@@ -45,6 +45,7 @@ from suffice.core.table.matrix import (
 )
 from suffice.core.table.notation import Notations, merged_notations
 from suffice.core.table.schema import Encoding, Schema
+from suffice.core.text.lists import noun_for
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
 from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
@@ -397,10 +398,11 @@ class Moments:
         return titled_html(repr(self), html_table(head, rows))
 
     def __repr__(self) -> str:
+        n_rows = int(self.counts.sum())
         return (
-            f"Moments({self.n_classes} classes × {self.n_features} features, "
-            f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
-            f"{self.storage} scatter)"
+            f"Moments({self.n_classes} {noun_for(self.n_classes, 'class')} × {self.n_features} "
+            f"{noun_for(self.n_features, 'feature')}, {n_rows} {noun_for(n_rows, 'row')}, weight "
+            f"{self.total_weight:g}, {self.storage} scatter)"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
+from suffice.core.text.lists import listed
 from suffice.errors import FileFormatError
 
 Kind: TypeAlias = Literal["number", "date", "text"]
@@ -30,6 +31,24 @@ class Notation:
     def is_plain(self) -> bool:
         """Whether every program reads these numbers alike, since they have no marks."""
         return self == Notation()
+
+    @property
+    def described(self) -> str:
+        """The marks in words, for messages."""
+        marks = []
+        if self.decimal:
+            marks.append(f"the decimal mark {self.decimal!r}")
+        if self.thousands:
+            marks.append(f"the mark {self.thousands!r} between thousands")
+        if self.percent:
+            marks.append("a percent sign")
+        if self.currency:
+            marks.append(f"the currency {self.currency!r}")
+        if self.unit:
+            marks.append(f"the unit {self.unit!r}")
+        if self.date:
+            marks.append(f"dates of the format {self.date!r}")
+        return listed(marks) if marks else "plain numbers"
 
     def joined(self, other: Notation) -> Notation | None:
         """Return the notation that fits the cells of both sides; None if there is none."""
