@@ -245,6 +245,9 @@ def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spe
     if fits.all():
         return numbers
     row = int((~fits).arg_max() or 0)
+    cell = column[row : row + 1]
+    if not numbers_in(cell).all() and not units_in(cell):
+        return None  # it is no number at all, which is another error
     return Words(doubt=_other_notation(notation, column[row], row))
 
 
