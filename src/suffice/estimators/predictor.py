@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
+from suffice.core.moments.stated import is_stated
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
 from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken, unmasked
@@ -276,6 +277,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
             tables = [notebook.html_table(["class"], [[label] for label in classes])]
+        elif is_stated(moments):
+            title = f"Stated: {n_features}, {n_classes}"
+            stated_priors = moments.weights / moments.total_weight
+            cells = zip(classes, stated_priors.tolist(), strict=False)
+            tables = [notebook.html_table(["class", "prior"], cells)]
         else:
             n_rows = int(moments.counts.sum())
             title = f"Fitted to {n_rows:,} rows, {n_features}, {n_classes}"
@@ -327,9 +333,19 @@ class PosteriorMixin(PredictorMixin):
 class DensityMixin(PosteriorMixin):
     """A density of the rows, to draw from; ``model_`` has the densities themselves."""
 
-    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[Any, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
-        x, y = self.model_.sample(n, _generator(random_state))
+    def sample(
+        self,
+        n: int = 1,
+        random_state: RandomState = None,
+        *,
+        label: Hashable | None = None,
+    ) -> tuple[Any, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame.
+
+        A class is drawn from the priors, then a row from its density. With ``label`` all rows are
+        of that class.
+        """
+        x, y = self.model_.sample(n, _generator(random_state), label)
         if not isinstance(x, dict):
             return x, y
         import pandas as pd
