@@ -146,6 +146,8 @@ class GaussianEstimator(
             power = self.moments_.power
             more = self._summarise(x, labels, weight, settings, power, classes)
             moments = self.moments_ + more
+        if settings.needs_fourth:
+            moments.required_fourth()
         self._set_moments(moments, settings)
         return self
 
@@ -331,7 +333,11 @@ class GaussianEstimator(
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
-        self._learn(moments, restored_settings(header))
+        settings = restored_settings(header)
+        if np.count_nonzero(moments.weights) < 2:
+            self._set_moments(moments, settings)  # partial_fit has seen one class so far
+        else:
+            self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
 

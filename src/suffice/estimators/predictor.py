@@ -12,8 +12,8 @@ from sklearn.utils import validation
 from suffice.core.decision.classifier import Classifier
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
-from suffice.core.table.labels import as_labels, codes_of, has_label
-from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
+from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
+from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken, unmasked
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -69,7 +69,7 @@ def labelled_rows(
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return the rows that have a label, and warn how many have none."""
-    labels = np.asarray(to_numpy(y))
+    labels = label_array(y)
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if is_labelled.all():
         return X, y, weight
@@ -88,7 +88,7 @@ def labelled_rows(
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)
     if np.ndim(to_numpy(weight)) != 0:
-        weight = np.asarray(to_numpy(weight))[rows]
+        weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps a mask
     return taken(X, rows), as_labels(labels[rows]), weight
 
 
@@ -100,6 +100,7 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    X = unmasked(X)
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
