@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
