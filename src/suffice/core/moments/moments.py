@@ -23,6 +23,7 @@ from suffice.core.moments.collect import (
     refuse_vanishing,
 )
 from suffice.core.moments.forgetting import check_held
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
@@ -32,7 +33,11 @@ from suffice.core.moments.incomplete import (
 )
 from suffice.core.moments.merging import aligned, merged, some_features
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
-from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
+from suffice.core.moments.schema_change import (
+    mean_filled,
+    mean_filled_pair,
+    without_filled_cells,
+)
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
@@ -103,6 +108,9 @@ class Moments:
     patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
     peaks: Floats | None = (
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
+    )
+    higher: HigherMoments | None = (
+        None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
     )
 
     @classmethod
@@ -227,7 +235,7 @@ class Moments:
         # without weights, the weight of a class is its number of rows
         is_weighted = table.weight is not None
         counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
-        total = replace(total, counts=counts, schema=table.schema)
+        total = without_filled_cells(replace(total, counts=counts, schema=table.schema))
         return total if with_fourth else mean_filled(total)
 
     @classmethod
@@ -420,6 +428,7 @@ def _total(
             fourth=sums.fourth,
             power=sums.power,
             log_slopes=sums.log_slopes,
+            higher=sums.higher,
         )
         for sums in chunks
     )
@@ -499,6 +508,8 @@ def _of_incomplete(
     with np.errstate(invalid="ignore", over="ignore"):
         patterns = incomplete_sums(rows, empty, storage, max_patterns)
         total = with_patterns(total, patterns, storage)
+        if storage != "diagonal":
+            total = replace(total, higher=HigherMoments.of_incomplete(rows))
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)
