@@ -16,9 +16,7 @@ def by_hand(x, w=None):
     weights = (w[:, None] * seen).sum(0)
     means = np.nansum(w[:, None] * x, axis=0) / weights
     z = np.where(seen, x - means, 0.0)
-    return np.stack(
-        [weights, means, *(np.sum(w[:, None] * z**p, axis=0) for p in (2, 3, 4))]
-    )
+    return np.stack([weights, means, *(np.sum(w[:, None] * z**p, axis=0) for p in (2, 3, 4))])
 
 
 def rows(seed, n=60, d=3):
@@ -47,9 +45,7 @@ def test_parts_add_up_to_the_whole_and_a_part_is_forgotten(seed, cut):
 @pytest.mark.parametrize("storage", ["per-class", "pooled"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_compiled_loops_and_numpy_give_the_sums_by_hand(
-    monkeypatch, storage, weighted, order
-):
+def test_compiled_loops_and_numpy_give_the_sums_by_hand(monkeypatch, storage, weighted, order):
     x, y, w = rows(1, n=700, d=5)
     x = np.asarray(x, order=order)
     weight = w if weighted else None
