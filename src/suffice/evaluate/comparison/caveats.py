@@ -42,22 +42,21 @@ class Caveat:
 
 
 def caveats_of_rows(X: RowsLike, y: LabelsLike, *, grouped: bool) -> tuple[Caveat, ...]:
-    """Return what the rows themselves give reason to doubt; ``grouped`` if folds hold out groups."""
+    """Return what rows give reason to doubt; ``grouped`` if folds hold out whole groups."""
     return caveats_of_checks(data_checks(X, y, dates_in(X)), grouped=grouped)
 
 
 def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...]:
     """Return the caveats that checks of the rows lead to."""
-    caveats = []
-    for suspect in checks.suspects:
-        caveats.append(
-            Caveat(
-                code="leak" if suspect.predicts_alone else "identifier",
-                severity="serious",
-                sentence=suspect.sentence,
-                columns=(suspect.column,),
-            )
+    caveats = [
+        Caveat(
+            code="leak" if suspect.predicts_alone else "identifier",
+            severity="serious",
+            sentence=suspect.sentence,
+            columns=(suspect.column,),
         )
+        for suspect in checks.suspects
+    ]
     if checks.together and not grouped:
         caveats.append(Caveat("together", "serious", f"{checks.together}."))
     return tuple(caveats)
