@@ -15,6 +15,7 @@ from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.schema import Schema
 from suffice.errors import FileFormatError
+from suffice.persistence.exact_fields import exact_arrays, with_exact
 from suffice.typing import Array, Floats, Labels
 
 KIND = "moments"
@@ -41,6 +42,8 @@ def header_of(m: Moments) -> dict[str, object]:
     }
     if m.schema is not None:
         header["schema"] = m.schema.to_json()
+    if m.exact is not None:
+        header["exact"] = m.exact.grid.to_json()
     if m.patterns is not None:
         header["patterns"] = {
             "kind": "patterns" if isinstance(m.patterns, PatternSums) else "columns",
@@ -72,6 +75,8 @@ def arrays_of(m: Moments) -> dict[str, Array]:
             arrays[f"{_TRANSFORM}{name}"] = array
     if m.patterns is not None:
         arrays.update(_pattern_arrays(m.patterns))
+    if m.exact is not None:
+        arrays.update(exact_arrays(m.exact))
     return arrays
 
 
@@ -102,7 +107,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
         fourth = None
         if header["fourth"]:
             fourth = FourthMoments(arrays["thirds"], arrays["fourths"])
-        return Moments(
+        moments = Moments(
             classes=checked_classes(arrays["classes"]),
             counts=arrays["counts"],
             weights=arrays["weights"],
@@ -117,6 +122,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
             schema=_schema(header),
             patterns=_patterns(header, arrays),
         )
+        return with_exact(moments, header, arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(
             f"the moments lack or mistype the field {error}: write the file again"
