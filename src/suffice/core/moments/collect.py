@@ -347,6 +347,11 @@ def refuse_vanishing(table: Table, means: Floats, squares: Floats) -> None:
         largest = deviations[rows.weights > 0].max(0, initial=0.0)
         if largest.any():
             j = int(np.flatnonzero(largest)[0])
+            if np.square(largest[j]) >= SMALLEST:
+                raise InvalidInputError(
+                    "products of sample_weight and squares vanish: the largest weight is "
+                    f"{rows.weights.max():.3g}; multiply all weights by a constant"
+                )
             raise InvalidInputError(
                 "the squares of numbers vanish: column "
                 f"{column_name(table.names, int(vanishing[j]))} differs from the means of its "
