@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.moments.column_sums import ColumnSums
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
 from suffice.core.moments.moments import Moments
@@ -70,6 +71,8 @@ def arrays_of(m: Moments) -> dict[str, Array]:
     if m.fourth is not None:
         arrays["thirds"] = m.fourth.thirds
         arrays["fourths"] = m.fourth.fourths
+    if m.higher is not None:
+        arrays["higher"] = m.higher.as_array()
     if m.power is not None:
         for name, array in m.power.arrays().items():
             arrays[f"{_TRANSFORM}{name}"] = array
@@ -155,6 +158,7 @@ def _built(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         power=_power(header, arrays),
         schema=_schema(header),
         patterns=_patterns(header, arrays),
+        higher=_higher(header, arrays),
     )
 
 
@@ -169,6 +173,15 @@ def _schema(header: Mapping[str, Any]) -> Schema | None:
             f"{header['n_features']}: write the file again"
         )
     return schema
+
+
+def _higher(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> HigherMoments | None:
+    if "higher" not in arrays:
+        return None
+    schema = _schema(header)
+    n_numbers = header["n_features"] if schema is None else schema.n_numbers
+    check_field("higher", arrays["higher"], (5, n_numbers), finite=False)
+    return HigherMoments(*arrays["higher"])
 
 
 def _power(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerTransform | None:

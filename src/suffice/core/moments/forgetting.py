@@ -142,6 +142,7 @@ def without(total: Moments, part: Moments) -> Moments:
         scatter=_without_constant(rest.scatter, spread.is_constant),
         fourth=None if has_few_digits.any() else rest.fourth,
         peaks=spread.peaks,
+        higher=None if rest.higher is None else rest.higher.without(has_few_digits.any(0)),
     )
     if not is_semidefinite(rest):
         raise ForgetError(

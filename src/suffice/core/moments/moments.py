@@ -30,6 +30,7 @@ from suffice.core.moments.exact_collect import (
 )
 from suffice.core.moments.forgetting import check_held
 from suffice.core.moments.grid import Grid
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
@@ -39,7 +40,11 @@ from suffice.core.moments.incomplete import (
 )
 from suffice.core.moments.merging import aligned, check_features, merged, some_features
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
-from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
+from suffice.core.moments.schema_change import (
+    mean_filled,
+    mean_filled_pair,
+    without_filled_cells,
+)
 from suffice.core.moments.validity import is_finite, refuse_overflow
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
@@ -120,6 +125,9 @@ class Moments:
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
     exact: ExactSums | None = None  # the same sums as whole numbers on a grid
+    higher: HigherMoments | None = (
+        None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
+    )
 
     @classmethod
     def of(
@@ -274,7 +282,7 @@ class Moments:
             return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        total = refuse_overflow(_counted(total, table))
+        total = without_filled_cells(refuse_overflow(_counted(total, table)))
         return _finished(total, with_fourth=with_fourth, is_required=bool(fourth))
 
     @classmethod
@@ -545,6 +553,7 @@ def _total(
             fourth=sums.fourth,
             power=sums.power,
             log_slopes=sums.log_slopes,
+            higher=sums.higher,
         )
         for sums in chunks
     )
@@ -640,6 +649,8 @@ def _of_incomplete(
     with np.errstate(invalid="ignore", over="ignore"):
         patterns = incomplete_sums(rows, empty, storage, max_patterns)
         total = with_patterns(total, patterns, storage)
+        if storage != "diagonal":
+            total = replace(total, higher=HigherMoments.of_incomplete(rows))
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)
