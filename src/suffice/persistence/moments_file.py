@@ -74,13 +74,16 @@ def arrays_of(m: Moments) -> dict[str, Array]:
     if m.higher is not None:
         arrays["higher"] = m.higher.as_array()
     if m.power is not None:
-        for name, array in m.power.arrays().items():
-            arrays[f"{_TRANSFORM}{name}"] = array
+        arrays.update(_power_arrays(m.power))
     if m.patterns is not None:
         arrays.update(_pattern_arrays(m.patterns))
     if m.exact is not None:
         arrays.update(exact_arrays(m.exact))
     return arrays
+
+
+def _power_arrays(power: PowerTransform) -> dict[str, Array]:
+    return {f"{_TRANSFORM}{name}": array for name, array in power.arrays().items()}
 
 
 def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
