@@ -16,6 +16,7 @@ from suffice.errors import InvalidParameterError
 @subcommand(
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
+    replaces=("moments",),
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)

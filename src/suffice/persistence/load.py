@@ -35,9 +35,9 @@ def load(path: str | Path) -> Any:
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
-        return Moments.of_archive(header, arrays)
-    with unpacking():
+    with unpacking(path):
+        if header["suffice"] == MOMENTS:
+            return Moments.of_archive(header, arrays)
         return unfitted(header)._restored(header, arrays)
 
 
@@ -49,7 +49,7 @@ def load_classifier(path: str | Path) -> Classifier:
             f"{path} holds moments, not a model: fit one with suffice fit {path} "
             "-o model.suffice"
         )
-    with unpacking():
+    with unpacking(path):
         return _classifier_from(header, arrays)
 
 
