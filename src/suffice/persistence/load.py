@@ -21,6 +21,7 @@ GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
+SAVED = ("SavedClassifier",)  # of another library
 
 
 def load(path: str | Path) -> Any:
@@ -42,7 +43,7 @@ def load(path: str | Path) -> Any:
 
 
 def load_classifier(path: str | Path) -> Classifier:
-    """Return the classifier that was saved, of any kind, without importing scikit-learn."""
+    """Return the classifier that was saved, without importing scikit-learn where it is ours."""
     header, arrays = read(path)
     if header["suffice"] == MOMENTS:
         raise FileFormatError(
@@ -63,6 +64,10 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
         from suffice.persistence.averages import averaged_from
 
         return averaged_from(header, arrays)
+    if name in SAVED:
+        from suffice.persistence.portable import portable_from
+
+        return portable_from(header, arrays)
     from suffice.persistence.gaussians import gaussian_from, mixture_from
 
     if name in MIXTURE:
@@ -75,7 +80,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     header, arrays = archive.read(path)
     kind = header["suffice"]
     name = header.get("estimator")
-    is_model = kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)
+    is_model = kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *SAVED)
     if kind == MOMENTS or is_model:
         return header, arrays
     content = name if kind == MODEL else kind
@@ -92,6 +97,7 @@ def unfitted(header: Fields) -> PredictorMixin:
     from suffice.estimators.logistic import LogisticRegression
     from suffice.estimators.mixture import MixtureClassifier
     from suffice.estimators.perceptron import Perceptron
+    from suffice.estimators.saved import SavedClassifier
 
     classes: dict[str, type[PredictorMixin]] = {
         "AutoClassifier": AutoClassifier,
@@ -105,5 +111,6 @@ def unfitted(header: Fields) -> PredictorMixin:
         "Perceptron": Perceptron,
         "QDA": QDA,
         "RDA": RDA,
+        "SavedClassifier": SavedClassifier,
     }
     return classes[header["estimator"]](**settings_of(header))
