@@ -42,6 +42,16 @@ settings.load_profile("suffice")
 
 # what shares a server, or a report that takes long to make, runs in one process
 TOGETHER = ("[Ss]park|Dask|cluster", "[Pp]ostgres|/sql/|_sql|/store/", "/lab/", "/reporting/")
+# fixtures and parameters that start a server, a cluster or a browser: they make a test slow
+ENGINE_FIXTURES = {
+    "browser",
+    "client",
+    "cluster",
+    "object_store",
+    "postgres_settings",
+    "spark",
+}
+ENGINE_PARAMETERS = re.compile(r"\[.*(postgres|PostgreSQL|Spark|on a cluster|futures).*\]$")
 # what shares nothing comes last, test by test, so that no worker waits for the other
 APART = "/docs/|/contract/|test_process"
 
@@ -55,6 +65,15 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark every test that needs a server, a cluster or a browser as slow."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & ENGINE_FIXTURES or ENGINE_PARAMETERS.search(item.nodeid):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)

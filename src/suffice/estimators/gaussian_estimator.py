@@ -39,9 +39,9 @@ from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
-from suffice.core.table.labels import as_labels, codes_of, has_label, two_codes
+from suffice.core.table.labels import as_labels, has_label, two_codes
 from suffice.core.table.matrix import filled, has_missing, refuse_unusable
-from suffice.core.table.table import numbering_rows, require_as_many
+from suffice.core.table.table import numbering_rows
 from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.errors import (
     FeatureMismatchError,
@@ -146,6 +146,8 @@ class GaussianEstimator(
             power = self.moments_.power
             more = self._summarise(x, labels, weight, settings, power, classes)
             moments = self.moments_ + more
+        if settings.needs_fourth:
+            moments.required_fourth()
         self._set_moments(moments, settings)
         return self
 
@@ -331,7 +333,11 @@ class GaussianEstimator(
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
-        self._learn(moments, restored_settings(header))
+        settings = restored_settings(header)
+        if np.count_nonzero(moments.weights) < 2:
+            self._set_moments(moments, settings)  # partial_fit has seen one class so far
+        else:
+            self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
 
@@ -515,12 +521,7 @@ class GaussianEstimator(
             raise InvalidParameterError(
                 "log_likelihood takes rows and their labels, or neither: give X and y"
             )
-        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
-        densities = self.model_.class_log_density(checked_rows(self, X))
-        require_as_many(len(densities), len(codes))
-        # Σ_n log p(x_n | y_n) + log π_{y_n}
-        log_joint = densities[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
-        return float(log_joint.sum())
+        return self.model_.rows_log_likelihood(checked_rows(self, X), y)
 
     # --- discriminant coordinates ------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
+from suffice.core.moments.stated import is_stated
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
-from suffice.core.table.labels import as_labels, codes_of, has_label
-from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
+from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
+from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken, unmasked
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -68,7 +69,7 @@ def labelled_rows(
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return the rows that have a label, and warn how many have none."""
-    labels = np.asarray(to_numpy(y))
+    labels = label_array(y)
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if is_labelled.all():
         return X, y, weight
@@ -87,7 +88,7 @@ def labelled_rows(
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)
     if np.ndim(to_numpy(weight)) != 0:
-        weight = np.asarray(to_numpy(weight))[rows]
+        weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps a mask
     return taken(X, rows), as_labels(labels[rows]), weight
 
 
@@ -99,6 +100,7 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    X = unmasked(X)
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -275,6 +277,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
             tables = [notebook.html_table(["class"], [[label] for label in classes])]
+        elif is_stated(moments):
+            title = f"Stated: {n_features}, {n_classes}"
+            stated_priors = moments.weights / moments.total_weight
+            cells = zip(classes, stated_priors.tolist(), strict=False)
+            tables = [notebook.html_table(["class", "prior"], cells)]
         else:
             n_rows = int(moments.counts.sum())
             title = f"Fitted to {n_rows:,} rows, {n_features}, {n_classes}"
@@ -326,9 +333,19 @@ class PosteriorMixin(PredictorMixin):
 class DensityMixin(PosteriorMixin):
     """A density of the rows, to draw from; ``model_`` has the densities themselves."""
 
-    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[Any, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
-        x, y = self.model_.sample(n, _generator(random_state))
+    def sample(
+        self,
+        n: int = 1,
+        random_state: RandomState = None,
+        *,
+        label: Hashable | None = None,
+    ) -> tuple[Any, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame.
+
+        A class is drawn from the priors, then a row from its density. With ``label`` all rows are
+        of that class.
+        """
+        x, y = self.model_.sample(n, _generator(random_state), label)
         if not isinstance(x, dict):
             return x, y
         import pandas as pd

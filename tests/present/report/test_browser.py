@@ -11,7 +11,7 @@ from suffice.present.report.blocks import Thresholds
 
 from .test_report import blocks
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 # what a reader would see of the report in a window
 MEASURED = """(function () {

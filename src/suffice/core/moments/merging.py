@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments.collect import ChunkSums, ratio, two_sum
+from suffice.core.moments.higher_moments import HigherMoments, merged_higher
 from suffice.core.moments.scatter import FourthMoments, added, as_columns, coarser_storage
 from suffice.core.moments.schema_change import same_schema
 from suffice.core.power_transform import PowerTransform
@@ -44,6 +45,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
         peaks=_larger(a.peaks, b.peaks),
+        higher=merged_higher(a.higher, b.higher, sign),
     )
 
 
@@ -88,6 +90,7 @@ def bare(m: Moments) -> Moments:
         schema=None,
         patterns=None,
         peaks=None,
+        higher=None,
     )
 
 
@@ -102,6 +105,7 @@ def with_sums(m: Moments, sums: ChunkSums) -> Moments:
         fourth=sums.fourth,
         power=sums.power,
         log_slopes=sums.log_slopes,
+        higher=None,
     )
 
 
@@ -170,7 +174,21 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
         return out
 
     patterns = None if m.patterns is None else m.patterns.with_classes(classes, sources)
-    return replace(by_class(m, classes, moved), patterns=patterns)
+    higher = _higher_of_classes(m, sources[has_source])
+    return replace(by_class(m, classes, moved), patterns=patterns, higher=higher)
+
+
+def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
+    """Return the moments of columns over some classes: known of all rows, or of no rows."""
+    if m.higher is None:
+        return None
+    kept_weight = float(m.weights[codes].sum())
+    if kept_weight == m.total_weight and len(np.unique(codes)) == len(codes):
+        return m.higher
+    n_columns = len(m.higher.weights)
+    if kept_weight == 0:
+        return HigherMoments.of_powers(np.zeros((5, n_columns)), np.zeros(n_columns))
+    return None
 
 
 def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> Moments:
@@ -208,6 +226,7 @@ def some_features(m: Moments, columns: Codes) -> Moments:
         schema=None,
         patterns=None if m.patterns is None else m.patterns.select(columns),
         peaks=None if m.peaks is None else m.peaks[:, columns],
+        higher=None if m.higher is None else m.higher.select(columns),
     )
 
 

@@ -23,6 +23,7 @@ from suffice.core.moments.collect import (
     refuse_vanishing,
 )
 from suffice.core.moments.forgetting import check_held
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
@@ -32,12 +33,18 @@ from suffice.core.moments.incomplete import (
 )
 from suffice.core.moments.merging import aligned, merged, some_features
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
-from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
+from suffice.core.moments.schema_change import (
+    mean_filled,
+    mean_filled_pair,
+    without_filled_cells,
+)
+from suffice.core.moments.validity import is_finite, refuse_overflow
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import (
+    column_name,
     column_position,
     has_missing,
     refuse_nonfinite,
@@ -46,7 +53,12 @@ from suffice.core.table.matrix import (
 from suffice.core.table.schema import Encoding, Schema
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
-from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    require_word,
+)
 from suffice.typing import (
     Array,
     Codes,
@@ -103,6 +115,9 @@ class Moments:
     patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
     peaks: Floats | None = (
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
+    )
+    higher: HigherMoments | None = (
+        None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
     )
 
     @classmethod
@@ -214,21 +229,18 @@ class Moments:
             with_fourth = False  # those of indicators would be large, and are rarely read
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
-            return _of_incomplete(table, chosen, transform, max_patterns)
+            return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
         chunks = collect(table, chosen, fourth=with_fourth, power=transform)
         total = _total(table.classes, table.names, chunks)
-        if not total._is_finite():
+        if not is_finite(total):
             if holes and has_missing(table.x):
-                return _of_incomplete(table, chosen, transform, max_patterns)
+                return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
             rows = _usable_rows(table)
             return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        # without weights, the weight of a class is its number of rows
-        is_weighted = table.weight is not None
-        counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
-        total = replace(total, counts=counts, schema=table.schema)
-        return total if with_fourth else mean_filled(total)
+        total = without_filled_cells(refuse_overflow(_counted(total, table)))
+        return _finished(total, with_fourth=with_fourth, is_required=bool(fourth))
 
     @classmethod
     def empty(
@@ -332,10 +344,6 @@ class Moments:
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
         return Encoding.of(self.schema, level_weights)
 
-    def _is_finite(self) -> bool:
-        squares = self.scatter.pooled_diagonal()
-        return bool(np.isfinite(self.means).all() and np.isfinite(squares).all())
-
     def required_fourth(self) -> FourthMoments:
         """Return the fourth moments; raise where they were not collected."""
         if self.fourth is None:
@@ -362,7 +370,10 @@ class Moments:
             return NotImplemented
         a, b = aligned(self, other)
         a, b = mean_filled_pair(a, b, 1.0)
-        return combined(a, b)
+        # an overflow is an error that names its class and column
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = combined(a, b)
+        return refuse_overflow(total)
 
     def __radd__(self, other: object) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -374,14 +385,17 @@ class Moments:
         total, part = aligned(self, other)
         total, part = mean_filled_pair(total, part, -1.0)
         check_held(total, part)
-        return forgotten(total, part)
+        with np.errstate(invalid="ignore", over="ignore"):
+            rest = forgotten(total, part)
+        return refuse_overflow(rest)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
         from suffice.persistence import archive
-        from suffice.persistence.moments_file import KIND, arrays_of, header_of
+        from suffice.persistence.moments_file import KIND, checked_state
 
-        archive.write(path, KIND, header_of(self), arrays_of(self))
+        header, arrays = checked_state(self)
+        archive.write(path, KIND, header, arrays)
 
     def _repr_html_(self) -> str:
         names = self.feature_names or tuple(str(j) for j in range(self.n_features))
@@ -420,12 +434,21 @@ def _total(
             fourth=sums.fourth,
             power=sums.power,
             log_slopes=sums.log_slopes,
+            higher=sums.higher,
         )
         for sums in chunks
     )
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         return functools.reduce(merged, parts)
+
+
+def _counted(total: Moments, table: Table) -> Moments:
+    """Return the sums of a table with the numbers of its rows and its schema."""
+    # without weights, the weight of a class is its number of rows
+    is_weighted = table.weight is not None
+    counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
+    return replace(total, counts=counts, schema=table.schema)
 
 
 def _of_device_rows(
@@ -461,7 +484,7 @@ def _of_device(
     chosen, _ = plan(storage, len(labels), x.shape[1], fourth=False)
     total = _total(labels, names, device.device_sums(x, codes, weights, len(labels), chosen))
     vanishing = np.flatnonzero(total.scatter.pooled_diagonal() < SMALLEST)
-    if not total._is_finite() or not device.is_constant(x, vanishing):
+    if not is_finite(total) or not device.is_constant(x, vanishing):
         return None
     if weights is None:
         counts = total.weights.astype(np.intp)
@@ -473,7 +496,7 @@ def _of_device(
 def _usable_rows(table: Table) -> Table:
     """Return the rows of positive weight; raise if one of them makes the sums infinite or NaN."""
     if not table.has_absent_rows:
-        refuse_unusable(table.x, table.names)
+        refuse_unusable(table.x, table.names, table.weight)
     refuse_nonfinite(table.x, table.names, table.weight)
     return table.take(table.weights > 0)
 
@@ -483,8 +506,16 @@ def _of_incomplete(
     storage: Storage,
     power: PowerTransform | None,
     max_patterns: int | None,
+    *,
+    fourth: bool | None,
 ) -> Moments:
     """Return the sums of a table with missing numbers."""
+    if fourth:
+        row, column = np.argwhere(np.isnan(table.x))[0]
+        raise InvalidInputError(
+            f"fourth=True needs complete rows, but row {row} has no number in column "
+            f"{column_name(table.names, column)}: impute it, drop the row, or leave fourth out"
+        )
     empty = Moments.of_table(table.take(slice(0)), storage=storage, fourth=False)
     rows = table.take(table.weights > 0) if table.has_absent_rows else table
     if power is not None:
@@ -499,7 +530,22 @@ def _of_incomplete(
     with np.errstate(invalid="ignore", over="ignore"):
         patterns = incomplete_sums(rows, empty, storage, max_patterns)
         total = with_patterns(total, patterns, storage)
+        if storage != "diagonal":
+            total = replace(total, higher=HigherMoments.of_incomplete(rows))
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)
+    return refuse_overflow(total)
+
+
+def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moments:
+    """Return the sums with filled numbers at their means; raise if fourth powers overflowed."""
+    if not with_fourth:
+        return mean_filled(total)
+    if is_required and total.fourth is None:
+        column = int(np.argmax(total.scatter.pooled_diagonal()))
+        raise InvalidInputError(
+            "fourth=True cannot be kept: the fourth powers of column "
+            f"{column_name(total.feature_names, column)} overflow; rescale it"
+        )
     return total

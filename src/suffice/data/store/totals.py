@@ -12,7 +12,7 @@ from suffice.core.moments import Moments
 from suffice.data.store.manifest import Entry
 from suffice.data.store.place import Place
 from suffice.persistence import archive
-from suffice.persistence.moments_file import KIND, arrays_of, header_of
+from suffice.persistence.moments_file import KIND, checked_state
 
 _MANY = 8  # entries of one beginning whose sum is worth keeping
 
@@ -21,7 +21,8 @@ def bytes_of(moments: Moments) -> bytes:
     """Return sums as the bytes of a file, the same for the same sums."""
     file = io.BytesIO()
     # Not compressed: numbers hardly shrink, and totals read many.
-    archive.write_into(file, KIND, header_of(moments), arrays_of(moments), ZIP_STORED)
+    header, arrays = checked_state(moments)
+    archive.write_into(file, KIND, header, arrays, ZIP_STORED)
     return file.getvalue()
 
 

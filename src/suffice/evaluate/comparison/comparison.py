@@ -1,6 +1,6 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -15,6 +15,7 @@ from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
+from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
 from suffice.evaluate.comparison.models import (
@@ -61,6 +62,7 @@ class Comparison(Tabled):
     n_folds: int
     protocol: str  # the folds in words
     reference: str  # the model that all others are compared with: the recommended one
+    copies: CopiesEffect | None = None  # identical rows, and what they would change
 
     @property
     def best(self) -> str:
@@ -381,7 +383,8 @@ def compared(
     """Return all models judged on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
-    results = judged(_cases(models, folds, seed), progress, "compare", keep=keep)
+    cases = _cases(models, folds, seed)
+    results = judged(cases, progress, "compare", keep=keep)
     outcomes = [result for result in results if isinstance(result, Outcome)]
     outcomes.sort(key=lambda outcome: outcome.rank)
     failures = [result for result in results if isinstance(result, Failure)]
@@ -390,6 +393,7 @@ def compared(
         reasons = "; ".join(f"{failure.name}: {failure.message}" for failure in failures)
         raise InvalidInputError(f"none of the models could be judged. {reasons}")
     losses = RowLosses.of(outcomes)
+    reference = losses.names[losses.recommended()]
     return Comparison(
         outcomes=tuple(outcomes),
         failures=tuple(failures),
@@ -398,8 +402,20 @@ def compared(
         n_rows=len(folds.judged_rows),
         n_folds=len(folds.splits),
         protocol=folds.protocol,
-        reference=losses.names[losses.recommended()],
+        reference=reference,
+        copies=_copies_effect(cases, outcomes, reference, seed),
     )
+
+
+def _copies_effect(
+    cases: Sequence[Case],
+    outcomes: Sequence[Outcome],
+    reference: str,
+    seed: int,
+) -> CopiesEffect | None:
+    case = next(case for case in cases if case.model.name == reference)
+    outcome = next(outcome for outcome in outcomes if outcome.name == reference)
+    return copies_effect(case, outcome.error, seed)
 
 
 def _cases(models: tuple[ComparedModel, ...], folds: Folds, seed: int) -> list[Case]:

@@ -15,6 +15,7 @@ from suffice.estimators.auto import AutoClassifier, AutoGaussian
 from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
 from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
+from suffice.estimators.mixture import MixtureClassifier
 from suffice.estimators.perceptron import Perceptron
 from suffice.evaluate.comparison.competitors import CalibratedSvm, ChosenNeighbours
 from suffice.typing import SklearnClassifier
@@ -85,6 +86,12 @@ KNOWN_MODELS = (
         "GaussianNB", lambda _: GaussianNB(), ("naive bayes", "naive bayes classifier", "nb")
     ),
     KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
+    KnownModel(
+        "mixture",
+        lambda seed: MixtureClassifier(random_state=seed),
+        ("mixture of Gaussians", "MixtureClassifier", "mda"),
+        is_default=False,
+    ),
     KnownModel("AutoGaussian", lambda seed: AutoGaussian(random_state=seed)),
     KnownModel(
         "AutoClassifier",

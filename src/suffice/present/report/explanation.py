@@ -576,8 +576,8 @@ def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
     for second, first in pairs:
         boundary = model.boundary(first, second)
         lines.append(f"{first} | {second}:   {boundary.equation(digits=4)}")
-        if len(pairs) == 1 and is_linear and len(boundary.normal) == 1:
-            threshold = number(-boundary.intercept / boundary.normal[0])
+        if len(pairs) == 1 and is_linear and len(boundary.w) == 1:
+            threshold = number(-boundary.w_0 / boundary.w[0])
             lines.append(f"that is, {boundary.feature_names[0]} = {threshold}")
     caption = "Where two classes are equally probable; above zero the first is more probable"
     return [page.Equation(caption, tuple(lines))]
