@@ -363,6 +363,7 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         growth=SimpleNamespace(helps=helps),
         checks=SimpleNamespace(suspects=(), caveats=(), together=""),
         outcome=SimpleNamespace(n_rows=150),
+        comparison=SimpleNamespace(copies=None),
     )
     assert next_step(f) == f"Next: {advice} before anything depends on it."
 

@@ -7,13 +7,8 @@ import numpy as np
 
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import cell, count, p_statement, percent
-from suffice.evaluate.comparison.verdict import (
-    FEW_OF_A_CLASS,
-    FEW_ROWS,
-    Gain,
-    Usable,
-    most_missed,
-)
+from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
+from suffice.evaluate.comparison.verdict import Gain, Usable, most_missed
 from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
@@ -181,9 +176,12 @@ def _next_step_with_care(findings: Findings) -> str:
             "Next: make this page again with whole groups held out, before anything depends on "
             "it."
         )
-    if checks.caveats:
-        repeated = counted(checks.n_duplicates, "repeated row")
-        return f"Next: remove the {repeated} before anything depends on it."
+    copies = findings.comparison.copies
+    if copies is not None and copies.n_seen:
+        return (
+            "Next: make this page again with folds given by number, so that identical rows stay in "
+            "one fold."
+        )
     if findings.outcome.n_rows < FEW_ROWS:
         return "Next: collect more rows before anything depends on it."
     classes = findings.verdict.recalls
