@@ -114,6 +114,7 @@ def test_the_examples_of_a_command_run(name, files):
             pages.run_command(example, "", f"suffice {name} --help")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_first_example_of_a_report_runs(files):
     pages.run_command("suffice report iris --cv 3 -q", "", "suffice report --help")

@@ -60,6 +60,7 @@ def test_predict_hears_it_too(ok, write, tmp_path):
     assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == ["u"]
 
 
+@pytest.mark.slow
 def test_the_report_says_how_to_read_the_file_again(ok, write, tmp_path):
     rows = "".join(f"{i % 7},{i % 10};{'uv'[i % 2]}\n" for i in range(40))
     ok(

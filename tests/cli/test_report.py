@@ -21,6 +21,7 @@ def made(tmp_path_factory):
     return folder, said
 
 
+@pytest.mark.slow
 def test_the_model_stands_beside_the_page_and_answers(made):
     folder, _ = made
     model = sf.load(folder / "penguins.suffice")

@@ -134,6 +134,7 @@ def _print_comparison(result: Comparison, terminal: Terminal) -> None:
             "best": result.best,
             "recommended": result.reference,
             "verdict": result.verdict,
+            "caveats": [caveat.document() for caveat in result.caveats],
             "notes": list(result.notes),
             "left_out": list(result.left_out),
         }

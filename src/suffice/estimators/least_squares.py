@@ -23,7 +23,7 @@ from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators.linear import LinearDecisions
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.persistence.fields import State
-from suffice.persistence.moments_file import arrays_of, header_of
+from suffice.persistence.moments_file import checked_state
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 _FLOATS = (np.float64, np.float32)
@@ -97,7 +97,7 @@ class LeastSquaresClassifier(LinearDecisions):
         return self
 
     def _state(self) -> State:
-        return header_of(self.moments_), arrays_of(self.moments_)
+        return checked_state(self.moments_)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         return self.fit_moments(Moments.of_archive(header, arrays))

@@ -33,10 +33,9 @@ from suffice.persistence.fields import (
     without_prefix,
 )
 from suffice.persistence.moments_file import (
-    arrays_of,
     check_feature_names,
     checked_classes,
-    header_of,
+    checked_state,
 )
 from suffice.typing import Array
 
@@ -48,9 +47,8 @@ def gaussian_state(
 ) -> State:
     """Return the fields of the header and the arrays of a Gaussian estimator."""
     words = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    header = header_of(moments)
+    header, arrays = checked_state(moments)
     header["settings"] = {name: kept(name, word) for name, word in words.items()}
-    arrays = arrays_of(moments)
     if conformity is not None:
         arrays["conformity_scores"] = conformity.scores
         arrays["conformity_weights"] = conformity.weights

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.core.moments import Moments
+from suffice.core.moments.count_sums import CountSums
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
+from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
 from suffice.persistence.fields import KIND as MODEL
 from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
 from suffice.persistence.moments_file import KIND as MOMENTS
@@ -21,10 +23,12 @@ GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
+COUNTS = ("CountNB",)
+_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS)
 
 
 def load(path: str | Path) -> Any:
-    """Return the ``Moments`` or the fitted estimator saved at ``path``; never executes code.
+    """Return the sums or the fitted estimator saved at ``path``; never executes code.
 
     Examples
     --------
@@ -37,6 +41,8 @@ def load(path: str | Path) -> Any:
     header, arrays = read(path)
     if header["suffice"] == MOMENTS:
         return Moments.of_archive(header, arrays)
+    if header["suffice"] == COUNT_SUMS:
+        return CountSums.of_archive(header, arrays)
     with unpacking():
         return unfitted(header)._restored(header, arrays)
 
@@ -44,7 +50,7 @@ def load(path: str | Path) -> Any:
 def load_classifier(path: str | Path) -> Classifier:
     """Return the classifier that was saved, of any kind, without importing scikit-learn."""
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
+    if header["suffice"] in (MOMENTS, COUNT_SUMS):
         raise FileFormatError(
             f"{path} holds moments, not a model: fit one with suffice fit {path} "
             "-o model.suffice"
@@ -63,6 +69,10 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
         from suffice.persistence.averages import averaged_from
 
         return averaged_from(header, arrays)
+    if name in COUNTS:
+        from suffice.persistence.counts import counts_from
+
+        return counts_from(header, arrays)
     from suffice.persistence.gaussians import gaussian_from, mixture_from
 
     if name in MIXTURE:
@@ -75,8 +85,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     header, arrays = archive.read(path)
     kind = header["suffice"]
     name = header.get("estimator")
-    is_model = kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)
-    if kind == MOMENTS or is_model:
+    is_model = kind == MODEL and name in _ESTIMATORS
+    if kind in (MOMENTS, COUNT_SUMS) or is_model:
         return header, arrays
     content = name if kind == MODEL else kind
     raise FileFormatError(
@@ -87,6 +97,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def unfitted(header: Fields) -> PredictorMixin:
     """Return the estimator that the file names, with its parameters."""
     from suffice.estimators.auto import AutoClassifier, AutoGaussian
+    from suffice.estimators.counts import CountNB
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
     from suffice.estimators.least_squares import LeastSquaresClassifier
     from suffice.estimators.logistic import LogisticRegression
@@ -96,6 +107,7 @@ def unfitted(header: Fields) -> PredictorMixin:
     classes: dict[str, type[PredictorMixin]] = {
         "AutoClassifier": AutoClassifier,
         "AutoGaussian": AutoGaussian,
+        "CountNB": CountNB,
         "GaussianClassifier": GaussianClassifier,
         "GaussianNB": GaussianNB,
         "LDA": LDA,

@@ -379,6 +379,7 @@ def without_times(result):
     return str(frame.to_dict("index")), result.notes, [f.message for f in result.failures]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, pl.DataFrame])
 def test_folds_fitted_by_another_process_give_the_same_answer_to_the_last_bit(
     kind, iris, monkeypatch

@@ -80,6 +80,7 @@ def test_an_average_is_asked_what_it_assumes_only(mixed):
     assert not blocks(report, Plot, "trust")
 
 
+@pytest.mark.slow
 def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
     auto = sf.AutoGaussian(kernel_features=False)
     report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)

@@ -21,6 +21,7 @@ from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
@@ -92,7 +93,7 @@ class Classifier:
         if self.encoding is not None:
             _, x, indicators = read(X, self.encoding.schema)
             return self.encoding.rows(x, indicators)
-        if isinstance(X, np.ndarray) or is_foreign(X):
+        if isinstance(X, np.ndarray) or is_foreign(X) or is_sparse(X):
             return X
         columns = getattr(X, "columns", None)
         if columns is None or self.feature_names is None:

@@ -136,7 +136,7 @@ def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
         raise InvalidInputError(
             f"sample_weight of row {row} is masked: give every row a weight, 0 to leave it out"
         )
-    w = np.asarray(to_numpy(weight), np.float64, order="C")
+    w = _as_real(np.asarray(to_numpy(weight)))
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
@@ -153,7 +153,35 @@ def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
         raise InvalidInputError(
             "sample_weight is zero for every row: at least one weight must be positive"
         )
+    if n_rows:
+        _refuse_extreme(w)
     return w
+
+
+def _as_real(weight: Array) -> Floats:
+    if weight.dtype.kind == "c":
+        raise InvalidInputError(
+            "sample_weight holds complex numbers, but a weight is a real number: take their real "
+            "parts"
+        )
+    return np.asarray(weight, np.float64, order="C")
+
+
+def _refuse_extreme(w: Floats) -> None:
+    """Raise where the sum of weights overflows, or all are too small to have all digits."""
+    largest = w.max()
+    if largest < np.finfo(np.float64).tiny:
+        raise InvalidInputError(
+            f"the largest sample_weight is {largest:.3g}, too small to be summed with all digits: "
+            "multiply all weights by a constant"
+        )
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(w.sum())
+    if not is_finite:
+        raise InvalidInputError(
+            f"the sum of sample_weight overflows, the largest is {largest:.3g}: divide all "
+            "weights by a constant"
+        )
 
 
 def refuse_nonfinite(
@@ -185,6 +213,15 @@ def refuse_unusable(
     refuse_nonfinite(x, names, weight)
     largest = np.abs(x).max(0)
     column = int(np.argmax(largest))
+    with np.errstate(over="ignore"):
+        # |x − μ| ≤ 2 max |x|
+        is_finite_alone = np.isfinite(4 * len(x) * np.square(float(largest[column])))
+    if weight is not None and is_finite_alone:
+        raise InvalidInputError(
+            f"products of sample_weight and squares overflow: the largest weight is "
+            f"{weight.max():.3g}, column {column_name(names, column)} reaches "
+            f"{largest[column]:.3g}; divide all weights by a constant"
+        )
     raise InvalidInputError(
         f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "
         f"{largest[column]:.3g}; rescale it"

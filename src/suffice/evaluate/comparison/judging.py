@@ -27,6 +27,7 @@ from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.threads import usable_cores
+from suffice.errors import DegenerateDataWarning
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
 from suffice.evaluate.comparison.model_size import is_readable, n_parameters
@@ -72,6 +73,7 @@ class Outcome:
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # of the held-out rows  (m,)
+    degenerate: tuple[str, ...] = ()  # what was said of singular covariances
 
     @property
     def means(self) -> Floats:
@@ -151,16 +153,30 @@ def notes_on(
     folds: Folds,
     recorded: Sequence[warnings.WarningMessage],
 ) -> list[str]:
-    """Return whether weights are ignored, and the first warning of each category."""
+    """Return whether weights are ignored, and the first warning of each other category."""
     notes = []
     takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
     if folds.weight is not None and not takes_weights:
         notes.append("learns without weights: its fit takes none")
+    others = [each for each in recorded if each.category is not DegenerateDataWarning]
+    return notes + _first_messages(others)
+
+
+def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first warning of each category, and how often it was given."""
+    messages = []
     for category, times in Counter(warning.category for warning in recorded).items():
         first = next(warning for warning in recorded if warning.category is category)
         message = " ".join(str(first.message).split())
-        notes.append(message if times == 1 else f"{message} ({times} times)")
-    return notes
+        messages.append(message if times == 1 else f"{message} ({times} times)")
+    return messages
+
+
+def degenerate_notes(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first warning of a singular covariance."""
+    return _first_messages(
+        [each for each in recorded if each.category is DegenerateDataWarning]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,7 +359,8 @@ def _judged(
     notes = notes_on(model, folds, recorded)
     if note:
         notes.insert(0, note)
-    return outcome_of(model, results, folds, notes, keep=keep)
+    outcome = outcome_of(model, results, folds, notes, keep=keep)
+    return replace(outcome, degenerate=tuple(degenerate_notes(recorded)))
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:

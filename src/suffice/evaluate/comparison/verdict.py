@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
+from suffice.evaluate.comparison.caveats import FEW_ROWS, Caveat, Severity
 from suffice.evaluate.comparison.judging import Outcome
 from suffice.evaluate.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.evaluate.curves.thresholds import cost_curve
@@ -22,12 +24,10 @@ if TYPE_CHECKING:
     from suffice.evaluate.comparison.comparison import Comparison
 
 Usable: TypeAlias = Literal["yes", "with care", "no"]
-MOST_CAVEATS = 3
-FEW_ROWS = 100  # below which the error is known only roughly
-FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
 OFTEN = 1 / 3
-ERRS_OFTEN = (
-    "More than a third of rows are misclassified: trust posteriors, not single answers."
+ERRS_OFTEN = "More than a third of rows are misclassified."
+ERRS_OFTEN_WITH_POSTERIORS = (
+    "More than a third of rows are misclassified: read its posteriors, not single answers."
 )
 WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
@@ -149,6 +149,11 @@ class ClassRecall:
     n_found: int
     of: int
 
+    @property
+    def misses_half(self) -> bool:
+        """Whether at least half of the rows are missed."""
+        return 2 * self.n_found <= self.of
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold(ClassRecall):
@@ -176,7 +181,7 @@ class Verdict:
     auc: float
     threshold: Threshold | None  # of two classes, where the rarer one is often missed
     reason: str  # why this model, and what it costs
-    caveats: tuple[str, ...]  # at most three
+    caveats: tuple[str, ...]  # worst first
 
     @property
     def headline(self) -> str:
@@ -290,11 +295,11 @@ def verdict_on(
     gains = _gains(comparison, model)
     recalls = _recalls(model.held_out)
     better_measures = [gain.measure for gain in gains if gain.is_better]
-    serious = list(first)
+    serious = [*first, *_sentences(comparison.caveats, "serious")]
     if better_measures and model.error > OFTEN:
-        serious.append(ERRS_OFTEN)
-    serious += _caveats_on_few_rows(recalls)
-    misses_a_class = any(recall.n_found < recall.of / 2 for recall in recalls)
+        # posteriors help only where they are calibrated
+        serious.append(ERRS_OFTEN if last else ERRS_OFTEN_WITH_POSTERIORS)
+    misses_a_class = any(recall.misses_half for recall in recalls)
     worst = most_missed(recalls)
     misses_often = misses_a_class or worst.n_found < (1 - OFTEN) * worst.of
     # with few rows even a useful model shows no significant gain
@@ -326,8 +331,17 @@ def verdict_on(
         auc=model.auc,
         threshold=_useful_threshold(model) if misses_a_class else None,
         reason=reason,
-        caveats=(*serious, *last)[:MOST_CAVEATS],
+        caveats=_all_different(serious, _sentences(comparison.caveats, "minor"), last),
     )
+
+
+def _sentences(caveats: Sequence[Caveat], severity: Severity) -> list[str]:
+    return [caveat.sentence for caveat in caveats if caveat.severity == severity]
+
+
+def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences in order, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
 def _reason(comparison: Comparison, usable: Usable) -> str:
@@ -444,11 +458,8 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
-    """Return the class with the least share found, if possible one with enough rows."""
-    for recall in recalls:
-        if recall.of >= FEW_OF_A_CLASS and recall.n_found < recall.of:
-            return recall
-    return recalls[0]
+    """Return the class with the largest share missed; among equal shares, the one of most rows."""
+    return min(recalls, key=lambda recall: (recall.n_found / recall.of, -recall.of))
 
 
 def _misses(recalls: Sequence[ClassRecall]) -> str:
@@ -457,27 +468,14 @@ def _misses(recalls: Sequence[ClassRecall]) -> str:
     n_missed = worst.of - worst.n_found
     if n_missed == 0:
         return "It finds all rows of every class."
-    others = [each for each in recalls if each is not worst and each.n_found < each.of / 2]
+    others = [each for each in recalls if each is not worst and each.misses_half]
     if others:
         return (
             f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
-            f"({percent(n_missed / worst.of)}), and more than half of "
+            f"({percent(n_missed / worst.of)}), and at least half of "
             f"{counted(len(others), 'other class')}."
         )
     return (
         f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
         f"({percent(n_missed / worst.of)})."
     )
-
-
-def _caveats_on_few_rows(recalls: Sequence[ClassRecall]) -> list[str]:
-    n_rows = sum(recall.of for recall in recalls)
-    if n_rows < FEW_ROWS:
-        return [f"There are only {counted(n_rows, 'row')}: the error is known only roughly."]
-    rarest = min(recalls, key=lambda recall: recall.of)
-    if rarest.of < FEW_OF_A_CLASS:
-        return [
-            f"Class {rarest.label} has only {counted(rarest.of, 'row')}: how often it is found is "
-            "hardly known."
-        ]
-    return []

@@ -4,8 +4,9 @@ import numpy as np
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, p_statement, percent
+from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
 from suffice.evaluate.comparison.models import CONSTANT
-from suffice.evaluate.comparison.verdict import FEW_OF_A_CLASS, FEW_ROWS, Gain, most_missed
+from suffice.evaluate.comparison.verdict import Gain, most_missed
 from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 from suffice.typing import Floats
