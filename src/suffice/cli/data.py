@@ -59,6 +59,16 @@ def load_moments(path: Path) -> suffice.Moments:
     return suffice.Moments.of_archive(header, arrays)
 
 
+def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
+    """Return the sums of a file, of numbers or of counts, or those inside a model."""
+    from suffice.persistence import archive
+
+    header, arrays = archive.read(path)
+    if "has_fractions" in header:
+        return suffice.CountSums.of_archive(header, arrays)
+    return load_moments(path)
+
+
 class ColumnOptions(TypedDict, total=False):
     """The options that were given about columns; a key without its option is a type error."""
 

@@ -17,6 +17,7 @@ from suffice.cli.terminal import Terminal
     "suffice forget all.moments site-a.moments -o rest.moments",
     "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
     may_replace="total",
+    replaces=("moments", "model"),
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)
@@ -35,6 +36,9 @@ def forget(
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
     loaded = suffice.load(total)
+    if isinstance(loaded, suffice.CountNB):
+        _forget_counts(loaded, parts, target, terminal, output)
+        return
     if isinstance(loaded, suffice.Moments):
         before = loaded
     else:
@@ -53,6 +57,30 @@ def forget(
         f"{n_forgotten:,} rows forgotten, {n_left:,} left",
         forgotten=n_forgotten,
         rows=n_left,
+    )
+
+
+def _forget_counts(
+    model: suffice.CountNB,
+    parts: tuple[str, ...],
+    target: str | None,
+    terminal: Terminal,
+    output: Path,
+) -> None:
+    """Remove rows from a model of counts."""
+    before = int(model.moments_.counts.sum())
+    for part in parts:
+        features = model.moments_.feature_names
+        data = Data(part, {"target": target, "features": features})
+        rows = data.rows(categories=False, allow_missing=False)
+        model.forget(rows.frame, rows.table.labels, rows.table.weight)
+    left = int(model.moments_.counts.sum())
+    model.save(output)
+    terminal.written(
+        output,
+        f"{before - left:,} rows forgotten, {left:,} left",
+        forgotten=before - left,
+        rows=left,
     )
 
 

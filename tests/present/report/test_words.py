@@ -144,7 +144,7 @@ def test_a_transformed_model_is_checked_in_the_features_it_sees(rows):
 
 
 def test_of_few_rows_the_power_of_tests_is_said_to_be_low():
-    good = (Check("?", "yes", "", "good"),)
+    good = (Check("Gaussian classes", "?", "yes", "", "good"),)
     assert "with 20 rows their power is low" in checks_in_words(good, 20)
     assert "power" not in checks_in_words(good, 500)
 
@@ -184,7 +184,9 @@ def test_one_misclassified_row_is_told_in_the_singular(rows):
 
 
 def test_a_test_that_finds_nothing_shows_no_evidence_and_does_not_say_yes(iris_report):
-    (checks,) = (b for s in iris_report.sections for b in s.blocks if isinstance(b, Checks))
+    (checks,) = (
+        b for s in iris_report.sections for b in s.all_blocks if isinstance(b, Checks)
+    )
     said = {check.question: check.verdict for check in checks.items}
     assert said["Is each class Gaussian, as LDA assumes?"] == "no evidence against it"
     assert said["Do all classes share one covariance, as LDA assumes?"] == "no"
@@ -224,7 +226,10 @@ def test_the_list_of_words_holds_words_of_the_page(iris_report, rare_report):
 
 def test_what_is_expected_of_more_rows_begins_at_the_error_of_all(iris_report):
     drawn = next(
-        b for s in iris_report.sections for b in s.blocks if getattr(b, "key", "") == "growth"
+        b
+        for s in iris_report.sections
+        for b in s.all_blocks
+        if getattr(b, "key", "") == "growth"
     )
     growth = iris_report.judgement.growth
     lines = {s.name: s for s in drawn.series}
