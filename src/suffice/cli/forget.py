@@ -20,6 +20,7 @@ from suffice.persistence.receipt import Receipt
     "suffice forget exact.moments withdrawn.csv --target species -o rest.moments "
     "--receipt proof.json",
     may_replace="total",
+    replaces=("moments", "model"),
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from suffice.cli.command import subcommand
-from suffice.cli.options import output
+from suffice.cli.options import OUTPUT, option
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
 
 @subcommand("suffice key -o mine.key")
-@output("The file to write the private key to; it must not exist.", required=True)
+@option(
+    "-o",
+    "--output",
+    section=OUTPUT,
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write the private key to; it must not exist.",
+)
 def key(terminal: Terminal, /, output: Path) -> None:
     """Make the private key of a party, and print its public key.
 

@@ -76,7 +76,7 @@ def cases():
             yield pytest.param(storage, name, marks=[pytest.mark.slow] if is_slow else [])
 
 
-@pytest.mark.parametrize(("storage", "name"), cases())
+@pytest.mark.parametrize(("storage", "name"), list(cases()))
 def test_any_number_type_and_memory_order_gives_the_same_sums(storage, name):
     x, y, w = rows(n=40_000, d=6)
     given = INPUTS[name](x)
