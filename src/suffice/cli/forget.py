@@ -17,6 +17,7 @@ from suffice.cli.terminal import Terminal
     "suffice forget all.moments site-a.moments -o rest.moments",
     "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
     may_replace="total",
+    replaces=("moments", "model"),
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)

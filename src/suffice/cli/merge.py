@@ -22,6 +22,7 @@ Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
 @subcommand(
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
+    replaces=("moments",),
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)

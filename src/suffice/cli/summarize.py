@@ -21,6 +21,7 @@ from suffice.cli.terminal import Terminal
     "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
     "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
     "cat rows.csv | suffice summarize - --target label -o rows.moments",
+    replaces=("moments",),
     counts_unused=True,
 )
 @learning_data
