@@ -15,6 +15,7 @@ SECTIONS = {
         "report": "Write a page that says which classifier to use, how good it is, and why.",
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
+        "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
         "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
     },
     "Model": {
