@@ -11,9 +11,17 @@ from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
 from suffice.core.moments.stated import is_stated
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
-from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken, unmasked
+from suffice.core.table.matrix import (
+    as_weights,
+    column_names,
+    is_mixed,
+    refuse_nonfinite,
+    taken,
+    unmasked,
+)
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -100,7 +108,11 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    if is_sparse(X):
+        return _validated_sparse(estimator, X, reset=reset)
     X = unmasked(X)
+    if reset:
+        column_names(X)  # raises where two columns have the same name
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -110,6 +122,19 @@ def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
         _require_numbers(X, "0", estimator)
     return validation.validate_data(estimator, X, reset=reset, ensure_all_finite=False)
+
+
+def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
+    """Return sparse rows as they are, or refuse them with the cure."""
+    if not estimator._takes_sparse:
+        raise InvalidInputError(
+            f"{type(estimator).__name__} cannot read sparse rows, whose sums would be dense: "
+            "reduce them first with scikit-learn's TruncatedSVD, use CountNB, or convert few "
+            "columns with X.toarray()"
+        )
+    return validation.validate_data(
+        estimator, X, reset=reset, accept_sparse=True, ensure_all_finite=False
+    )
 
 
 def _is_mixed_for(estimator: object, X: RowsLike) -> bool:
@@ -178,10 +203,16 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Whether cells may be empty."""
         return False
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether rows may be a sparse matrix of SciPy."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = self._takes_categories
         tags.input_tags.allow_nan = self._takes_missing
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property

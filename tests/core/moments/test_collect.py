@@ -66,12 +66,19 @@ INPUTS = {
 }
 # pooled sums read rows by the same lines as sums per class: they are not compiled for these, too
 ELSEWHERE = ("float32 F", "int32", "int64", "bool")
-CASES = [
-    (s, name) for name in INPUTS for s in STORAGES if s != "pooled" or name not in ELSEWHERE
-]
+COMPILED_LONG = ("float32 F", "int32", "bool", "columns")  # 3 s of compilation each
 
 
-@pytest.mark.parametrize(("storage", "name"), CASES)
+def cases():
+    for name in INPUTS:
+        for storage in STORAGES:
+            if storage == "pooled" and name in ELSEWHERE:
+                continue
+            is_slow = name in COMPILED_LONG and storage != "diagonal"
+            yield pytest.param(storage, name, marks=[pytest.mark.slow] if is_slow else [])
+
+
+@pytest.mark.parametrize(("storage", "name"), list(cases()))
 def test_any_number_type_and_memory_order_gives_the_same_sums(storage, name):
     x, y, w = rows(n=40_000, d=6)
     given = INPUTS[name](x)

@@ -250,6 +250,7 @@ def test_patching_from_many_threads_leaves_one_state():
     assert sklearn.naive_bayes.GaussianNB is THEIRS["GaussianNB"]
 
 
+@pytest.mark.slow
 def test_code_imported_after_a_patch_uses_our_classes():
     code = (
         "import suffice.sklearn; suffice.sklearn.patch()\n"

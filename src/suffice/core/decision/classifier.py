@@ -19,8 +19,10 @@ from suffice.core.model.class_model import ClassModel, row_count
 from suffice.core.model.gaussian import GaussianModel, bic
 from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.predicted import FilledModel, PredictedModel
 from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
@@ -29,7 +31,9 @@ from suffice.core.table.table import require_as_many
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
 
-FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
+FittedModel: TypeAlias = (
+    ClassModel | LinearModel | AveragedModel | PredictedModel | FilledModel
+)
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
 _COLDEST = 1e-300  # a temperature whose reciprocal is a number
@@ -92,7 +96,7 @@ class Classifier:
         if self.encoding is not None:
             _, x, indicators = read(X, self.encoding.schema)
             return self.encoding.rows(x, indicators)
-        if isinstance(X, np.ndarray) or is_foreign(X):
+        if isinstance(X, np.ndarray) or is_foreign(X) or is_sparse(X):
             return X
         columns = getattr(X, "columns", None)
         if columns is None or self.feature_names is None:
@@ -218,6 +222,10 @@ class Classifier:
         if isinstance(reader, LinearModel):
             raise InvalidParameterError(
                 "this model has linear scores and no densities: fit one that has, such as LDA"
+            )
+        if isinstance(reader, (PredictedModel, FilledModel)):
+            raise InvalidParameterError(
+                "this model has posteriors and no densities: fit one that has, such as LDA"
             )
         return reader
 

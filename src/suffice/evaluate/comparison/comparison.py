@@ -15,6 +15,13 @@ from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
+from suffice.evaluate.comparison.caveats import (
+    Caveat,
+    caveats_of_copies,
+    caveats_of_counts,
+    caveats_of_rows,
+    leaking_columns,
+)
 from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
@@ -24,7 +31,14 @@ from suffice.evaluate.comparison.models import (
     ModelsLike,
     parse_models,
 )
-from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
+from suffice.evaluate.comparison.paired import (
+    LOSSES,
+    ChoiceEstimate,
+    Difference,
+    Loss,
+    RowLosses,
+    choice_estimate,
+)
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -63,6 +77,7 @@ class Comparison(Tabled):
     protocol: str  # the folds in words
     reference: str  # the model that all others are compared with: the recommended one
     copies: CopiesEffect | None = None  # identical rows, and what they would change
+    data_caveats: tuple[Caveat, ...] = ()  # what the columns give reason to doubt
 
     @property
     def best(self) -> str:
@@ -91,6 +106,14 @@ class Comparison(Tabled):
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
 
+    @cached_property
+    def choice(self) -> ChoiceEstimate | None:
+        """The error of choosing and fitting a model; None if the reference was not chosen."""
+        losses = self.row_losses
+        if losses.names[losses.recommended()] != self.reference:
+            return None
+        return choice_estimate(losses)
+
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
         return replace(self, reference=self[name].name)
@@ -114,9 +137,21 @@ class Comparison(Tabled):
         return verdict_in_words(self)
 
     @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What gives reason to doubt the errors: leaks, copies, few rows, rare classes."""
+        return (
+            *self.data_caveats,
+            *caveats_of_copies(self.copies),
+            *caveats_of_counts(self[self.reference].held_out),
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of single models: samples, warnings, failures."""
         notes = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
+        # a column that gives the class away is constant within a class, which the caveat explains
+        if not leaking_columns(self.data_caveats):
+            notes += [f"{o.name}: {note}" for o in self.outcomes for note in o.degenerate]
         notes += [f"{failure.name} failed: {failure.message}" for failure in self.failures]
         return tuple(notes)
 
@@ -197,7 +232,8 @@ class Comparison(Tabled):
     def _paragraphs(self) -> list[str]:
         """Return what stands below the table: the verdict, then notes."""
         left_out = [f"left out for time: {sentence}" for sentence in self.left_out]
-        return [self.verdict, *self.notes, *left_out]
+        caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
+        return [self.verdict, *caveats, *self.notes, *left_out]
 
 
 def _style(row: Row) -> str:
@@ -339,7 +375,8 @@ def compare(
     left_out: tuple[str, ...] = ()
     if models is None:
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
-    return compared(named, folds, random_state, progress, left_out=left_out)
+    result = compared(named, folds, random_state, progress, left_out=left_out)
+    return replace(result, data_caveats=caveats_of_rows(X, y, grouped=groups is not None))
 
 
 def size_of(folds: Folds) -> FitSize:
