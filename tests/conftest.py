@@ -20,6 +20,7 @@ from tests.engines import (
     postgres_settings,
     spark,
 )
+from tests.summary import TreeGuard, is_controller, skips_missing_extra
 
 __all__ = [
     "browser",
@@ -54,6 +55,18 @@ ENGINE_FIXTURES = {
 ENGINE_PARAMETERS = re.compile(r"\[.*(postgres|PostgreSQL|Spark|on a cluster|futures).*\]$")
 # what shares nothing comes last, test by test, so that no worker waits for the other
 APART = "/docs/|/contract/|test_process"
+
+
+def pytest_configure(config):
+    if is_controller(config):
+        config.pluginmanager.register(TreeGuard())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    report = yield
+    skips_missing_extra(report)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeGuard
 
+from suffice.core.moments.grid import Grid
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.schema import Schema
 from suffice.errors import InvalidParameterError
@@ -214,3 +215,4 @@ class SumSettings:
     power: PowerTransform | str | None = None
     device: Device | None = None
     n_jobs: int | None = None
+    exact: Grid | Literal["auto"] | None = None

@@ -3,9 +3,13 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
+
+import polars as pl
 
 from suffice.core.moments import Moments
+from suffice.core.moments.exact_collect import warn_of_coarse_grid
+from suffice.core.moments.grid import Grid
 from suffice.core.table.schema import Schema
 from suffice.data.cluster.dask import sums_of_files
 from suffice.data.columns.roles import Roles, require_columns, roles_for_learning
@@ -14,12 +18,14 @@ from suffice.data.opening import open_source
 from suffice.data.options import Columns, Compute, SumSettings, TextFormat
 from suffice.data.rows.left_out import require_rows
 from suffice.data.rows.loading import frames_of
-from suffice.data.source import Progress, Source
+from suffice.data.source import Progress, Source, exactly
 from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
 from suffice.data.sums.groups import sums_by_column
 from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
-from suffice.errors import InvalidParameterError, warn
-from suffice.typing import LabelsLike, WeightsLike
+from suffice.errors import InvalidParameterError, require_word, warn
+from suffice.typing import Floats, LabelsLike, WeightsLike
+
+_HEADROOM = 8  # bits of range beyond the first rows, for a grid made from them
 
 
 @overload
@@ -34,6 +40,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -53,6 +60,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -71,6 +79,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -102,6 +111,10 @@ def summarize(
         For a database by its address: the name of a table, or an SQL query.
     storage, fourth, n_jobs
         As in ``Moments.of``.
+    exact : Grid or "auto", optional
+        As in ``Moments.of``. ``"auto"`` makes a grid from the first rows, with room for values
+        256 times further out; ``moments.exact.grid`` is that grid, for the other parts. A table
+        of a database is streamed out.
     checkpoint : path, optional
         Where to remember which files are counted and their sums: a scan that was interrupted
         resumes from there; files added since are added.
@@ -131,7 +144,15 @@ def summarize(
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
     compute = Compute.of(on)
-    settings = SumSettings(storage, fourth, device=compute.device, n_jobs=n_jobs)
+    if exact is not None:
+        _refuse_inexact_places(compute)
+    settings = SumSettings(
+        storage,
+        fourth,
+        device=compute.device,
+        n_jobs=n_jobs,
+        exact=exact,
+    )
     if target is not None and not isinstance(target, str):
         opened = chunk_source(array_chunks(source, target, weight), "the array")
     else:
@@ -163,6 +184,7 @@ def summarize(
     require_columns(opened, [groups])
     question = replace(question, ignore=(*question.ignore, groups))
     roles = roles_for_learning(opened, target, weight, question)
+    settings = replace(settings, exact=_grid(opened, roles, settings.exact))
     return sums_by_column(opened, replace(roles, kept=(groups,)), groups, settings, progress)
 
 
@@ -210,6 +232,7 @@ def summarize_source(
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
+    settings = replace(settings, exact=_grid(source, roles, settings.exact))
     saved = None
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, source, roles, settings)
@@ -221,8 +244,39 @@ def summarize_source(
             f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
             f"smaller, at the cost of {moments.cells_lost:,} numbers"
         )
+    if moments.exact is not None:
+        warn_of_coarse_grid(
+            moments.exact.grid, first_numbers(source, roles), moments.feature_names
+        )
     require_rows(int(moments.counts.sum()), source.label)
     return moments
+
+
+def _refuse_inexact_places(compute: Compute) -> None:
+    """Raise where exact sums cannot be computed."""
+    if compute.database == "database":
+        raise InvalidParameterError(
+            "a database rounds its sums, so exact sums cannot be computed inside it: leave out "
+            "on='database', and its rows are streamed out"
+        )
+    if compute.device is not None:
+        raise InvalidParameterError(
+            "exact sums are computed on the processor: leave out the device"
+        )
+
+
+def _grid(source: Source, roles: Roles, exact: Grid | str | None) -> Grid | None:
+    """Return the grid of exact sums; "auto" makes one from the first rows."""
+    if exact is None or isinstance(exact, Grid):
+        return exact
+    require_word(exact, ("auto",), "exact")
+    return Grid.around(first_numbers(source, roles), headroom=_HEADROOM)
+
+
+def first_numbers(source: Source, roles: Roles) -> Floats:
+    """Return the first rows of a source that lack no number."""
+    numbers = source.sample.select([exactly(name) for name in roles.numbers])
+    return numbers.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
 
 
 def _total(

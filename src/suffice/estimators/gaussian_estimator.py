@@ -143,8 +143,7 @@ class GaussianEstimator(
             moments = self._summarise(x, labels, weight, settings, settings.power, classes)
         else:
             settings = self.resolved_settings()
-            power = self.moments_.power
-            more = self._summarise(x, labels, weight, settings, power, classes)
+            more = self._summarise_like(self.moments_, x, labels, weight, settings, classes)
             moments = self.moments_ + more
         if settings.needs_fourth:
             moments.required_fourth()
@@ -157,7 +156,7 @@ class GaussianEstimator(
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         settings = self.resolved_settings()
-        removed = self._summarise(x, labels, weight, settings, self.moments_.power)
+        removed = self._summarise_like(self.moments_, x, labels, weight, settings)
         rest = self.moments_ - removed
         if settings.needs_fourth and rest.fourth is None:
             raise ForgetError(
@@ -296,6 +295,29 @@ class GaussianEstimator(
             return moments
         return replace(moments, feature_names=names)
 
+    def _summarise_like(
+        self,
+        earlier: Moments,
+        x: RowsLike,
+        labels: LabelsLike,
+        weight: WeightsLike,
+        settings: Settings,
+        classes: LabelsLike | None = None,
+    ) -> Moments:
+        """Return the sums of rows that can be added to those of earlier rows."""
+        if earlier.exact is None:
+            return self._summarise(x, labels, weight, settings, earlier.power, classes)
+        with at_most(self.n_jobs):
+            moments = Moments.of(
+                x,
+                labels,
+                weight,
+                classes=classes,
+                storage=earlier.storage,
+                exact=earlier.exact.grid,
+            )
+        return replace(moments, feature_names=earlier.feature_names)
+
     def _learn(self, moments: Moments, settings: Settings) -> Self:
         """Keep the moments, and estimate the model at once."""
         self._set_moments(moments, settings)
@@ -327,12 +349,14 @@ class GaussianEstimator(
     # --- files -------------------------------------------------------------------------------
 
     def _state(self) -> State:
+        self._check_parameters(self.moments_)  # which may have changed since the fit
         return gaussian_state(self.moments_, self.settings_, self._conformity)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
+        self._check_parameters(moments)
         settings = restored_settings(header)
         if np.count_nonzero(moments.weights) < 2:
             self._set_moments(moments, settings)  # partial_fit has seen one class so far
@@ -340,6 +364,10 @@ class GaussianEstimator(
             self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
+
+    def _check_parameters(self, moments: Moments) -> None:
+        """Raise where a parameter is out of its range, as ``fit`` would."""
+        self.settings().class_priors(moments.classes, moments.weights)
 
     # --- decisions ---------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from suffice.persistence import archive
 from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
 from suffice.persistence.fields import KIND as MODEL
 from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
+from suffice.persistence.masked_file import KIND as MASKED_SUMS
 from suffice.persistence.moments_file import KIND as MOMENTS
 from suffice.typing import Array
 
@@ -24,7 +25,8 @@ LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
 COUNTS = ("CountNB",)
-_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS)
+SAVED = ("SavedClassifier",)  # of another library
+_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *SAVED)
 
 
 def load(path: str | Path) -> Any:
@@ -39,23 +41,23 @@ def load(path: str | Path) -> Any:
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
-        return Moments.of_archive(header, arrays)
-    if header["suffice"] == COUNT_SUMS:
-        return CountSums.of_archive(header, arrays)
-    with unpacking():
+    with unpacking(path):
+        if header["suffice"] == MOMENTS:
+            return Moments.of_archive(header, arrays)
+        if header["suffice"] == COUNT_SUMS:
+            return CountSums.of_archive(header, arrays)
         return unfitted(header)._restored(header, arrays)
 
 
 def load_classifier(path: str | Path) -> Classifier:
-    """Return the classifier that was saved, of any kind, without importing scikit-learn."""
+    """Return the classifier that was saved, without importing scikit-learn where it is ours."""
     header, arrays = read(path)
     if header["suffice"] in (MOMENTS, COUNT_SUMS):
         raise FileFormatError(
             f"{path} holds moments, not a model: fit one with suffice fit {path} "
             "-o model.suffice"
         )
-    with unpacking():
+    with unpacking(path):
         return _classifier_from(header, arrays)
 
 
@@ -73,6 +75,10 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
         from suffice.persistence.counts import counts_from
 
         return counts_from(header, arrays)
+    if name in SAVED:
+        from suffice.persistence.portable import portable_from
+
+        return portable_from(header, arrays)
     from suffice.persistence.gaussians import gaussian_from, mixture_from
 
     if name in MIXTURE:
@@ -88,6 +94,11 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     is_model = kind == MODEL and name in _ESTIMATORS
     if kind in (MOMENTS, COUNT_SUMS) or is_model:
         return header, arrays
+    if kind == MASKED_SUMS:
+        raise FileFormatError(
+            f"{path} holds the masked sums of one party, which are noise by themselves: add up "
+            "the files of all parties with suffice merge --masked"
+        )
     content = name if kind == MODEL else kind
     raise FileFormatError(
         f"{path} holds {content!r}, which this version lacks: upgrade suffice"
@@ -103,6 +114,7 @@ def unfitted(header: Fields) -> PredictorMixin:
     from suffice.estimators.logistic import LogisticRegression
     from suffice.estimators.mixture import MixtureClassifier
     from suffice.estimators.perceptron import Perceptron
+    from suffice.estimators.saved import SavedClassifier
 
     classes: dict[str, type[PredictorMixin]] = {
         "AutoClassifier": AutoClassifier,
@@ -117,5 +129,6 @@ def unfitted(header: Fields) -> PredictorMixin:
         "Perceptron": Perceptron,
         "QDA": QDA,
         "RDA": RDA,
+        "SavedClassifier": SavedClassifier,
     }
     return classes[header["estimator"]](**settings_of(header))

@@ -17,6 +17,7 @@ from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.schema import Schema
 from suffice.errors import FileFormatError, InvalidInputError
+from suffice.persistence.exact_fields import exact_arrays, with_exact
 from suffice.typing import Array, Labels
 
 KIND = "moments"
@@ -42,6 +43,8 @@ def header_of(m: Moments) -> dict[str, object]:
     }
     if m.schema is not None:
         header["schema"] = m.schema.to_json()
+    if m.exact is not None:
+        header["exact"] = m.exact.grid.to_json()
     if m.patterns is not None:
         header["patterns"] = {
             "kind": "patterns" if isinstance(m.patterns, PatternSums) else "columns",
@@ -71,11 +74,16 @@ def arrays_of(m: Moments) -> dict[str, Array]:
     if m.higher is not None:
         arrays["higher"] = m.higher.as_array()
     if m.power is not None:
-        for name, array in m.power.arrays().items():
-            arrays[f"{_TRANSFORM}{name}"] = array
+        arrays.update(_power_arrays(m.power))
     if m.patterns is not None:
         arrays.update(_pattern_arrays(m.patterns))
+    if m.exact is not None:
+        arrays.update(exact_arrays(m.exact))
     return arrays
+
+
+def _power_arrays(power: PowerTransform) -> dict[str, Array]:
+    return {f"{_TRANSFORM}{name}": array for name, array in power.arrays().items()}
 
 
 def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
@@ -122,7 +130,7 @@ def _finite_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Mom
     """Return the moments of an archive, after checking every shape and that sums are finite."""
     try:
         _check(header, arrays)
-        moments = _built(header, arrays)
+        moments = with_exact(_built(header, arrays), header, arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(
             f"the moments lack or mistype the field {error}: write the file again"

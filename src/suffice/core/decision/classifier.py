@@ -19,6 +19,7 @@ from suffice.core.model.class_model import ClassModel, row_count
 from suffice.core.model.gaussian import GaussianModel, bic
 from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.predicted import FilledModel, PredictedModel
 from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
@@ -30,7 +31,9 @@ from suffice.core.table.table import require_as_many
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
 
-FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
+FittedModel: TypeAlias = (
+    ClassModel | LinearModel | AveragedModel | PredictedModel | FilledModel
+)
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
 _COLDEST = 1e-300  # a temperature whose reciprocal is a number
@@ -219,6 +222,10 @@ class Classifier:
         if isinstance(reader, LinearModel):
             raise InvalidParameterError(
                 "this model has linear scores and no densities: fit one that has, such as LDA"
+            )
+        if isinstance(reader, (PredictedModel, FilledModel)):
+            raise InvalidParameterError(
+                "this model has posteriors and no densities: fit one that has, such as LDA"
             )
         return reader
 

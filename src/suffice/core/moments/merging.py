@@ -45,6 +45,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
         peaks=_larger(a.peaks, b.peaks),
+        exact=None,
         higher=merged_higher(a.higher, b.higher, sign),
     )
 
@@ -90,6 +91,7 @@ def bare(m: Moments) -> Moments:
         schema=None,
         patterns=None,
         peaks=None,
+        exact=None,
         higher=None,
     )
 
@@ -105,6 +107,7 @@ def with_sums(m: Moments, sums: ChunkSums) -> Moments:
         fourth=sums.fourth,
         power=sums.power,
         log_slopes=sums.log_slopes,
+        exact=None,
         higher=None,
     )
 
@@ -116,7 +119,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if not b.n_classes and not b.n_features:
         b = _without_rows(a)
     a, b = same_schema(a, b)
-    _check_features(a, b)
+    check_features(a, b)
     _check_same_power(a.power, b.power)
     if a.storage != b.storage:
         warn(
@@ -204,6 +207,7 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> M
         fourth=None if m.fourth is None else m.fourth.changed(change),
         log_slopes=None if m.log_slopes is None else change(m.log_slopes),
         peaks=None if m.peaks is None else change(m.peaks),
+        exact=None,
     )
 
 
@@ -226,11 +230,13 @@ def some_features(m: Moments, columns: Codes) -> Moments:
         schema=None,
         patterns=None if m.patterns is None else m.patterns.select(columns),
         peaks=None if m.peaks is None else m.peaks[:, columns],
+        exact=None if m.exact is None else m.exact.select(columns),
         higher=None if m.higher is None else m.higher.select(columns),
     )
 
 
-def _check_features(a: Moments, b: Moments) -> None:
+def check_features(a: Moments, b: Moments) -> None:
+    """Raise unless both sides have the same features in the same order."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
             f"cannot merge moments of {a.n_features} and {b.n_features} features: collect the "

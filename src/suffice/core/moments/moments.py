@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,14 @@ from suffice.core.moments.collect import (
     ratio,
     refuse_vanishing,
 )
+from suffice.core.moments.exact import ExactSums
+from suffice.core.moments.exact_collect import (
+    exact_sums,
+    refuse_incomplete,
+    warn_of_coarse_grid,
+)
 from suffice.core.moments.forgetting import check_held
+from suffice.core.moments.grid import Grid
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
@@ -31,7 +38,7 @@ from suffice.core.moments.incomplete import (
     incomplete_sums,
     with_patterns,
 )
-from suffice.core.moments.merging import aligned, merged, some_features
+from suffice.core.moments.merging import aligned, check_features, merged, some_features
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
 from suffice.core.moments.schema_change import (
     mean_filled,
@@ -54,6 +61,7 @@ from suffice.core.table.schema import Encoding, Schema
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
 from suffice.errors import (
+    FeatureMismatchError,
     InvalidInputError,
     InvalidParameterError,
     MissingStatisticsError,
@@ -116,6 +124,7 @@ class Moments:
     peaks: Floats | None = (
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
+    exact: ExactSums | None = None  # the same sums as whole numbers on a grid
     higher: HigherMoments | None = (
         None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
     )
@@ -135,6 +144,7 @@ class Moments:
         missing: str = "marginal",
         names: Sequence[str] | None = None,
         max_patterns: int | None = None,
+        exact: Grid | Literal["auto"] | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -170,6 +180,11 @@ class Moments:
         max_patterns : int, optional
             Most patterns of missing numbers a class. Rare patterns then lose numbers, and
             ``cells_lost`` counts them. By default all patterns are exact.
+        exact : Grid or "auto", optional
+            Round every value to a grid and sum whole numbers. Then ``+`` and ``-`` give the same
+            bits in any order, and ``digest`` identifies the sums. ``"auto"`` makes a grid around
+            these rows; parts of one total need one grid. Rows must be complete numbers, weights
+            whole numbers, and fourth moments are not kept.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
@@ -180,7 +195,7 @@ class Moments:
                 f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             )
         if is_foreign(X):
-            if power is None and categorical is None and not fourth:
+            if power is None and categorical is None and not fourth and exact is None:
                 on_device = _of_device_rows(X, y, sample_weight, classes, storage)
                 if on_device is not None:
                     return on_device
@@ -197,6 +212,10 @@ class Moments:
                 missing="indicator" if missing == "indicator" else "marginal",
                 names=names,
             )
+            if exact is not None:
+                return _of_exact(
+                    table, storage, exact, fourth=fourth, power=power, numbered=True
+                )
             return cls.of_table(
                 table,
                 storage=storage,
@@ -216,14 +235,38 @@ class Moments:
         power: PowerTransform | str | None = None,
         holes: bool = False,
         max_patterns: int | None = None,
+        exact: Grid | None = None,
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
+        if exact is not None:
+            return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
         if is_foreign(table.x):
             has_plain_sums = power is None and not fourth
             on_device = _of_device_table(table, storage) if has_plain_sums else None
             if on_device is not None:
                 return on_device
             table = table.with_rows(to_numpy(table.x), table.names)
+        return cls._of_host_table(
+            table,
+            storage=storage,
+            fourth=fourth,
+            power=power,
+            holes=holes,
+            max_patterns=max_patterns,
+        )
+
+    @classmethod
+    def _of_host_table(
+        cls,
+        table: Table,
+        *,
+        storage: str,
+        fourth: bool | None,
+        power: PowerTransform | str | None,
+        holes: bool,
+        max_patterns: int | None,
+    ) -> Moments:
+        """Return the floating sums of a table in the memory of the host."""
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
             with_fourth = False  # those of indicators would be large, and are rarely read
@@ -365,9 +408,20 @@ class Moments:
         ]
         return some_features(self, np.array(positions, np.intp))
 
+    def digest(self) -> str:
+        """Return the SHA-256 of exact sums: equal for the same rows, whatever the history."""
+        if self.exact is None:
+            raise MissingStatisticsError(
+                "only exact sums have a digest, because others depend on the order of the rows "
+                "in their last bits: collect them with exact=grid"
+            )
+        return self.exact.digest(self.feature_names)
+
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
+        if self.exact is not None or other.exact is not None:
+            return _combined_exactly(self, other, 1)
         a, b = aligned(self, other)
         a, b = mean_filled_pair(a, b, 1.0)
         # an overflow is an error that names its class and column
@@ -382,6 +436,8 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
+        if self.exact is not None or other.exact is not None:
+            return _combined_exactly(self, other, -1)
         total, part = aligned(self, other)
         total, part = mean_filled_pair(total, part, -1.0)
         check_held(total, part)
@@ -413,6 +469,69 @@ class Moments:
             f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
             f"{self.storage} scatter)"
         )
+
+
+def _of_exact(
+    table: Table,
+    storage: str,
+    grid: Grid | Literal["auto"],
+    *,
+    fourth: bool | None,
+    power: PowerTransform | str | None,
+    numbered: bool,
+) -> Moments:
+    """Return the exact sums of a table, and the moments that are read from them."""
+    if fourth:
+        raise InvalidParameterError(
+            "exact sums hold no fourth moments: leave out fourth=True, or collect ordinary sums"
+        )
+    if power is not None:
+        raise InvalidParameterError(
+            "exact sums are of rows as they are, not of transformed ones: leave out power, or "
+            "collect ordinary sums"
+        )
+    if is_foreign(table.x):
+        table = table.with_rows(to_numpy(table.x), table.names)
+    refuse_incomplete(table)
+    chosen, _ = plan(storage, table.n_classes, table.n_features, fourth=False)
+    if isinstance(grid, str):
+        require_word(grid, ("auto",), "exact")
+        grid = Grid.around(table.x[table.weights > 0])
+    sums = exact_sums(table, grid, chosen, numbered=numbered)
+    if numbered:
+        warn_of_coarse_grid(grid, table.x, table.names)
+    return from_exact(sums, table.names)
+
+
+def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Moments:
+    """Return the moments that are read from exact sums."""
+    means, means_low = exact.means()
+    return Moments(
+        classes=exact.classes,
+        feature_names=feature_names,
+        counts=exact.counts,
+        weights=exact.weights.astype(np.float64),
+        means=means,
+        means_low=means_low,
+        scatter=exact.scatter(),
+        fourth=None,
+        exact=exact,
+    )
+
+
+def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
+    """Return a + b, or a − b for ``sign`` −1, where at least one side is exact."""
+    if not b.n_classes and not b.n_features:
+        return a
+    if sign > 0 and not a.n_classes and not a.n_features:
+        return b
+    check_features(a, b)
+    if a.exact is None or b.exact is None:
+        raise FeatureMismatchError(
+            "one side has exact sums and the other has not: collect both with the same grid"
+        )
+    total = a.exact + b.exact if sign > 0 else a.exact - b.exact
+    return from_exact(total, a.feature_names or b.feature_names)
 
 
 def _total(

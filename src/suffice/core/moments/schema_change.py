@@ -152,6 +152,7 @@ def mapped(m: Moments, T: Floats) -> Moments:
         fourth=fourth,
         log_slopes=None if m.log_slopes is None else m.log_slopes @ T.T,
         peaks=None if m.peaks is None else m.peaks @ np.square(T).T,
+        exact=None,
         higher=None,
     )
 
