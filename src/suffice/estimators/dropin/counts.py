@@ -162,7 +162,8 @@ class BernoulliNB(CountDropIn, naive_bayes.BernoulliNB):
         # Σ_j b_j (log p_kj − log (1 − p_kj)) + Σ_j log (1 − p_kj)
         log_absent = np.log(1 - np.exp(self.feature_log_prob_))
         scores = products(X, self.feature_log_prob_ - log_absent)
-        return scores + self.class_log_prior_ + log_absent.sum(axis=1)
+        constants = self.class_log_prior_ + log_absent.sum(axis=1)
+        return np.asarray(scores + constants)
 
 
 class CategoricalNB(naive_bayes.CategoricalNB):
