@@ -305,6 +305,7 @@ def test_code_imported_after_a_patch_uses_our_classes():
     assert done.stdout.strip() == "suffice.estimators.dropin.gaussian"
 
 
+@pytest.mark.slow
 @parametrize_with_checks([getattr(ours, name)() for name in THEIRS])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
