@@ -13,14 +13,18 @@ import sys
 from pathlib import Path
 
 from docs import reference
+from docs.formulas import with_formulas
 from suffice.present import lab
 
 ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "docs"
 # fenced blocks, headings, spans of code, targets of links and tags stay as they are
 CODE = re.compile(
-    r"(^ *```.*?^ *```|^#.*?$|`[^`\n]+`|\]\([^)]*\)|<[^>\n]+>)", re.MULTILINE | re.DOTALL
+    r"(^ *```.*?^ *```|^#.*?$|<math.*?</math>|`[^`\n]+`|\]\([^)]*\)|<[^>\n]+>)",
+    re.MULTILINE | re.DOTALL,
 )
+# in the repository a link to a scene of the lab leads to the page that tells how to open it
+LAB_SCENE = re.compile(r"lab\.md\?scene=")
 SUBSCRIPT = re.compile(
     r"(?<![A-Za-z0-9_.])([A-Za-zα-ωΑ-Ω]²?|max|min|argmax)_"
     r"(?:\{([^}_]+|[a-z]_[a-z])\}|([a-z0-9⊥]+))(?![A-Za-z0-9_])"
@@ -39,7 +43,8 @@ def stage(folder: Path = STAGED) -> Path:
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
     reference.write(folder / "api")
     for page in folder.rglob("*.md"):
-        page.write_text(with_subscripts(page.read_text()))
+        text = LAB_SCENE.sub("lab.html#scene=", page.read_text())
+        page.write_text(with_subscripts(with_formulas(text)))
     (folder / "lab.html").write_text(lab.page())
     return folder
 

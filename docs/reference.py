@@ -19,6 +19,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
         "Costs Dirichlet Shrinkage Categorical NormalInverseWishart PowerTransform",
     ),
+    "counts": ("Classifiers of counts", "suffice", "CountNB CountSums"),
     "discriminative": (
         "Discriminative models",
         "suffice",

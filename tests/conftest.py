@@ -20,6 +20,7 @@ from tests.engines import (
     postgres_settings,
     spark,
 )
+from tests.summary import TreeGuard, is_controller, skips_missing_extra
 
 __all__ = [
     "browser",
@@ -42,8 +43,30 @@ settings.load_profile("suffice")
 
 # what shares a server, or a report that takes long to make, runs in one process
 TOGETHER = ("[Ss]park|Dask|cluster", "[Pp]ostgres|/sql/|_sql|/store/", "/lab/", "/reporting/")
+# fixtures and parameters that start a server, a cluster or a browser: they make a test slow
+ENGINE_FIXTURES = {
+    "browser",
+    "client",
+    "cluster",
+    "object_store",
+    "postgres_settings",
+    "spark",
+}
+ENGINE_PARAMETERS = re.compile(r"\[.*(postgres|PostgreSQL|Spark|on a cluster|futures).*\]$")
 # what shares nothing comes last, test by test, so that no worker waits for the other
 APART = "/docs/|/contract/|test_process"
+
+
+def pytest_configure(config):
+    if is_controller(config):
+        config.pluginmanager.register(TreeGuard())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    report = yield
+    skips_missing_extra(report)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,6 +78,15 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark every test that needs a server, a cluster or a browser as slow."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & ENGINE_FIXTURES or ENGINE_PARAMETERS.search(item.nodeid):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)

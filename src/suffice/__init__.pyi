@@ -4,6 +4,7 @@ from . import datasets as datasets
 from . import diagnostics as diagnostics
 from . import lectures as lectures
 from . import plots as plots
+from . import privacy as privacy
 from . import sklearn as sklearn
 from . import streams as streams
 from .core.decision.costs import Costs as Costs
@@ -15,6 +16,7 @@ from .core.estimation.settings import Categorical as Categorical
 from .core.estimation.shrinkage import Shrinkage as Shrinkage
 from .core.model.geometry.hyperplane import Hyperplane as Hyperplane
 from .core.model.geometry.quadric import Quadric as Quadric
+from .core.moments.count_sums import CountSums as CountSums
 from .core.moments.moments import Moments as Moments
 from .core.power_transform import PowerTransform as PowerTransform
 from .data.options import Columns as Columns
@@ -23,6 +25,7 @@ from .data.store.store import MomentStore as MomentStore
 from .data.summarize import summarize as summarize
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.auto import AutoGaussian as AutoGaussian
+from .estimators.counts import CountNB as CountNB
 from .estimators.gaussian import LDA as LDA
 from .estimators.gaussian import QDA as QDA
 from .estimators.gaussian import RDA as RDA

@@ -7,6 +7,7 @@
 """
 
 from suffice.core.model.softmax import softmax
+from suffice.discriminative.calculus import convexity_gap, numerical_gradient
 from suffice.discriminative.descent import descend
 from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent
 from suffice.discriminative.perceptron import PerceptronLearning
@@ -20,7 +21,9 @@ __all__ = [
     "NewtonDescent",
     "PerceptronLearning",
     "bias_variance",
+    "convexity_gap",
     "descend",
+    "numerical_gradient",
     "select",
     "softmax",
 ]

@@ -20,7 +20,10 @@ IRIS = datasets.load("iris").path.read_bytes()
 HEADER, ROWS = IRIS.split(b"\n", 1)
 LIMIT = 60  # seconds; a test that waits longer has failed
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX's")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX's"),
+]
 
 
 def run(folder, *args, stdin=None, **options):

@@ -60,6 +60,7 @@ def test_predict_hears_it_too(ok, write, tmp_path):
     assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == ["u"]
 
 
+@pytest.mark.slow
 def test_the_report_says_how_to_read_the_file_again(ok, write, tmp_path):
     rows = "".join(f"{i % 7},{i % 10};{'uv'[i % 2]}\n" for i in range(40))
     ok(
@@ -106,5 +107,5 @@ def test_a_workbook_is_no_sums(refused, write):
 def test_one_column_is_enough_to_predict(ok, write, tmp_path):
     ok("fit", write("hours,t\n1,u\n2,u\n5,v\n6,v\n"), "-t", "t", "-o", "m.suffice")
     for more in ([], ["--delimiter", ","]):
-        ok("predict", "m.suffice", write("hours\n1\n6\n"), *more, "-o", "out.csv")
+        ok("predict", "m.suffice", write("hours\n1\n6\n"), *more, "-o", "out.csv", "--force")
         assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == ["u", "v"]

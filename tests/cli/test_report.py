@@ -21,6 +21,7 @@ def made(tmp_path_factory):
     return folder, said
 
 
+@pytest.mark.slow
 def test_the_model_stands_beside_the_page_and_answers(made):
     folder, _ = made
     model = sf.load(folder / "penguins.suffice")
@@ -114,6 +115,12 @@ def test_json_holds_the_verdict_and_the_line_up(ok_json):
     assert {"LDA", "QDA"} <= {row["model"] for row in told["models"]}
 
 
+def code_of(page):
+    """Return the code under "How to use it"."""
+    (use,) = (section for section in page["sections"] if section["key"] == "use")
+    return [block["text"] for block in use["blocks"] if block["kind"] == "code"]
+
+
 def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
     rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(60)]
     (tmp_path / "own rows.csv").write_text("\n".join(["a,b,y", *rows]))
@@ -121,9 +128,7 @@ def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
     ok(*given, tmp_path / "a.json", f"--against={tmp_path / 'own rows.csv'}")
     page = Path("a.json").read_text()
     assert str(tmp_path) not in page
-    code = [
-        b["text"] for b in json.loads(page)["sections"][-1]["blocks"] if b["kind"] == "code"
-    ]
+    code = code_of(json.loads(page))
     words = "--target=y --fast -q -o a.json '--against=own rows.csv'"
     assert code[-1] == f"suffice report 'own rows.csv' {words}"
 
@@ -132,7 +137,7 @@ def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok)
     typed = "report iris --cv 3 -i sepal_width --na sql://eve:s3cret@h --fast -o a.json -q"
     ok(*typed.split())
     page = json.loads(Path("a.json").read_text())
-    code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
+    code = code_of(page)
     assert code[-1] == f"suffice {typed}".replace("s3cret", "***")
 
 

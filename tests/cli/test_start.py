@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import suffice as sf
 
+pytestmark = pytest.mark.slow
 GOLDEN = Path(__file__).parent.parent / "persistence" / "golden"
 MODELS = [
     "lda",

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 # one process, so that what it has compiled, or found compiled, is seen signature by signature
 COMMANDS = """
 from click.testing import CliRunner
@@ -30,6 +32,7 @@ for model in ("lda", "qda", "nb", "logistic"):
 """
 
 
+@pytest.mark.slow
 def test_commands_after_a_warm_up_compile_nothing(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS], cwd=tmp_path, capture_output=True, text=True

@@ -13,6 +13,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
 @parametrize_with_checks([AutoGaussian()], expected_failed_checks=lambda _: EXPECTED)
 def test_scikit_learn_contract(estimator, check):

@@ -8,18 +8,20 @@ from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
 from suffice.lectures import GradientDescent
 
-ESTIMATORS = [
+REPRESENTATIVES = [
     LogisticRegression(),
+    Perceptron(max_iter=20),
+    LeastSquaresClassifier(),
+    LinearGaussianRegressor(),
+]
+OTHERS = [
     LogisticRegression(l2=0),
     LogisticRegression(solver="quasi-newton"),
     LogisticRegression(solver="gd", max_iter=300),
     LogisticRegression(solver=GradientDescent("averaged-sgd", start="zero"), max_iter=30),
     LogisticRegression(solver=GradientDescent("sgd", batch_size=10), max_iter=10),
-    Perceptron(max_iter=20),
     Perceptron(learning="batch", multiclass="one-against-rest", variant="pocket", max_iter=20),
     Perceptron(variant="averaged", start="random", max_iter=20),
-    LeastSquaresClassifier(),
-    LinearGaussianRegressor(),
 ]
 
 
@@ -34,6 +36,13 @@ def expected_failures(estimator):
 
 # the suite feeds separable, constant, collinear and tiny data on purpose: warnings are right
 @pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(REPRESENTATIVES, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_scikit_learn_contract_of_every_setting(estimator, check):
     check(estimator)

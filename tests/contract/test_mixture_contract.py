@@ -5,8 +5,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import MixtureClassifier
 
-ESTIMATORS = [
-    MixtureClassifier(2, n_init=1),
+REPRESENTATIVE = MixtureClassifier(2, n_init=1)
+OTHERS = [
     MixtureClassifier(2, "diagonal", tied=True, n_init=1),
     MixtureClassifier(n_init=1, max_iter=8),
 ]
@@ -20,6 +20,13 @@ EXPECTED = {
 
 # the suite feeds constant, collinear and tiny data on purpose: warnings are right
 @pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED)
+@parametrize_with_checks([REPRESENTATIVE], expected_failed_checks=lambda _: EXPECTED)
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@parametrize_with_checks(OTHERS, expected_failed_checks=lambda _: EXPECTED)
+def test_scikit_learn_contract_of_every_setting(estimator, check):
     check(estimator)

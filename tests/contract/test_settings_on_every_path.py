@@ -235,6 +235,7 @@ def test_the_command_line_gives_the_same_model(case, tmp_path):
     assert_same(answers(sf.load(model), X), answers(clone(estimator).fit(X, y), X))
 
 
+@pytest.mark.slow
 def test_the_command_line_collects_the_sums_that_a_model_needs(tmp_path):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(40, 730)).round(3)).add_prefix("x")

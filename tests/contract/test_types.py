@@ -9,6 +9,7 @@ import pytest
 MISTAKES = Path(__file__).parent / "mistakes.txt"  # no test imports it
 
 
+@pytest.mark.slow
 def test_mypy_finds_every_deliberate_mistake(tmp_path):
     pytest.importorskip("mypy")
     program = tmp_path / "mistakes.py"

@@ -97,6 +97,7 @@ def test_sums_do_not_depend_on_the_number_of_threads(
         np.testing.assert_array_equal(other.hessian, results[0].hessian)
 
 
+@pytest.mark.slow
 def test_small_inputs_never_import_numba():
     import subprocess
     import sys

@@ -35,6 +35,7 @@ def apart(tmp_path, monkeypatch):
 RUN_HERE = [page for page in pages.PAGES if page.name != "figures.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN_HERE, ids=lambda page: page.stem)
 def test_every_example_of_a_page_runs(page):
     pages.run_page(page)

@@ -14,7 +14,7 @@ from docs import reference
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
-FOUND = {"Moments"}  # made by functions, not by people
+FOUND = {"Moments", "CountSums"}  # made by functions, not by people
 LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 PUBLIC = [
     (module, name)
@@ -136,7 +136,7 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
     scenes = []
     for path in LESSONS:
         text = path.read_text()
-        scenes += re.findall(r"lab\.html#scene=(\w+)", text)
+        scenes += re.findall(r"lab\.md\?scene=(\w+)", text)
         assert text.split("## Exercises")[1].count("<details markdown") == 2, path.name
         assert re.search(r"!\[[^\]]{20,}\]\(\.\./images/course/", text), path.name
     assert scenes == (
@@ -187,11 +187,19 @@ def test_worked_numbers_are_the_output_of_a_lesson(lesson):
     assert [number for number in WORKED[lesson] if number not in text] == []
 
 
+def test_there_are_thirty_exam_questions_each_with_an_answer():
+    text = (ROOT / "docs" / "course" / "questions.md").read_text()
+    numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\.\*\* ", text, re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 30
+    assert text.count("<summary>Answer</summary>") == len(numbers)
+
+
 def test_every_scene_of_a_lesson_is_one_of_the_lab():
     told = (ROOT / "src" / "suffice" / "present" / "lab" / "page" / "scenes.json").read_text()
     known = list(json.loads(told)["scenes"])
     for path in LESSONS:
-        assert re.search(r"lab\.html#scene=(\w+)", path.read_text())[1] in known
+        assert re.search(r"lab\.md\?scene=(\w+)", path.read_text())[1] in known
 
 
 def test_no_picture_of_the_course_is_large_or_unused():

@@ -60,7 +60,7 @@ def test_the_bayes_error_with_unequal_priors_has_its_closed_form(lecture):
     assert lecture.model_.bayes_error() == pytest.approx(expected, rel=1e-12)
     assert round(float(lecture.model_.bayes_error()), 4) == 0.2041
     line = lecture.boundary(0, 1)
-    np.testing.assert_allclose([*line.normal, line.intercept], [1, -1, tau], atol=1e-12)
+    np.testing.assert_allclose([*line.w, line.w_0], [1, -1, tau], atol=1e-12)
 
 
 def test_a_linear_rule_has_an_exact_true_error(lecture):

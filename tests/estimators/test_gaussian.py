@@ -546,6 +546,7 @@ def test_nothing_is_as_large_as_the_square_of_the_number_of_classes():
     assert peak < 2000**2 * 8 / 4
 
 
+@pytest.mark.slow
 def test_small_fits_never_import_numba():
     code = (
         "import sys, numpy as np, suffice as sf;"

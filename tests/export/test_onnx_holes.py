@@ -56,6 +56,7 @@ def test_holes_are_integrated_out(name):
     agrees(model, with_holes(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [True, False])
 def test_an_average_of_a_mixed_table_is_exported_whole(gaps):
     model = sf.AutoGaussian().fit(*table(n=150, gaps=gaps))

@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.data.sql.conftest import copied_in
-from tests.data.sql.test_summarize import HOSTILE
+from tests.data.sql.conftest import HOSTILE, copied_in
 from tests.export.models import MODELS, fitted, rows
 
 import suffice as sf

@@ -1,6 +1,5 @@
 """``suffice boundary``: the equation where two classes are equally probable."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -41,6 +40,7 @@ def boundary(
 
     The left-hand side is positive where A is the more probable.
     """
+    from suffice.core.model.geometry.hyperplane import Hyperplane
     from suffice.core.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
@@ -48,9 +48,17 @@ def boundary(
     b = label_written(class_b, fitted.classes_)
     surface = fitted.boundary(a, b)
     equation = surface.latex(digits) if latex else surface.equation(digits)
-    document = {"kind": type(surface).__name__, "labels": [a, b], "equation": equation}
-    for field in fields(surface):
-        value = getattr(surface, field.name)
-        if hasattr(value, "tolist"):
-            document[field.name] = value
+    document: dict[str, object] = {
+        "kind": type(surface).__name__,
+        "labels": [a, b],
+        "feature_names": surface.feature_names,
+        "equation": equation,
+    }
+    if isinstance(surface, Hyperplane):
+        document["w"] = surface.w
+        document["w_0"] = surface.w_0
+    else:
+        document["A"] = surface.A
+        document["b"] = surface.b
+        document["c"] = surface.c
     terminal.result(document, equation)

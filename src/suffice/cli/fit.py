@@ -12,7 +12,7 @@ from suffice.cli.models import ModelWords, model_options, parse_priors
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
-from suffice.errors import InvalidInputError, MissingStatisticsError
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
 if TYPE_CHECKING:
     from suffice.estimators.predictor import PredictorMixin
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     "suffice fit all.moments --model nb -o nb.suffice",
     "suffice fit penguins --model auto -o penguins.suffice",
     "suffice fit wine -m gaussian --shrinkage 0.2 --set tied=true -o wine.suffice",
+    replaces=("model",),
     counts_unused=True,
 )
 @learning_data
@@ -73,7 +74,7 @@ def _require_sums_suffice(estimator: PredictorMixin, data: Data) -> None:
 
 def _sums_suffice(estimator: PredictorMixin) -> bool:
     """Return whether one pass that collects sums is enough to fit the estimator."""
-    if not hasattr(estimator, "fit_moments"):
+    if not hasattr(estimator, "fit_moments") or hasattr(estimator, "count_settings"):
         return False
     if not hasattr(estimator, "settings"):
         return True
@@ -137,7 +138,8 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
         facts["rows"] = n_rows
         to_rows = f" to {counted(n_rows, 'row')}"
     if hasattr(fitted, "log_likelihood"):
-        with suppress(MissingStatisticsError):  # sums alone do not give that of every model
+        # sums alone do not give that of every model, and the complement has none
+        with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()
     classes = counted(n_classes, "class")
     features = counted(n_features, "feature")

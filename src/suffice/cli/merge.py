@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeAlias
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.data import load_moments
-from suffice.cli.options import file_argument, output
+from suffice.cli.data import load_sums
+from suffice.cli.options import OUTPUT, file_argument, flag, output
 from suffice.cli.terminal import Terminal
+from suffice.data.masking import unmask
 from suffice.errors import InvalidParameterError
+from suffice.persistence.masked_file import load_masked
+
+Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
 
 
 @subcommand(
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
+    "suffice merge --masked a.masked b.masked c.masked -o all.moments",
+    replaces=("moments",),
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)
-def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
+@flag("--masked", section=OUTPUT, help="FILES are masked sums, one of each party of a round.")
+def merge(
+    terminal: Terminal, /, files: tuple[Path, ...], output: Path, *, masked: bool
+) -> None:
     """Add up the sums of several files.
 
     FILES are moments or models of the same columns; the order does not matter.
     """
     _refuse_same_file(files)
-    parts = [load_moments(file) for file in files]
+    if masked:
+        moments = unmask([load_masked(file) for file in files])
+        moments.save(output)
+        terminal.written(
+            output, repr(moments), files=len(files), rows=int(moments.counts.sum())
+        )
+        return
+    parts = [load_sums(file) for file in files]
     _point_out_copies(files, parts, terminal)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
+    total = _total(files, parts)
     total.save(output)
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
+
+
+def _total(files: tuple[Path, ...], parts: Sequence[Sums]) -> Sums:
+    numbers = [part for part in parts if isinstance(part, suffice.Moments)]
+    counts = [part for part in parts if isinstance(part, suffice.CountSums)]
+    if len(numbers) == len(parts):
+        return functools.reduce(operator.add, numbers)
+    if len(counts) == len(parts):
+        return functools.reduce(operator.add, counts)
+    of_numbers = next(f for f, p in zip(files, parts, strict=True) if p is numbers[0])
+    of_counts = next(f for f, p in zip(files, parts, strict=True) if p is counts[0])
+    raise InvalidParameterError(
+        f"{of_numbers} holds sums of numbers and {of_counts} holds sums of counts, which cannot be "
+        "added: merge files of one kind"
+    )
 
 
 def _refuse_same_file(files: tuple[Path, ...]) -> None:
@@ -45,7 +78,7 @@ def _refuse_same_file(files: tuple[Path, ...]) -> None:
 
 def _point_out_copies(
     files: tuple[Path, ...],
-    parts: list[suffice.Moments],
+    parts: Sequence[Sums],
     terminal: Terminal,
 ) -> None:
     """Note files that hold the same sums, and models, whose rows are added."""
@@ -61,9 +94,14 @@ def _point_out_copies(
             )
 
 
-def _digest(sums: suffice.Moments) -> bytes:
+def _digest(sums: Sums) -> bytes:
     """Return a digest that two sums share only if they are of the same rows."""
     digest = sha256()
-    for array in (sums.classes, sums.counts, sums.weights, sums.means, sums.means_low):
+    arrays = [sums.classes, sums.counts, sums.weights]
+    if isinstance(sums, suffice.CountSums):
+        arrays += [sums.sums]
+    else:
+        arrays += [sums.means, sums.means_low]
+    for array in arrays:
         digest.update(array.tobytes())
     return digest.digest()

@@ -34,6 +34,7 @@ MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
     "qda": lambda: suffice.QDA,
     "nb": lambda: suffice.GaussianNB,
     "rda": lambda: suffice.RDA,
+    "counts": lambda: suffice.CountNB,
     "gaussian": lambda: suffice.GaussianClassifier,
     "mixture": lambda: suffice.MixtureClassifier,
     "auto": lambda: suffice.AutoClassifier,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -117,19 +120,50 @@ def report(
     settings = ReportSettings(
         cv=cv, seed=seed, fast=fast, progress=False if terminal.quiet else None
     )
-    provenance = Provenance(_command_line(), model.name, settings.seed)
+    provenance = Provenance(
+        command=_command_line(),
+        model=model.name,
+        seed=settings.seed,
+        reading=_reading_code(data, table),
+    )
     new_rows = None if against is None else _new_rows(against, data, table)
     result = report_of(table, settings, provenance, new_rows)
-    saves_model = hasattr(result.estimator, "save")
-    if saves_model:
-        result.estimator.save(model)
-    else:
+    saved: Path | None = model
+    try:
+        result.save_model(model)
+    except InvalidParameterError as error:
+        saved = None
         terminal.note(
-            f"{result.comparison.reference} cannot be kept in a file for this table: the page "
-            "has its code; suffice fit saves a model that can, such as --model auto"
+            f"{error}; the page has its code, and names the best model that can be saved"
         )
     result.save(page, page_format)
-    _print_verdict(result, page, model if saves_model else None, terminal)
+    _print_answer(result, page, saved, terminal)
+
+
+def _reading_code(data: Data, table: DocumentedTable) -> str | None:
+    """Return Python code that reads X and y, None where reading needs options."""
+    has_gaps = any(profile.empty.any() for profile in table.profiles)
+    if data.reading or data.weight is not None or has_gaps:
+        return None
+    columns = ", ".join(repr(name) for name in table.columns)
+    if data.name in suffice.datasets.names() and not Path(data.name).exists():
+        reading = f"rows = sf.datasets.load({data.name!r}).frame()"
+        library = "import suffice as sf"
+    elif Path(data.name).suffix == ".csv":
+        reading = f"rows = pl.read_csv({Path(data.name).name!r}, infer_schema_length=None)"
+        library = "import polars as pl"
+    elif Path(data.name).suffix == ".parquet":
+        reading = f"rows = pl.read_parquet({Path(data.name).name!r})"
+        library = "import polars as pl"
+    else:
+        return None
+    lines = [
+        library,
+        reading,
+        f"X = rows.select({columns})",
+        f"y = rows[{table.target!r}].to_numpy()",
+    ]
+    return "\n".join(lines)
 
 
 def _format_of(page: Path) -> str:
@@ -150,22 +184,32 @@ def _command_line() -> str:
     return without_passwords(shlex.join(words))
 
 
-def _print_verdict(
+def _print_answer(
     result: Report,
     page: Path,
     model: Path | None,
     terminal: Terminal,
 ) -> None:
-    verdict = result.verdict.replace("\N{NO-BREAK SPACE}", " ")
+    """Print the headline, every caveat and the next step, wrapped at words."""
+    answer = result.answer
     if not (terminal.quiet or terminal.json):
-        click.echo(printable(verdict))
+        for sentence in (answer.headline, *answer.caveats, answer.next_step):
+            click.echo(_wrapped(sentence))
     terminal.written(
         page,
         "report" if model is None else f"report; {model}: the model",
         model=None if model is None else str(model),
-        verdict=verdict,
+        **answer.document(),
         models=result.comparison.rows(),
     )
+
+
+def _wrapped(sentence: str) -> str:
+    """Return a sentence as lines that a terminal holds; a pipe gets one line."""
+    text = printable(sentence.replace("\N{NO-BREAK SPACE}", " "))
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
 
 
 def _unused_path(path: Path, terminal: Terminal) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,6 +24,7 @@ _BATCH = 100_000  # rows drawn at once
 
 @subcommand(
     "suffice sample iris.suffice -n 5 --seed 1",
+    "suffice sample iris.suffice -n 5 --class virginica",
     "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
 )
 @file_argument("model")
@@ -37,6 +38,14 @@ _BATCH = 100_000  # rows drawn at once
     help="Number of rows.",
 )
 @seed_option(OUTPUT, "Seed, to draw the same rows again.", default=None)
+@option(
+    "--class",
+    "class_name",
+    section=OUTPUT,
+    metavar="CLASS",
+    default=None,
+    help="Draw rows of this class only.",
+)
 @option(
     "--label",
     section=OUTPUT,
@@ -52,12 +61,14 @@ def sample(
     number: int,
     seed: int | None,
     label: str,
+    class_name: str | None,
     output: Path | None,
 ) -> None:
     """Draw rows from a fitted model.
 
     A class is drawn from the priors, then a row from the density of the class.
     """
+    from suffice.core.table.labels import label_written
     from suffice.persistence.load import load_classifier
 
     classifier = load_classifier(model)
@@ -71,10 +82,20 @@ def sample(
     if label in classifier.columns:
         msg = f"column {label!r} is a feature: name another, such as --label class"
         raise InvalidInputError(msg)
-    write_table(_drawn(classifier, number, seed, label), output, terminal, number)
+    one_class = None if class_name is None else label_written(class_name, classifier.classes)
+    draws = Draws(classifier, label, one_class)
+    write_table(_drawn(draws, number, seed), output, terminal, number)
 
 
-def _drawn(classifier: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+class Draws(NamedTuple):
+    """What is drawn from: a model, and one class of it or all."""
+
+    classifier: Classifier
+    label_column: str
+    one_class: Hashable | None
+
+
+def _drawn(draws: Draws, number: int, seed: int | None) -> pl.LazyFrame:
     """Return the rows as a lazy table that is drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
@@ -83,22 +104,18 @@ def _drawn(classifier: Classifier, number: int, seed: int | None, label: str) ->
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
         for start in range(0, number, _BATCH):
-            yield _frame(classifier, min(_BATCH, number - start), rng, label)
+            yield _frame(draws, min(_BATCH, number - start), rng)
 
-    schema = _frame(classifier, 1, np.random.default_rng(0), label).schema
+    schema = _frame(draws, 1, np.random.default_rng(0)).schema
     return register_io_source(frames, schema=schema)
 
 
-def _frame(
-    classifier: Classifier,
-    number: int,
-    rng: np.random.Generator,
-    label: str,
-) -> pl.DataFrame:
+def _frame(draws: Draws, number: int, rng: np.random.Generator) -> pl.DataFrame:
     """Return rows drawn from the model, with their labels in the last column."""
     import polars as pl
 
-    rows, labels = classifier.sample(number, rng)
+    classifier = draws.classifier
+    rows, labels = classifier.sample(number, rng, draws.one_class)
     columns: dict[str, Any]
     if isinstance(rows, dict):  # columns of several kinds
         columns = rows
@@ -107,4 +124,5 @@ def _frame(
         columns = dict(zip(names, rows.T, strict=True))
     text = {name: pl.String for name, column in columns.items() if column.dtype.kind in "OU"}
     lists = {name: column.tolist() for name, column in columns.items()}
-    return pl.DataFrame({**lists, label: labels.tolist()}, schema_overrides=text)
+    lists[draws.label_column] = labels.tolist()
+    return pl.DataFrame(lists, schema_overrides=text)

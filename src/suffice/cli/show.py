@@ -28,21 +28,28 @@ Table = tuple[list[str], list[list[object]]]  # the names of its columns, and it
 @file_argument("file")
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
+    from suffice.core.moments.stated import is_stated
     from suffice.persistence.load import read
 
     header, arrays = read(file)
     moments = suffice.Moments.of_archive(header, arrays) if "storage" in header else None
+    stated = moments is not None and is_stated(moments)
     if terminal.json:
-        terminal.result(_document(header, arrays, moments))
+        document = _document(header, arrays, moments)
+        document["stated"] = stated
+        if moments is not None and stated:
+            document["n_rows"] = 0
+            document["counts"] = [0] * len(moments.classes)
+        terminal.result(document)
         return
     try:
-        lines = _description(file, header, arrays)
+        lines = _description(file, header, arrays, stated=stated)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"{file} has a header that tells nothing of {error}: write the file again"
         raise FileFormatError(msg) from error
     terminal.result({}, "\n".join(lines))
     if moments is not None:
-        columns, rows = _class_table(moments)
+        columns, rows = _class_table(moments, stated=stated)
         terminal.table(columns, rows)
     elif "coef" in arrays:
         columns, rows = _coefficient_table(header, arrays)
@@ -68,7 +75,7 @@ def _document(
     return document
 
 
-def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
+def _description(file: Path, header: Header, arrays: Arrays, *, stated: bool) -> list[str]:
     """Return lines that say what the file is, its settings, and what the tables do not show."""
     lines = [f"{file}: {header['suffice']}, format {header['format']}"]
     if "estimator" in header:
@@ -77,7 +84,7 @@ def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
         lines.append(
             " ".join(repr(unfitted(header)).split())
         )  # settings that are not defaults
-    lines.append(", ".join(_facts(header)))
+    lines.append(", ".join(_facts(header, stated=stated)))
     if "storage" in header:  # the table shows the classes
         return lines
     from suffice.core.text.lists import listed
@@ -89,9 +96,13 @@ def _description(file: Path, header: Header, arrays: Arrays) -> list[str]:
     return lines
 
 
-def _facts(header: Header) -> list[str]:
+def _facts(header: Header, *, stated: bool) -> list[str]:
     facts = []
-    for name, noun in (("n_rows", "row"), ("n_classes", "class"), ("n_features", "feature")):
+    nouns = {"n_rows": "row", "n_classes": "class", "n_features": "feature"}
+    if stated:
+        facts.append("stated parameters, no rows")
+        del nouns["n_rows"]
+    for name, noun in nouns.items():
         number = header.get(name)
         if number is not None:
             facts.append(counted(number, noun))
@@ -122,13 +133,15 @@ def _members(header: Header, arrays: Arrays) -> list[str]:
     return lines
 
 
-def _class_table(moments: suffice.Moments) -> Table:
-    """Return a table with a column per class: its rows, its weight, its means."""
+def _class_table(moments: suffice.Moments, *, stated: bool) -> Table:
+    """Return a table with a column per class: its rows and weight or its prior, its means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
     rows: list[list[object]] = [
         ["rows", *moments.counts.tolist()],
         ["weight", *moments.weights.tolist()],
     ]
+    if stated:
+        rows = [["prior", *moments.weights.tolist()]]
     means = _means(moments)
     for j, name in enumerate(names):
         values = ["–" if mean[j] is None else mean[j] for mean in means]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeGuard
 
+from suffice.core.moments.grid import Grid
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.notation import Notation
 from suffice.core.table.schema import Schema
@@ -228,3 +229,4 @@ class SumSettings:
     power: PowerTransform | str | None = None
     device: Device | None = None
     n_jobs: int | None = None
+    exact: Grid | Literal["auto"] | None = None

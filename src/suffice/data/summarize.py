@@ -3,9 +3,13 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
+
+import polars as pl
 
 from suffice.core.moments import Moments
+from suffice.core.moments.exact_collect import warn_of_coarse_grid
+from suffice.core.moments.grid import Grid
 from suffice.core.table.schema import Schema
 from suffice.data.cluster.dask import sums_of_files
 from suffice.data.columns.roles import Roles, require_columns, roles_for_learning
@@ -15,12 +19,14 @@ from suffice.data.options import Columns, Compute, SumSettings, TextFormat
 from suffice.data.rereading import reading_again
 from suffice.data.rows.left_out import require_rows
 from suffice.data.rows.loading import frames_of, notations_of, require_classes
-from suffice.data.source import Progress, Source
+from suffice.data.source import Progress, Source, exactly
 from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
 from suffice.data.sums.groups import sums_by_column
 from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
-from suffice.errors import InvalidParameterError, warn
-from suffice.typing import LabelsLike, WeightsLike
+from suffice.errors import InvalidParameterError, require_word, warn
+from suffice.typing import Floats, LabelsLike, WeightsLike
+
+_HEADROOM = 8  # bits of range beyond the first rows, for a grid made from them
 
 
 @overload
@@ -35,6 +41,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -54,6 +61,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -72,6 +80,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
+    exact: Grid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -103,6 +112,10 @@ def summarize(
         For a database by its address: the name of a table, or an SQL query.
     storage, fourth, n_jobs
         As in ``Moments.of``.
+    exact : Grid or "auto", optional
+        As in ``Moments.of``. ``"auto"`` makes a grid from the first rows, with room for values
+        256 times further out; ``moments.exact.grid`` is that grid, for the other parts. A table
+        of a database is streamed out.
     checkpoint : path, optional
         Where to remember which files are counted and their sums: a scan that was interrupted
         resumes from there; files added since are added.
@@ -132,7 +145,15 @@ def summarize(
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
     compute = Compute.of(on)
-    settings = SumSettings(storage, fourth, device=compute.device, n_jobs=n_jobs)
+    if exact is not None:
+        _refuse_inexact_places(compute)
+    settings = SumSettings(
+        storage,
+        fourth,
+        device=compute.device,
+        n_jobs=n_jobs,
+        exact=exact,
+    )
     if target is not None and not isinstance(target, str):
         opened = chunk_source(array_chunks(source, target, weight), "the array")
     else:
@@ -169,8 +190,9 @@ def summarize(
 
     def summed_by_group(source: Source) -> dict[Hashable, Moments]:
         roles = roles_for_learning(source, target, weight, question)
+        gridded = replace(settings, exact=_grid(source, roles, settings.exact))
         kept = replace(roles, kept=(groups,))
-        return sums_by_column(source, kept, groups, settings, progress)
+        return sums_by_column(source, kept, groups, gridded, progress)
 
     return reading_again(opened, summed_by_group)
 
@@ -219,6 +241,7 @@ def summarize_source(
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
+    settings = replace(settings, exact=_grid(source, roles, settings.exact))
     saved = None
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, source, roles, settings)
@@ -230,11 +253,42 @@ def summarize_source(
             f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
             f"smaller, at the cost of {moments.cells_lost:,} numbers"
         )
+    if moments.exact is not None:
+        warn_of_coarse_grid(
+            moments.exact.grid, first_numbers(source, roles), moments.feature_names
+        )
     n_rows = int(moments.counts.sum())
     require_rows(n_rows, source.label)
     if source.roles is None:
         require_classes(moments.classes, n_rows, roles, source.label)
     return replace(moments, notations=notations_of(source, roles))
+
+
+def _refuse_inexact_places(compute: Compute) -> None:
+    """Raise where exact sums cannot be computed."""
+    if compute.database == "database":
+        raise InvalidParameterError(
+            "a database rounds its sums, so exact sums cannot be computed inside it: leave out "
+            "on='database', and its rows are streamed out"
+        )
+    if compute.device is not None:
+        raise InvalidParameterError(
+            "exact sums are computed on the processor: leave out the device"
+        )
+
+
+def _grid(source: Source, roles: Roles, exact: Grid | str | None) -> Grid | None:
+    """Return the grid of exact sums; "auto" makes one from the first rows."""
+    if exact is None or isinstance(exact, Grid):
+        return exact
+    require_word(exact, ("auto",), "exact")
+    return Grid.around(first_numbers(source, roles), headroom=_HEADROOM)
+
+
+def first_numbers(source: Source, roles: Roles) -> Floats:
+    """Return the first rows of a source that lack no number."""
+    numbers = source.sample.select([exactly(name) for name in roles.numbers])
+    return numbers.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
 
 
 def _total(

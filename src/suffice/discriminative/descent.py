@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.core.table.matrix import column_position
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, NotConvergedWarning, warn
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
     Window = tuple[tuple[float, float], ...]  # (low, high) of each parameter that is drawn
+
+
+_FLAT = 1e-4  # a gradient that moves nothing
+_LOWER = 1e-9  # of the loss: a smaller fall is rounding
 
 
 class PathPoint(NamedTuple):
@@ -72,6 +76,24 @@ class DescentPath:
 
     def __len__(self) -> int:
         return len(self.losses)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the path ends where the gradient is zero but the loss is lower nearby.
+
+        Looked for along each parameter, up to a tenth of its size or of one.
+        """
+        if self.gradient_norms[-1] > _FLAT:
+            return False
+        end = self.parameters[-1]
+        lowest = self.losses[-1] - _LOWER * max(abs(self.losses[-1]), 1.0)
+        for axis, size in enumerate(np.maximum(np.abs(end), 1.0)):
+            for step in (-0.1, -0.01, 0.01, 0.1):
+                nearby = end.copy()
+                nearby[axis] += step * size
+                if float(self.loss(nearby)) < lowest:
+                    return True
+        return False
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per step: loss, gradient norm, step size, and every parameter."""
@@ -132,11 +154,13 @@ def descend(
     loss: Callable[[Floats], float],
     gradient: Callable[[Floats], npt.ArrayLike],
     start: npt.ArrayLike,
-    learning_rate: float = 0.1,
+    learning_rate: float | Callable[[int], float] = 0.1,
     n_steps: int = 100,
     names: Sequence[str] | None = None,
 ) -> DescentPath:
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
+
+    A descent that stalls, at a zero gradient that is no minimum, warns.
 
     Parameters
     ----------
@@ -144,8 +168,9 @@ def descend(
         f and ∇f of a parameter vector (p,).
     start : array (p,)
         First parameters.
-    learning_rate : float
-        η. If it is too large the loss rises, and the path ends where the loss is not finite.
+    learning_rate : float or function
+        η, or η_t as a function of the step t = 0, 1, …. If it is too large the loss rises, and the
+        path ends where the loss is not finite.
     n_steps : int
         Number of steps.
     names : sequence of p names, optional
@@ -160,20 +185,36 @@ def descend(
     [[-1.0], [1.0]]
     """
     w = np.atleast_1d(np.asarray(start, np.float64))
-    if not learning_rate > 0:
-        raise InvalidParameterError(f"learning_rate must be positive, got {learning_rate}")
     trace = []
+    step_size = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(n_steps + 1):
             value = float(loss(w))
             g = np.asarray(gradient(w), np.float64)
             if not np.isfinite(value):
                 break
-            step_size = learning_rate if t > 0 else 0.0
             trace.append(PathPoint(w, value, float(np.abs(g).max()), step_size))
-            w = w - learning_rate * g
+            step_size = _rate_at(learning_rate, t)
+            w = w - step_size * g
     if not trace:
         raise InvalidParameterError(f"the loss is not finite at the start {w}")
     if names is None:
         names = [f"w{j}" for j in range(len(w))]
-    return DescentPath.along(trace, np.asarray, tuple(names), loss)
+    path = DescentPath.along(trace, np.asarray, tuple(names), loss)
+    if path.is_stalled:
+        warn(
+            f"the descent stalls at {path.parameters[-1].tolist()}: the gradient is zero there, "
+            "but the loss is lower nearby; start elsewhere",
+            NotConvergedWarning,
+        )
+    return path
+
+
+def _rate_at(learning_rate: float | Callable[[int], float], t: int) -> float:
+    """Return η_t, or refuse one that is not positive."""
+    rate = learning_rate(t) if callable(learning_rate) else learning_rate
+    if not rate > 0:
+        raise InvalidParameterError(
+            f"learning_rate must be positive, got {rate:g} at step {t}"
+        )
+    return float(rate)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, TypeAlias
 
-from suffice.core.checks import positive, whole_number
+from suffice.core.checks import not_negative, positive, whole_number
 from suffice.discriminative.gradient_descent import (
     AveragedDescent,
     BatchDescent,
@@ -81,6 +81,8 @@ class GradientDescent:
     learning_rate : "auto" or float, default="auto"
         η, for the mean loss in the units that the solver works in. A rate at which the loss rises
         is refused; the loss cannot rise at "auto".
+    decay : float, default=0.0
+        Of "sgd": step t = 0, 1, … has the learning rate η / (1 + decay · t). 0 keeps it constant.
     batch_size : int, optional
         Rows per step of the stochastic methods. By default 1 for "sgd", and for "averaged-sgd" 32,
         but at most a tenth of the rows.
@@ -109,6 +111,7 @@ class GradientDescent:
     method: GradientMethod = "gd"
     _: KW_ONLY
     learning_rate: float | Literal["auto"] = "auto"
+    decay: float = 0.0
     batch_size: int | None = None
     shuffle: bool = False
     epsilon: float | None = None
@@ -120,17 +123,30 @@ class GradientDescent:
         require_word(self.method, _GRADIENT_METHODS, "method")
         if self.learning_rate != "auto":
             positive("learning_rate", self.learning_rate)
-        if self.batch_size is not None:
-            whole_number("batch_size", self.batch_size)
-            if self.method == "gd":
-                raise InvalidParameterError(
-                    f"batch_size={self.batch_size} has no effect, since each step of 'gd' takes "
-                    "all rows: use 'sgd' or 'averaged-sgd', or leave batch_size out"
-                )
+        self._check_decay()
+        self._check_batch_size()
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
         if self.start is not None:
             require_word(self.start, _STARTS, "start")
+
+    def _check_decay(self) -> None:
+        not_negative("decay", self.decay)
+        if self.decay and self.method != "sgd":
+            raise InvalidParameterError(
+                f"decay={self.decay} has no effect on {self.method!r}: use 'sgd', or leave "
+                "decay out"
+            )
+
+    def _check_batch_size(self) -> None:
+        if self.batch_size is None:
+            return
+        whole_number("batch_size", self.batch_size)
+        if self.method == "gd":
+            raise InvalidParameterError(
+                f"batch_size={self.batch_size} has no effect, since each step of 'gd' takes "
+                "all rows: use 'sgd' or 'averaged-sgd', or leave batch_size out"
+            )
 
     def solver(self, seed: int) -> Solver:
         """Return the solver, which draws the order of rows by this seed."""
@@ -141,6 +157,7 @@ class GradientDescent:
                 rate=self._rate(),
                 batch_size=int(self.batch_size or 1),
                 seed=seed if self.shuffle else None,
+                decay=float(self.decay),
             )
         return self.averaged(seed)
 

@@ -124,11 +124,12 @@ class MiniBatchDescent(Solver):
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(MiniBatchDescent):
-    """Steps of constant rate, by one row at a time or a few; the answer is the last iterate."""
+    """Steps of constant or falling rate, by a row or a few; the answer is the last iterate."""
 
     rate: float | None = None
     batch_size: int = 1
     seed: int | None = None
+    decay: float = 0.0
     default = Stopping(tol=0.0, epsilon=1e-4, max_iter=1000)
 
     def rows_per_step(self, n_rows: int) -> int:
@@ -139,7 +140,9 @@ class StochasticDescent(MiniBatchDescent):
 
     def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
         rate = self.rate or self.default_rate(problem, batch_size)
-        return lambda _: rate
+        decay = self.decay
+        # η_t = η / (1 + decay · t)
+        return lambda t: rate / (1 + decay * t)
 
     def answer(self, iterate: Iterate) -> Floats:
         return iterate.phi

@@ -39,9 +39,9 @@ from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
-from suffice.core.table.labels import as_labels, codes_of, has_label, two_codes
+from suffice.core.table.labels import as_labels, has_label, two_codes
 from suffice.core.table.matrix import filled, has_missing, refuse_unusable
-from suffice.core.table.table import numbering_rows, require_as_many
+from suffice.core.table.table import numbering_rows
 from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.errors import (
     FeatureMismatchError,
@@ -143,9 +143,10 @@ class GaussianEstimator(
             moments = self._summarise(x, labels, weight, settings, settings.power, classes)
         else:
             settings = self.resolved_settings()
-            power = self.moments_.power
-            more = self._summarise(x, labels, weight, settings, power, classes)
+            more = self._summarise_like(self.moments_, x, labels, weight, settings, classes)
             moments = self.moments_ + more
+        if settings.needs_fourth:
+            moments.required_fourth()
         self._set_moments(moments, settings)
         return self
 
@@ -155,7 +156,7 @@ class GaussianEstimator(
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         settings = self.resolved_settings()
-        removed = self._summarise(x, labels, weight, settings, self.moments_.power)
+        removed = self._summarise_like(self.moments_, x, labels, weight, settings)
         rest = self.moments_ - removed
         if settings.needs_fourth and rest.fourth is None:
             raise ForgetError(
@@ -294,6 +295,29 @@ class GaussianEstimator(
             return moments
         return replace(moments, feature_names=names)
 
+    def _summarise_like(
+        self,
+        earlier: Moments,
+        x: RowsLike,
+        labels: LabelsLike,
+        weight: WeightsLike,
+        settings: Settings,
+        classes: LabelsLike | None = None,
+    ) -> Moments:
+        """Return the sums of rows that can be added to those of earlier rows."""
+        if earlier.exact is None:
+            return self._summarise(x, labels, weight, settings, earlier.power, classes)
+        with at_most(self.n_jobs):
+            moments = Moments.of(
+                x,
+                labels,
+                weight,
+                classes=classes,
+                storage=earlier.storage,
+                exact=earlier.exact.grid,
+            )
+        return replace(moments, feature_names=earlier.feature_names)
+
     def _learn(self, moments: Moments, settings: Settings) -> Self:
         """Keep the moments, and estimate the model at once."""
         self._set_moments(moments, settings)
@@ -325,15 +349,25 @@ class GaussianEstimator(
     # --- files -------------------------------------------------------------------------------
 
     def _state(self) -> State:
+        self._check_parameters(self.moments_)  # which may have changed since the fit
         return gaussian_state(self.moments_, self.settings_, self._conformity)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
-        self._learn(moments, restored_settings(header))
+        self._check_parameters(moments)
+        settings = restored_settings(header)
+        if np.count_nonzero(moments.weights) < 2:
+            self._set_moments(moments, settings)  # partial_fit has seen one class so far
+        else:
+            self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
+
+    def _check_parameters(self, moments: Moments) -> None:
+        """Raise where a parameter is out of its range, as ``fit`` would."""
+        self.settings().class_priors(moments.classes, moments.weights)
 
     # --- decisions ---------------------------------------------------------------------------
 
@@ -515,12 +549,7 @@ class GaussianEstimator(
             raise InvalidParameterError(
                 "log_likelihood takes rows and their labels, or neither: give X and y"
             )
-        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
-        densities = self.model_.class_log_density(checked_rows(self, X))
-        require_as_many(len(densities), len(codes))
-        # Σ_n log p(x_n | y_n) + log π_{y_n}
-        log_joint = densities[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
-        return float(log_joint.sum())
+        return self.model_.rows_log_likelihood(checked_rows(self, X), y)
 
     # --- discriminant coordinates ------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.core.checks import whole_number
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_weights, column_position
@@ -18,11 +19,11 @@ from suffice.discriminative.least_squares import (
     regress_column,
     regress_indicators,
 )
-from suffice.errors import require_word
+from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators.linear import LinearDecisions
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.persistence.fields import State
-from suffice.persistence.moments_file import arrays_of, header_of
+from suffice.persistence.moments_file import checked_state
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 _FLOATS = (np.float64, np.float32)
@@ -96,24 +97,29 @@ class LeastSquaresClassifier(LinearDecisions):
         return self
 
     def _state(self) -> State:
-        return header_of(self.moments_), arrays_of(self.moments_)
+        return checked_state(self.moments_)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         return self.fit_moments(Moments.of_archive(header, arrays))
 
 
 class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
-    """Linear regression as a generative model: y | x ~ N(wᵀx + w_0, σ²).
+    """Linear regression as a generative model: y | x ~ N(wᵀφ(x) + w_0, σ²).
+
+    φ(x) is x itself, or its powers: then the mean of y is a curve, still linear in w.
 
     Parameters
     ----------
+    degree : int, default=1
+        Highest power of each feature: 1 fits a line, 2 a parabola.
     divisor : {"mle", "unbiased"}, default="mle"
         σ² is the residual sum of squares divided by the weight of the rows (maximum
         likelihood), or by that weight minus the number of coefficients.
 
     Attributes
     ----------
-    coef_ : array (d,)
+    coef_ : array (degree · d,)
+        Of all features, then of their squares, and so on.
     intercept_ : float
     variance_ : float
         σ².
@@ -141,17 +147,29 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     variance_: float
     moments_: Moments
 
-    def __init__(self, divisor: Literal["mle", "unbiased"] = "mle") -> None:
+    def __init__(
+        self,
+        divisor: Literal["mle", "unbiased"] = "mle",
+        *,
+        degree: int = 1,
+    ) -> None:
         self.divisor = divisor
+        self.degree = degree
 
     def fit(self, X: RowsLike, y: npt.ArrayLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with targets ``y``."""
         x, target = validate_data(self, X, y, dtype=_FLOATS, y_numeric=True)
-        moments = joint_moments(x, target, as_weights(sample_weight, len(x)))
-        return self._set_moments(moments, x.shape[1])
+        powers = self._powers(x)
+        moments = joint_moments(powers, target, as_weights(sample_weight, len(x)))
+        return self._set_moments(moments, powers.shape[1])
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""
+        if self.degree != 1:
+            raise InvalidParameterError(
+                f"degree={self.degree} needs the powers of the features, which the sums do not "
+                "hold: fit rows, or sum the powers as features and leave degree out"
+            )
         names = moments.feature_names
         column = column_position(target, names, moments.n_features)
         others = None
@@ -164,7 +182,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         """Return the mean of y given x, (n,); its standard deviation is √``variance_``."""
         check_is_fitted(self)
         x = validate_data(self, X, reset=False, dtype=_FLOATS)
-        return np.asarray(x @ self.coef_ + self.intercept_, np.float64)
+        return np.asarray(self._powers(x) @ self.coef_ + self.intercept_, np.float64)
 
     def sample(
         self,
@@ -175,6 +193,11 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         mean = self.predict(X)
         noise = check_random_state(random_state).standard_normal(len(mean))
         return np.asarray(mean + np.sqrt(self.variance_) * noise)
+
+    def _powers(self, x: Floats) -> Floats:
+        """Return φ(x): the features, their squares, and so on, (n, degree · d)."""
+        degree = whole_number("degree", self.degree)
+        return np.hstack([x**power for power in range(1, degree + 1)])
 
     def _set_moments(self, moments: Moments, column: int) -> Self:
         require_word(self.divisor, ("mle", "unbiased"), "divisor")

@@ -133,6 +133,10 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         classifier = Classifier.of(self.classes_, names, self._mixture, costs=self.costs)
         return classifier.allowing_missing()
 
+    def log_likelihood(self, X: RowsLike, y: LabelsLike) -> float:
+        """Return Σ log p(x, y) of labelled rows."""
+        return self.model_.rows_log_likelihood(predictor.checked_rows(self, X), y)
+
     def component_posterior(self, X: RowsLike) -> Floats:
         """Return p(component | x) of all components, class by class, shape (n, R)."""
         return self._answer(X, lambda _, x: self._mixture.component_posterior(x))

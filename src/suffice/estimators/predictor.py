@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -10,9 +10,19 @@ import numpy as np
 from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
+from suffice.core.moments import Moments
+from suffice.core.moments.stated import is_stated
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
-from suffice.core.table.labels import as_labels, codes_of, has_label
-from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken
+from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
+from suffice.core.table.matrix import (
+    as_weights,
+    column_names,
+    is_mixed,
+    refuse_nonfinite,
+    taken,
+    unmasked,
+)
 from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
@@ -71,7 +81,7 @@ def labelled_rows(
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return the rows that have a label, and warn how many have none."""
-    labels = np.asarray(to_numpy(y))
+    labels = label_array(y)
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if is_labelled.all():
         return X, y, weight
@@ -90,7 +100,7 @@ def labelled_rows(
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)
     if np.ndim(to_numpy(weight)) != 0:
-        weight = np.asarray(to_numpy(weight))[rows]
+        weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps a mask
     return taken(X, rows), as_labels(labels[rows]), weight
 
 
@@ -102,6 +112,11 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    if is_sparse(X):
+        return _validated_sparse(estimator, X, reset=reset)
+    X = unmasked(X)
+    if reset:
+        column_names(X)  # raises where two columns have the same name
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -111,6 +126,19 @@ def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
         _require_numbers(X, "0", estimator)
     return validation.validate_data(estimator, X, reset=reset, ensure_all_finite=False)
+
+
+def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
+    """Return sparse rows as they are, or refuse them with the cure."""
+    if not estimator._takes_sparse:
+        raise InvalidInputError(
+            f"{type(estimator).__name__} cannot read sparse rows, whose sums would be dense: "
+            "reduce them first with scikit-learn's TruncatedSVD, use CountNB, or convert few "
+            "columns with X.toarray()"
+        )
+    return validation.validate_data(
+        estimator, X, reset=reset, accept_sparse=True, ensure_all_finite=False
+    )
 
 
 def _is_mixed_for(estimator: object, X: RowsLike) -> bool:
@@ -180,10 +208,16 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Whether cells may be empty."""
         return False
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether rows may be a sparse matrix of SciPy."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = self._takes_categories
         tags.input_tags.allow_nan = self._takes_missing
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property
@@ -281,6 +315,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
             tables = [notebook.html_table(["class"], [[label] for label in classes])]
+        elif isinstance(moments, Moments) and is_stated(moments):
+            title = f"Stated: {n_features}, {n_classes}"
+            stated_priors = moments.weights / moments.total_weight
+            cells = zip(classes, stated_priors.tolist(), strict=False)
+            tables = [notebook.html_table(["class", "prior"], cells)]
         else:
             n_rows = int(moments.counts.sum())
             title = f"Fitted to {n_rows:,} rows, {n_features}, {n_classes}"
@@ -332,9 +371,19 @@ class PosteriorMixin(PredictorMixin):
 class DensityMixin(PosteriorMixin):
     """A density of the rows, to draw from; ``model_`` has the densities themselves."""
 
-    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[Any, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
-        x, y = self.model_.sample(n, _generator(random_state))
+    def sample(
+        self,
+        n: int = 1,
+        random_state: RandomState = None,
+        *,
+        label: Hashable | None = None,
+    ) -> tuple[Any, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame.
+
+        A class is drawn from the priors, then a row from its density. With ``label`` all rows are
+        of that class.
+        """
+        x, y = self.model_.sample(n, _generator(random_state), label)
         if not isinstance(x, dict):
             return x, y
         import pandas as pd

@@ -12,7 +12,7 @@ from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import LinearScores, Scaled, ScorePart
 from suffice.core.model.trees import Trees
 from suffice.core.text.tables import json_value
-from suffice.export.fitted import FittedEstimator, member_model
+from suffice.export.fitted import FittedEstimator, member_model, single_model
 from suffice.export.marginal import integrates_missing
 
 FORMAT = 2
@@ -37,7 +37,9 @@ def to_document(estimator: FittedEstimator) -> Document:
         "has_posterior": classifier.has_posterior,
         "encoding": None if encoding is None else encoding.to_json(),
         "integrates": integrates_missing(classifier),
-        "formula": None if isinstance(model, AveragedModel) else _formula(model),
+        "formula": None
+        if isinstance(model, AveragedModel)
+        else _formula(single_model(classifier)),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
         "decision": {
             "actions": classifier.decision.actions,

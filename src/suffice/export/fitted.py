@@ -7,6 +7,7 @@ from suffice.core.decision import Classifier
 from suffice.core.model.averaged import AveragedModel, ForeignModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
+from suffice.core.model.predicted import FilledModel, PredictedModel
 from suffice.core.model.trees import Trees
 from suffice.errors import InvalidParameterError
 
@@ -30,6 +31,11 @@ def single_model(classifier: Classifier) -> ClassModel | LinearModel:
     if isinstance(classifier.model, AveragedModel):
         raise InvalidParameterError(
             "an average of models has no single formula: export its members one by one"
+        )
+    if isinstance(classifier.model, (PredictedModel, FilledModel)):
+        raise InvalidParameterError(
+            "a pipeline, or a model of another library, has no formula that suffice exports: serve "
+            "it with suffice predict, or export it with that library"
         )
     return classifier.model
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.core.moments import Moments
+from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.notation import Notations
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
+from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
 from suffice.persistence.fields import KIND as MODEL
 from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
+from suffice.persistence.masked_file import KIND as MASKED_SUMS
 from suffice.persistence.moments_file import KIND as MOMENTS
 from suffice.typing import Array
 
@@ -23,10 +26,13 @@ GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
+COUNTS = ("CountNB",)
+SAVED = ("SavedClassifier",)  # of another library
+_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *SAVED)
 
 
 def load(path: str | Path) -> Any:
-    """Return the ``Moments`` or the fitted estimator saved at ``path``; never executes code.
+    """Return the sums or the fitted estimator saved at ``path``; never executes code.
 
     Examples
     --------
@@ -37,23 +43,25 @@ def load(path: str | Path) -> Any:
     Moments(2 classes × 1 feature, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
-        return Moments.of_archive(header, arrays)
-    with unpacking():
+    with unpacking(path):
+        if header["suffice"] == MOMENTS:
+            return Moments.of_archive(header, arrays)
+        if header["suffice"] == COUNT_SUMS:
+            return CountSums.of_archive(header, arrays)
         estimator = unfitted(header)._restored(header, arrays)
         estimator._notations = Notations.from_json(header.get("notations"))
         return estimator
 
 
 def load_classifier(path: str | Path) -> Classifier:
-    """Return the classifier that was saved, of any kind, without importing scikit-learn."""
+    """Return the classifier that was saved, without importing scikit-learn where it is ours."""
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
+    if header["suffice"] in (MOMENTS, COUNT_SUMS):
         raise FileFormatError(
             f"{path} holds moments, not a model: fit one with suffice fit {path} "
             "-o model.suffice"
         )
-    with unpacking():
+    with unpacking(path):
         notations = Notations.from_json(header.get("notations"))
         return replace(_classifier_from(header, arrays), notations=notations)
 
@@ -68,6 +76,14 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
         from suffice.persistence.averages import averaged_from
 
         return averaged_from(header, arrays)
+    if name in COUNTS:
+        from suffice.persistence.counts import counts_from
+
+        return counts_from(header, arrays)
+    if name in SAVED:
+        from suffice.persistence.portable import portable_from
+
+        return portable_from(header, arrays)
     from suffice.persistence.gaussians import gaussian_from, mixture_from
 
     if name in MIXTURE:
@@ -80,9 +96,14 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     header, arrays = archive.read(path)
     kind = header["suffice"]
     name = header.get("estimator")
-    is_model = kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)
-    if kind == MOMENTS or is_model:
+    is_model = kind == MODEL and name in _ESTIMATORS
+    if kind in (MOMENTS, COUNT_SUMS) or is_model:
         return header, arrays
+    if kind == MASKED_SUMS:
+        raise FileFormatError(
+            f"{path} holds the masked sums of one party, which are noise by themselves: add up "
+            "the files of all parties with suffice merge --masked"
+        )
     content = name if kind == MODEL else kind
     raise FileFormatError(
         f"{path} holds {content!r}, which this version lacks: upgrade suffice"
@@ -92,15 +113,18 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def unfitted(header: Fields) -> PredictorMixin:
     """Return the estimator that the file names, with its parameters."""
     from suffice.estimators.auto import AutoClassifier, AutoGaussian
+    from suffice.estimators.counts import CountNB
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
     from suffice.estimators.least_squares import LeastSquaresClassifier
     from suffice.estimators.logistic import LogisticRegression
     from suffice.estimators.mixture import MixtureClassifier
     from suffice.estimators.perceptron import Perceptron
+    from suffice.estimators.saved import SavedClassifier
 
     classes: dict[str, type[PredictorMixin]] = {
         "AutoClassifier": AutoClassifier,
         "AutoGaussian": AutoGaussian,
+        "CountNB": CountNB,
         "GaussianClassifier": GaussianClassifier,
         "GaussianNB": GaussianNB,
         "LDA": LDA,
@@ -110,5 +134,6 @@ def unfitted(header: Fields) -> PredictorMixin:
         "Perceptron": Perceptron,
         "QDA": QDA,
         "RDA": RDA,
+        "SavedClassifier": SavedClassifier,
     }
     return classes[header["estimator"]](**settings_of(header))

@@ -6,22 +6,24 @@ from typing import Any
 import numpy as np
 
 from suffice.core.moments.column_sums import ColumnSums
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
 from suffice.core.moments.moments import Moments
 from suffice.core.moments.pattern_sums import PatternSums
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
+from suffice.core.moments.validity import refuse_impossible, refuse_overflow
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Schema
-from suffice.errors import FileFormatError
-from suffice.typing import Array, Floats, Labels
+from suffice.errors import FileFormatError, InvalidInputError
+from suffice.persistence.exact_fields import exact_arrays, with_exact
+from suffice.typing import Array, Labels
 
 KIND = "moments"
 _TRANSFORM = "transform_"  # prefix of the arrays of a power transform
 _CELLS = "cells_"  # prefix of the sums of rows with empty cells
-_SLACK = 1e-6  # relative error that adding and forgetting rows may leave
 _INTEGERS = ("counts", "rows_codes", "lost")
 _NOT_NEGATIVE = ("weights", "counts", "rows_weights", "rows_codes", "lost")
 
@@ -44,6 +46,8 @@ def header_of(m: Moments) -> dict[str, object]:
         header["schema"] = m.schema.to_json()
     if m.notations is not None:
         header["notations"] = m.notations.to_json()
+    if m.exact is not None:
+        header["exact"] = m.exact.grid.to_json()
     if m.patterns is not None:
         header["patterns"] = {
             "kind": "patterns" if isinstance(m.patterns, PatternSums) else "columns",
@@ -70,12 +74,19 @@ def arrays_of(m: Moments) -> dict[str, Array]:
     if m.fourth is not None:
         arrays["thirds"] = m.fourth.thirds
         arrays["fourths"] = m.fourth.fourths
+    if m.higher is not None:
+        arrays["higher"] = m.higher.as_array()
     if m.power is not None:
-        for name, array in m.power.arrays().items():
-            arrays[f"{_TRANSFORM}{name}"] = array
+        arrays.update(_power_arrays(m.power))
     if m.patterns is not None:
         arrays.update(_pattern_arrays(m.patterns))
+    if m.exact is not None:
+        arrays.update(exact_arrays(m.exact))
     return arrays
+
+
+def _power_arrays(power: PowerTransform) -> dict[str, Array]:
+    return {f"{_TRANSFORM}{name}": array for name, array in power.arrays().items()}
 
 
 def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
@@ -94,37 +105,68 @@ def _cells(patterns: Incomplete) -> Moments:
     return patterns.pattern_sums if isinstance(patterns, PatternSums) else patterns.flat
 
 
+def checked_state(m: Moments) -> tuple[dict[str, object], dict[str, Array]]:
+    """Return header and arrays to be written, after the checks of a file that is read."""
+    header = header_of(m)
+    arrays = arrays_of(m)
+    try:
+        moments_from(header, arrays)
+    except FileFormatError as error:
+        raise InvalidInputError(f"these moments cannot be saved: {error}") from error
+    return header, arrays
+
+
 # --- reading ---------------------------------------------------------------------------------
 
 
 def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
     """Return the moments of an archive, after checking every shape and number."""
+    moments = _finite_moments(header, arrays)
+    try:
+        refuse_impossible(moments)
+    except InvalidInputError as error:
+        raise FileFormatError(f"no rows have the sums of the file: {error}") from error
+    return moments
+
+
+def _finite_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    """Return the moments of an archive, after checking every shape and that sums are finite."""
     try:
         _check(header, arrays)
-        names = header["feature_names"]
-        fourth = None
-        if header["fourth"]:
-            fourth = FourthMoments(arrays["thirds"], arrays["fourths"])
-        return Moments(
-            classes=checked_classes(arrays["classes"]),
-            counts=arrays["counts"],
-            weights=arrays["weights"],
-            means=arrays["means"],
-            means_low=arrays["means_low"],
-            log_slopes=arrays.get("log_slopes"),
-            peaks=arrays.get("peaks"),
-            feature_names=None if names is None else tuple(names),
-            scatter=SCATTERS[header["storage"]](arrays["scatter"]),
-            fourth=fourth,
-            power=_power(header, arrays),
-            schema=_schema(header),
-            patterns=_patterns(header, arrays),
-            notations=Notations.from_json(header.get("notations")),
-        )
+        moments = with_exact(_built(header, arrays), header, arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(
             f"the moments lack or mistype the field {error}: write the file again"
         ) from error
+    try:
+        refuse_overflow(moments)
+    except InvalidInputError as error:
+        raise FileFormatError(f"the sums of the file cannot be used: {error}") from error
+    return moments
+
+
+def _built(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    names = header["feature_names"]
+    fourth = None
+    if header["fourth"]:
+        fourth = FourthMoments(arrays["thirds"], arrays["fourths"])
+    return Moments(
+        classes=checked_classes(arrays["classes"]),
+        counts=arrays["counts"],
+        weights=arrays["weights"],
+        means=arrays["means"],
+        means_low=arrays["means_low"],
+        log_slopes=arrays.get("log_slopes"),
+        peaks=arrays.get("peaks"),
+        feature_names=None if names is None else tuple(names),
+        scatter=SCATTERS[header["storage"]](arrays["scatter"]),
+        fourth=fourth,
+        power=_power(header, arrays),
+        schema=_schema(header),
+        patterns=_patterns(header, arrays),
+        higher=_higher(header, arrays),
+        notations=Notations.from_json(header.get("notations")),
+    )
 
 
 def _schema(header: Mapping[str, Any]) -> Schema | None:
@@ -138,6 +180,15 @@ def _schema(header: Mapping[str, Any]) -> Schema | None:
             f"{header['n_features']}: write the file again"
         )
     return schema
+
+
+def _higher(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> HigherMoments | None:
+    if "higher" not in arrays:
+        return None
+    schema = _schema(header)
+    n_numbers = header["n_features"] if schema is None else schema.n_numbers
+    check_field("higher", arrays["higher"], (5, n_numbers), finite=False)
+    return HigherMoments(*arrays["higher"])
 
 
 def _power(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerTransform | None:
@@ -157,6 +208,19 @@ def _power(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerTransfo
         ) from error
 
 
+def _cells_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    """Return the sums of each pattern, or of each class and column."""
+    cell_arrays = {}
+    for name, array in arrays.items():
+        if name.startswith(_CELLS):
+            cell_arrays[name.removeprefix(_CELLS)] = array
+    cell_header = header["patterns"]["cells"]
+    if header["storage"] == "pooled":
+        # any class may hold the scatter of a pattern, and another what is taken from it
+        return _finite_moments(cell_header, cell_arrays)
+    return moments_from(cell_header, cell_arrays)
+
+
 def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplete | None:
     """Return the sums of rows with empty cells, after checking them."""
     if "patterns" not in header:
@@ -164,11 +228,7 @@ def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplet
     classes = arrays["classes"]
     d = header["n_features"]
     pattern_header = header["patterns"]
-    cell_arrays = {}
-    for name, array in arrays.items():
-        if name.startswith(_CELLS):
-            cell_arrays[name.removeprefix(_CELLS)] = array
-    cells = moments_from(pattern_header["cells"], cell_arrays)
+    cells = _cells_from(header, arrays)
     if pattern_header["kind"] == "columns":
         n_expected = len(classes) * d
         if cells.n_classes != n_expected or cells.n_features != 1:
@@ -224,8 +284,8 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
             shapes[name] = (k, d)
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape)
-    _check_counts(header["n_rows"], arrays["counts"], arrays["weights"])
-    _check_scatter(arrays["scatter"], is_diagonal=header["storage"] == "diagonal")
+    if header["n_rows"] != int(arrays["counts"].sum()):
+        raise FileFormatError("field 'counts' does not agree with the number of rows")
     check_feature_names(header["feature_names"], d)
 
 
@@ -268,29 +328,5 @@ def check_feature_names(names: Any, n_features: int) -> None:
         return
     if len(names) != n_features or not all(isinstance(name, str) for name in names):
         raise FileFormatError(f"field 'feature_names' must hold {n_features} names")
-
-
-def _check_counts(n_rows: int, counts: Array, weights: Floats) -> None:
-    """Raise unless the counts agree with the weights and with the number of rows."""
-    if np.any(weights[counts == 0] > 0) or n_rows != int(counts.sum()):
-        raise FileFormatError(
-            "field 'counts' does not agree with the weights, or with the number of rows"
-        )
-
-
-def _check_scatter(scatter: Floats, *, is_diagonal: bool) -> None:
-    """Raise unless some rows could have this scatter."""
-    diagonals = scatter if is_diagonal else np.diagonal(scatter, axis1=-2, axis2=-1)
-    sizes = np.abs(diagonals)
-    if diagonals.ndim > 1 and len(diagonals):
-        sizes = sizes.max(0)
-    if np.any(diagonals < -_SLACK * sizes):
-        raise FileFormatError("field 'scatter' holds a negative sum of squares")
-    if is_diagonal:
-        return
-    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
-    roots = np.sqrt(sizes)
-    slack = _SLACK * roots[..., :, None] * roots[..., None, :]
-    asymmetry = np.abs(scatter - np.swapaxes(scatter, -1, -2))
-    if np.any(asymmetry > slack + _SLACK * np.abs(scatter)):
-        raise FileFormatError("field 'scatter' holds a matrix that is not symmetric")
+    if len(set(names)) < len(names):
+        raise FileFormatError("field 'feature_names' holds a name twice")

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
+from scipy.stats import chi2
 
 from suffice.core.decision import shifted_priors
 from suffice.errors import InvalidInputError
@@ -134,3 +135,21 @@ def test_running_out_of_steps_is_said():
 def test_no_rows_are_refused():
     with pytest.raises(InvalidInputError, match="no rows"):
         shifted_priors(np.zeros((0, 2)), [0.5, 0.5])
+
+
+def test_the_change_is_tested_by_the_gain_of_likelihood_with_one_degree_less_than_classes():
+    log_posterior, priors, log_density = rows(3)
+    shift = shifted_priors(log_posterior, priors)
+    new = logsumexp(log_density + np.log(shift.priors), axis=1).sum()
+    old = logsumexp(log_density + np.log(priors), axis=1).sum()
+    assert shift.df == 2  # of three classes
+    assert shift.statistic == pytest.approx(2 * (new - old), rel=1e-6)
+    assert shift.p_value == pytest.approx(chi2.sf(shift.statistic, 2), rel=1e-9)
+
+
+def test_a_class_of_prior_zero_is_no_degree_of_freedom():
+    log_posterior, priors, _ = rows(3)
+    with np.errstate(divide="ignore"):
+        log_posterior = np.column_stack([log_posterior, np.full(len(log_posterior), -np.inf)])
+    assert shifted_priors(log_posterior, np.append(priors, 0.0)).df == 2
+    assert np.isnan(shifted_priors(np.zeros((4, 1)), [1.0]).p_value)

@@ -20,14 +20,15 @@ def conics(draw):
     level = draw(st.sampled_from([0.0, 1e-12, -1e-6, 0.3, -0.3, 2.0, -2.0]))
     tilt = draw(st.sampled_from([0.0, 1e-9, 1.0, 1e6]))
     direction = np.array([np.cos(2 * angle + 1), np.sin(2 * angle + 1)])
-    return Quadric(A, size * tilt * direction, size * level, anchor=middle)
+    return Quadric.about(middle, A, size * tilt * direction, size * level)
 
 
 def residual(q, curve, window=WINDOW):
     """|y| relative to the size its terms have in the window."""
     half = np.ptp(np.asarray(window), axis=1) / 2
-    u = np.maximum(np.abs(curve - q.anchor), half)
-    size = np.einsum("ij,ij->i", u @ np.abs(q.A), u) + u @ np.abs(q.b) + abs(q.c)
+    u = np.maximum(np.abs(curve - q._anchor), half)
+    size = np.einsum("ij,ij->i", u @ np.abs(q.A), u) + u @ np.abs(q._gradient_at_anchor)
+    size += abs(q._value_at_anchor)
     return np.abs(q.evaluate(curve)) / np.maximum(size, 1e-300)
 
 
@@ -78,7 +79,7 @@ def test_an_ellipse_inside_is_one_closed_curve():
     np.testing.assert_allclose(curve[0], curve[-1], atol=1e-12)
     x, y = curve.T
     area = 0.5 * abs(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1]))
-    level = q.evaluate(q.anchor - 0.5 * np.linalg.solve(q.A, q.b))[0]
+    level = q.evaluate(-0.5 * np.linalg.solve(q.A, q.b))[0]
     assert area == pytest.approx(np.pi * -level / np.sqrt(np.linalg.det(q.A)), rel=1e-3)
 
 
@@ -124,6 +125,6 @@ def test_features_of_very_different_units_draw_the_same_curve(units):
 
 def test_a_curve_far_from_the_origin_is_as_accurate_as_its_coordinates():
     near = Quadric([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], -1.0)
-    far = Quadric(near.A, near.b, near.c, anchor=[1e8, -1e8])
+    far = Quadric.about([1e8, -1e8], near.A, near.b, near.c)
     (curve,) = far.curve(((1e8 - 2, 1e8 + 2), (-1e8 - 2, -1e8 + 2)))
     assert np.abs(far.evaluate(curve)).max() < 1e-7

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from suffice import LDA, QDA, datasets
 from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.model.geometry.quadric import Quadric
 from suffice.errors import InvalidParameterError
@@ -45,13 +46,13 @@ def test_names_of_several_words_stay_readable():
 
 
 def test_an_equation_is_written_about_the_origin_whatever_the_anchor():
-    assert Hyperplane([2.0], 0.5, anchor=[3.0]).equation() == "2·x − 5.5 = 0"
+    assert Hyperplane.about([3.0], [2.0], 0.5).equation() == "2·x − 5.5 = 0"
 
 
 def test_the_equation_written_is_the_one_evaluated():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(2, 2))
-    q = Quadric(A + A.T, rng.normal(size=2), 0.7, ("u", "v"), anchor=rng.normal(size=2))
+    q = Quadric.about(rng.normal(size=2), A + A.T, rng.normal(size=2), 0.7, ("u", "v"))
     text = q.equation(15).removesuffix(" = 0")
     text = text.replace("−", "-").replace("·", "*").replace("²", "**2")
     x = rng.normal(size=(6, 2))
@@ -63,3 +64,17 @@ def test_latex_is_accepted_by_a_renderer():
     mathtext = pytest.importorskip("matplotlib.mathtext")
     q = Quadric([[1e-9, 0.5], [0.5, 2.0]], [1.0, 0.0], -3.0, ("petal width (cm)", "a_b%"))
     mathtext.MathTextParser("path").parse(f"${q.latex()}$")
+
+
+def test_the_coefficients_of_a_fitted_boundary_are_those_of_the_printed_equation():
+    X, y = datasets.load("iris").arrays()
+    petals = X[:, 2:]
+    x = np.array([5.0, 1.7])
+    q = QDA().fit(petals, y).boundary("versicolor", "virginica")
+    assert x @ q.A @ x + q.b @ x + q.c == pytest.approx(q.evaluate(x)[0], abs=1e-11)
+    assert q.equation(3).endswith(
+        f"{np.sign(q.c):+.0f}"[0].replace("-", "−") + f" {abs(q.c):.1f} = 0"
+    )
+    h = LDA().fit(petals, y).boundary("versicolor", "virginica")
+    assert h.w @ x + h.w_0 == pytest.approx(h.evaluate(x)[0], abs=1e-11)
+    assert h.distance_of_origin == pytest.approx(-h.w_0 / np.linalg.norm(h.w))

@@ -354,6 +354,7 @@ def test_a_classifier_allows_missing_values_when_told_to():
         linear.posterior(rows)
 
 
+@pytest.mark.slow
 def test_few_rows_do_not_import_numba():
     code = (
         "import sys, numpy as np, suffice as sf\n"

@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice as main
+
+pytestmark = pytest.mark.slow
 
 
 def suffice(*arguments):

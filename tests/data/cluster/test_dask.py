@@ -25,9 +25,10 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 N_PARTS, N_ROWS = 12, 400
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The inplace keyword"
-)  # Dask's own use of pandas
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # Dask's own use of pandas
+]
 
 
 def assert_close(ours, theirs):

@@ -10,6 +10,7 @@ from suffice.errors import ClusterError, InvalidInputError, SufficeWarning
 
 pytest.importorskip("pyspark")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

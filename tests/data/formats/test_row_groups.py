@@ -91,6 +91,7 @@ PEAK = """
 """
 
 
+@pytest.mark.slow
 def test_row_groups_of_a_million_rows_take_less_than_500_mb(tmp_path):
     n = 2 << 20  # as pandas writes them: 252 MB a row group, of which there are two
     i = pl.int_range(n, dtype=pl.Int64)

@@ -65,6 +65,7 @@ def test_an_index_that_is_not_counted_from_zero_changes_nothing():
     assert as_frame(frame).rows() == [(1.0, "u"), (2.0, "v")]
 
 
+@pytest.mark.slow
 def test_pandas_frames_are_summed_without_pyarrow(tmp_path):
     iris = sf.datasets.load("iris").frame()
     path = tmp_path / "iris.csv"

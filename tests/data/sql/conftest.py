@@ -1,13 +1,26 @@
 """Three real engines, and tables in them."""
 
-import ibis
 import numpy as np
 import polars as pl
 import pytest
 
+# names of columns
+HOSTILE = (
+    'a"b',
+    "semi;colon",
+    "Robert'); DROP TABLE rows;--",
+    "naïve ☃ column",
+    "new\nline",
+    "$1 %s {x}",
+    "back\\slash",
+    "x" * 63,
+    "SELECT",
+)
+
 
 @pytest.fixture
 def postgres(postgres_settings):
+    ibis = pytest.importorskip("ibis")
     connection = ibis.postgres.connect(**postgres_settings)
     yield connection
     connection.disconnect()
@@ -15,6 +28,7 @@ def postgres(postgres_settings):
 
 @pytest.fixture
 def duckdb():
+    ibis = pytest.importorskip("ibis")
     connection = ibis.duckdb.connect()
     yield connection
     connection.disconnect()
@@ -22,6 +36,7 @@ def duckdb():
 
 @pytest.fixture
 def sqlite(tmp_path):
+    ibis = pytest.importorskip("ibis")
     connection = ibis.sqlite.connect(tmp_path / "rows.db")
     yield connection
     connection.disconnect()

@@ -7,7 +7,7 @@ import ibis
 import numpy as np
 import polars as pl
 import pytest
-from tests.data.sql.conftest import copied_in
+from tests.data.sql.conftest import HOSTILE, copied_in
 
 from suffice import LDA, Columns, Moments
 from suffice.data.columns.roles import Roles, roles_for_learning
@@ -21,17 +21,6 @@ from suffice.data.summarize import summarize, summarize_source
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
 
 GAPS = "rows left out: no usable value in"
-HOSTILE = (
-    'a"b',
-    "semi;colon",
-    "Robert'); DROP TABLE rows;--",
-    "naïve ☃ column",
-    "new\nline",
-    "$1 %s {x}",
-    "back\\slash",
-    "x" * 63,
-    "SELECT",
-)
 
 
 def assert_same(ours, theirs, tolerance=1e-10):

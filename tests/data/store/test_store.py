@@ -102,8 +102,9 @@ def test_kept_sums_are_read_and_go_with_what_they_hold(tmp_path):
 
 def test_what_killed_writers_left_goes_with_the_next_change(tmp_path):
     store = filled(tmp_path / "s", NAMES[:1])
-    for folder in ("s", "s/objects"):
-        (tmp_path / folder / ".half.abc.tmp").write_bytes(b"torn")
+    for name in ("manifest", f"objects/{'ab' * 20}"):
+        path = tmp_path / "s" / name
+        path.with_name(f".{path.name}.0123456789abcdef.tmp").write_bytes(b"torn")
     store.add(SUMS[NAMES[1]], NAMES[1])
     assert not list((tmp_path / "s").rglob("*.tmp"))
 

@@ -79,6 +79,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 def test_a_process_killed_in_the_middle_is_resumed_to_the_same_bits(files, tmp_path):
     checkpoint = tmp_path / "scan.moments"
     code = textwrap.dedent(KILLED)

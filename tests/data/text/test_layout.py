@@ -214,8 +214,8 @@ def test_a_workbook_is_told_to_be_saved_as_csv(file, name):
 
 
 def test_the_head_of_a_file_is_as_long_as_its_first_lines(file):
-    names = [f"a_rather_long_name_of_a_column_{i}" for i in range(4000)]
-    rows = "\n".join(",".join(["1.5"] * 4000) + f",{t}" for t in "uv")
+    names = [f"a_rather_long_name_of_a_column_{i:0200}" for i in range(300)]
+    rows = "\n".join(",".join(["1.5"] * 300) + f",{t}" for t in "uv")
     path = file(",".join(names) + ",t\n" + rows + "\n")
     assert path.stat().st_size > 1 << 16
-    assert summarize(path, target="t", storage="diagonal").n_features == 4000
+    assert summarize(path, target="t", storage="diagonal").n_features == 300

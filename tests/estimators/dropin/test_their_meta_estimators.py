@@ -3,7 +3,11 @@
 import pytest
 from tests.estimators.dropin.borrowed import borrowed
 
-pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("patched")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("patched"),
+]
 
 
 def _gathered(path, *without):

@@ -3,6 +3,10 @@
 import pytest
 from tests.estimators.dropin.borrowed import borrowed
 
-pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("patched")]
-_tests, _fixtures = borrowed("tests/test_naive_bayes")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("patched"),
+]
+_tests, _fixtures = borrowed("tests/test_naive_bayes", whole=True)
 globals().update(_tests | _fixtures)

@@ -48,6 +48,7 @@ def test_statistics_are_those_of_the_definitions(iris):
         np.testing.assert_allclose(found[k, 2], a2[0], rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [sf.LDA, sf.QDA, sf.GaussianNB])
 def test_p_values_are_uniform_where_the_model_is_true(preset):
     rng = np.random.default_rng(1)
@@ -61,6 +62,7 @@ def test_p_values_are_uniform_where_the_model_is_true(preset):
     assert ((p <= 0.05).mean(0) <= 0.15).all()
 
 
+@pytest.mark.slow
 def test_a_sample_of_larger_classes_keeps_the_level():
     rng = np.random.default_rng(3)
     p = []

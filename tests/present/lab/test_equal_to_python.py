@@ -16,7 +16,7 @@ from suffice.core.table import Table
 from suffice.lectures import GradientDescent, PerceptronLearning
 from suffice.present.report.effects import ExplainedModel, contributions
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 N = 15  # cells of the grid that is compared
 WINDOW = (-6.0, 6.0, -5.0, 7.0)

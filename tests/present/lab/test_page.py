@@ -12,7 +12,7 @@ import suffice.present.lab
 from suffice.present.lab import MODULES
 from suffice.present.lab import page as lab_page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 SCENES = (
     "problem",

@@ -20,6 +20,7 @@ from suffice.present.lab.server import LabTable
 
 from .test_page import painted, press, put
 
+pytestmark = pytest.mark.slow
 SAID = "document.querySelector('#table-said').textContent"
 
 

@@ -201,10 +201,10 @@ def test_a_classifier_without_posteriors_is_refused(flowers):
         posterior_line(est, *flowers, feature=0)
 
 
-def test_sheets_of_posteriors_are_sorted_together(flowers, lda):
+def test_the_greatest_posterior_is_one_surface(flowers, lda):
     ax = posterior_surface(lda, flowers[0], features=(2, 3), resolution=20)
     assert len(ax.collections) == 1
-    assert ax.get_zlabel() == "posterior"
+    assert ax.get_zlabel() == "greatest posterior"
     assert ax.get_zlim() == (0, 1)
 
 

@@ -167,6 +167,7 @@ def test_ten_classes_draw_too(name):
     assert isinstance(first(FIGURES[name](sf.LDA().fit(X, y), X, y)), Axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - {"effect_of_neighbours"}))
 def test_a_hundred_classes_draw_too(name, crowd):
     X, y = crowd

@@ -17,6 +17,7 @@ def example(name):
     return module
 
 
+@pytest.mark.slow
 def test_every_block_of_the_gallery_draws_the_image_below_it():
     names = [
         name for name, figure in example("figures").gallery(PAGE.read_text()) if figure.axes

@@ -6,6 +6,7 @@ a sentence has another number than the result, or one that nobody answers for.
 """
 
 import re
+import warnings
 from html.parser import HTMLParser
 from importlib.metadata import version
 from itertools import combinations, permutations, product
@@ -26,7 +27,13 @@ from suffice.core.text.numbers import (
 from suffice.data.predict import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.reliability import reliability
-from suffice.evaluate.diagnostics import box_m, drift, normality, predictive_check
+from suffice.evaluate.diagnostics import (
+    box_m,
+    class_separation,
+    drift,
+    normality,
+    predictive_check,
+)
 from suffice.present.report.assumptions import (
     SIMULATIONS,
     columns_of_few_values,
@@ -157,10 +164,38 @@ def _figures(report):
     return error, f"{percent(low)} to {percent(high)}", *beside, p
 
 
+def _reasons(comparison):
+    """Yield why a model is recommended, with the losses and sizes of each."""
+    for o in comparison.outcomes:
+        yield f"least log-loss ({loss(o.log_loss)})"
+        yield f"least log-loss ({o.name}, {loss(o.log_loss)})"
+        yield f"of the least ({o.name}, {loss(o.log_loss)})"
+        yield f"with {count(o.n_parameters)} parameters, of the models"
+        yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
+        yield f"one standard error worse ({loss(o.log_loss)})"
+        yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
+
+
+def _whole_procedure(verdict):
+    """Yield the error of choosing and fitting, and that of the model itself."""
+    between = f"{percent(verdict.low)} to {percent(verdict.high)}"
+    yield (
+        f"misclassifies {percent(verdict.error)} of rows that had no part in either (95 % interval "
+        f"{between})"
+    )
+    yield f"error | 95 % interval {between} |"
+    own = f"{percent(verdict.own_low)} to {percent(verdict.own_high)}"
+    yield f"{verdict.model} itself misclassifies {percent(verdict.own_error)} ({own})"
+    yield f"the most frequent class ({p_statement(verdict.gains[0].p_value)})"
+    yield f"its error; {p_statement(verdict.gains[0].p_value)} |"
+
+
 def _verdict(report):
     error, between, beside, chance, _ = _figures(report)
     j, k = report.judgement, len(_labels(report))
     yield f"it misclassifies {error} of rows it has not seen (95 % interval {between})"
+    yield from _whole_procedure(j.verdict)
+    yield from _reasons(report.comparison)
     yield from (
         f"{word} the {beside} of the constant classifier" for word in ("against", "than")
     )
@@ -268,6 +303,7 @@ def _data(report, X, y):
     for p in data.profiles:
         yield f"{p.name} ({p.distinct} levels)"
         yield f"{p.name} ({count(p.empty.sum())}, {percent(p.empty.mean())})"
+    yield from _two_valued(data)
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
@@ -285,7 +321,7 @@ def _data(report, X, y):
     shown = (*at, *np.argsort(own, kind="stable")[:10])
     yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)
     if len(data.class_names) <= 3 and table.n_features <= 6:
-        for a, b in combinations(model.classes_.tolist(), 2):
+        for b, a in combinations(model.classes_.tolist(), 2):
             equation = model.boundary(a, b).equation(digits=4)
             yield f"{a} | {b}: {' '.join(equation.split())}"
     calibrated = j.calibration
@@ -300,16 +336,36 @@ def _data(report, X, y):
     if not j.fast:
         options = {"simulations": SIMULATIONS, "max_rows": simulated_rows_of_a_class(data)}
         yield repr(predictive_check(seen.model, seen.rows, table.labels, **options))
-    (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
-    doubts = [check.tone for check in checks.items].count("caution")
-    yield f"{doubts} of {len(checks.items)} checks found cause for caution"
-    yield f"any of {len(checks.items)} checks"
+    (checks,) = (b for s in report.sections for b in s.all_blocks if isinstance(b, Checks))
+    yield f"any of {len(checks.items)} tests"
+    yield from _separation(j.moments)
+
+
+def _two_valued(data):
+    """Yield how many rows of each class have the larger of two values."""
+    for v in data.table.x.T:
+        if len(np.unique(v)) == 2:
+            for k, name in enumerate(data.class_names):
+                larger = v[data.table.codes == k] == v.max()
+                yield f"| {name} | {count(larger.sum())} of {count(len(larger))} |"
+
+
+def _separation(moments):
+    """Yield Wilks' lambda and the canonical correlations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        separation = class_separation(moments)
+    yield repr(separation)
+    for i, correlation in enumerate(separation.correlations):
+        yield f"coordinate {i + 1}, canonical correlation {loss(correlation)}"
 
 
 def _slider(report):
     """Yield what stands beside the slider before it is moved, counted from held-out rows."""
     rows, j = report.judgement.held_out, report.judgement
-    for slider in (b for s in report.sections for b in s.blocks if isinstance(b, Thresholds)):
+    for slider in (
+        b for s in report.sections for b in s.all_blocks if isinstance(b, Thresholds)
+    ):
         k = _labels(report).index(slider.positive)
         at = slider.thresholds[slider.start]
         called, mine = rows.posteriors[:, k] >= at, rows.truth == k
@@ -343,7 +399,7 @@ def tips(report, X, y):
     yield from _of_classes(j.held_out, names, data)
     yield from _of_models(j)
     yield from _stated(j)
-    for block in (b for s in report.sections for b in s.blocks):
+    for block in (b for s in report.sections for b in s.all_blocks):
         if isinstance(block, Thresholds):
             yield from _at_thresholds(block, j.held_out, names)
         elif isinstance(block, Matrix) and block.distances:
@@ -354,7 +410,9 @@ def tips(report, X, y):
         elif isinstance(block, Plot) and block.key.startswith("effect"):
             lines = [s for s in block.series if s.shape == "line"]
             drawn = ((s.name, v, p) for s in lines for v, p in zip(s.x, s.y, strict=True))
-            yield from (f"{block.x.name} {number(v)}: {s} {percent(p)}" for s, v, p in drawn)
+            yield from (
+                f"{block.x.name} {number(v)}: {s} {percentage_points(p)}" for s, v, p in drawn
+            )
 
 
 def _of_classes(rows, names, data):

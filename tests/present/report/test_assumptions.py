@@ -35,6 +35,12 @@ def asked(report):
     return {check.question: check for check in checks.items}
 
 
+def said_of_tests(report):
+    """Return what the page says of all tests together."""
+    texts = [b.text for b in section(report, "sure").blocks if isinstance(b, Paragraph)]
+    return texts[-1]
+
+
 def test_columns_of_few_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
     X, y = mixed
     report = about(sf.LDA(), mixed)
@@ -43,11 +49,10 @@ def test_columns_of_few_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
     assert gaussian == f"{normality(numbers, y, max_rows=500)!r}."
     shared = said["Do all classes share one covariance, as LDA assumes?"].answer
     assert shared == f"{box_m(Moments.of(numbers, y))!r}."
-    (note,) = (p.text for p in blocks(report, Paragraph, "trust") if p.tone == "note")
+    (note,) = (p.text for p in section(report, "sure").details if p.kind == "text")
     names = "flag, step and kind=old"
     assert note == f"Columns of fewer than 8 values are never Gaussian, and left out: {names}."
-    (drawn,) = blocks(report, Plot, "trust")
-    assert drawn.key == "distances"
+    assert "distances" in [plot.key for plot in blocks(report, Plot, "sure")]
 
 
 def test_where_all_columns_have_few_values_no_gaussian_is_asked_for():
@@ -56,7 +61,7 @@ def test_where_all_columns_have_few_values_no_gaussian_is_asked_for():
     X = (rng.random((120, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
     report = about(sf.LDA(), (X, y))
     assert not [q for q in asked(report) if "Gaussian" in q or "covariance" in q]
-    assert not blocks(report, Plot, "trust")
+    assert "distances" not in [plot.key for plot in blocks(report, Plot, "sure")]
 
 
 def test_one_covariance_is_asked_about_where_it_is_assumed(iris):
@@ -76,10 +81,11 @@ def test_a_transformed_model_is_asked_about_in_the_features_that_it_sees():
 def test_an_average_is_asked_what_it_assumes_only(mixed):
     report = about(sf.AutoGaussian(kernel_features=False), mixed)
     assert [question.split("(")[-1] for question in asked(report)] == ["calibrated)?"]
-    assert "Gaussian" not in section(report, "trust").blocks[0].text
-    assert not blocks(report, Plot, "trust")
+    assert "Gaussian" not in said_of_tests(report)
+    assert "distances" not in [plot.key for plot in blocks(report, Plot, "sure")]
 
 
+@pytest.mark.slow
 def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
     auto = sf.AutoGaussian(kernel_features=False)
     report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)
@@ -89,11 +95,21 @@ def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
 
 def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris):
     report = about(RandomForestClassifier(20, random_state=0), iris)
-    lead = section(report, "trust").blocks[0].text
-    assert lead.startswith("The check of its probabilities")
-    assert "Densities" not in lead
+    said = said_of_tests(report)
+    assert "probabilities" in said
+    assert "densities" not in said
 
 
 def test_a_model_without_probabilities_has_nothing_to_check(iris):
-    (lead,) = section(about(sf.LeastSquaresClassifier(), iris), "trust").blocks
-    assert lead.text.startswith("It states no probabilities")
+    said = said_of_tests(about(sf.LeastSquaresClassifier(), iris))
+    assert said.startswith("It states no probabilities")
+
+
+def test_what_tests_speak_against_is_named_with_what_it_changes(iris):
+    report = about(sf.LDA(), iris)
+    doubted = [check.subject for check in asked(report).values() if check.tone == "caution"]
+    assert doubted == ["one covariance for all classes"]
+    said = said_of_tests(report)
+    assert said.startswith("Tests speak against one covariance for all classes.")
+    assert "not the error" in said
+    assert "caveat" not in said

@@ -11,7 +11,7 @@ from suffice.present.report.blocks import Thresholds
 
 from .test_report import blocks
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 # what a reader would see of the report in a window
 MEASURED = """(function () {
@@ -250,12 +250,12 @@ def test_on_a_phone_the_section_that_is_read_is_in_sight_above(browser, iris_rep
     page.open((tmp_path / "page.html").as_uri())
     page.front()
     inside = (
-        "(function (a, list) { return a.hash === '#trust' && a.left >= list.left && "
+        "(function (a, list) { return a.hash === '#errors' && a.left >= list.left && "
         "a.right <= list.right; })(Object.assign({hash: document.querySelector('nav a[aria-current]').hash}, "
         "document.querySelector('nav a[aria-current]').getBoundingClientRect().toJSON()), "
         "document.querySelector('nav ol').getBoundingClientRect())"
     )
-    page.evaluate("document.querySelector('#trust').scrollIntoView({ behavior: 'instant' })")
+    page.evaluate("document.querySelector('#errors').scrollIntoView({ behavior: 'instant' })")
     page.until(inside)
 
 
@@ -279,7 +279,7 @@ def test_every_control_shows_that_it_has_the_focus_and_figures_are_saved_by_keyb
         "Array.from(document.querySelectorAll('button.save')).filter(e => e.checkVisibility())"
     )
     assert page.evaluate(f"{saves}.length") == page.evaluate(
-        "document.querySelectorAll('section > .figures svg.plot, section > figure svg.plot').length"
+        "document.querySelectorAll('section > .figures svg.plot, section > figure svg.plot, .beside svg.plot').length"
     )
 
 
@@ -296,3 +296,24 @@ def test_names_beside_a_matrix_are_whole_on_a_phone_and_not_broken_letter_by_let
     )
     assert page.evaluate("document.querySelectorAll('table.matrix tbody th').length") == 24
     assert page.evaluate(odd.format(48)) == 0
+
+
+def test_a_link_to_a_folded_section_unfolds_it(browser, iris_report, tmp_path):
+    iris_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(1280, 900)
+    page.open((tmp_path / "page.html").as_uri())
+    assert not page.evaluate("document.querySelector('#data').open")
+    page.evaluate("document.querySelector('nav a[href=\"#data\"]').click()")
+    assert page.evaluate("document.querySelector('#data').open")
+
+
+def test_the_page_is_at_most_five_thousand_pixels_long_until_it_is_unfolded(
+    browser, iris_report, rare_report, many_report, tmp_path
+):
+    for report in (iris_report, rare_report, many_report):
+        report.save(tmp_path / "page.html")
+        page = browser.page()
+        page.size(1280, 900)
+        page.open((tmp_path / "page.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollHeight") <= 5000

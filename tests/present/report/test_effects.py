@@ -87,7 +87,7 @@ def test_effects_move_rows_no_further_than_their_own_bin(rows):
     for asked in seen:
         assert np.abs(asked[:, 2] - x[:, 2]).max() <= width
         np.testing.assert_array_equal(np.delete(asked, 2, 1), np.delete(x, 2, 1))
-    np.testing.assert_allclose(curve, 1 / 3)
+    np.testing.assert_allclose(curve, 0, atol=1e-12)
 
 
 def test_the_effect_of_a_column_on_an_additive_model_is_its_own_part():
@@ -102,7 +102,7 @@ def test_the_effect_of_a_column_on_an_additive_model_is_its_own_part():
 
     edges, curve = local_effects(ExplainedModel(Additive(), x, np.array([0, 1])), 0, x[:, 0])
     np.testing.assert_allclose(np.diff(curve[:, 1]) / np.diff(edges), 0.3, rtol=1e-6)
-    np.testing.assert_allclose(curve.sum(1), 1)
+    np.testing.assert_allclose(curve.sum(1), 0, atol=1e-12)
 
 
 def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
@@ -115,15 +115,17 @@ def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
     )
     (plot,) = effects(found)
     curve = plot.series[0]
-    assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0.5, abs=0.05)
+    assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0, abs=0.05)
 
 
 def test_the_columns_beside_confused_rows_are_those_that_say_most_of_them():
     rng, y = np.random.default_rng(1), np.arange(200) % 2
     X = rng.normal(size=(200, 8)) + 0.1 * y[:, None] * np.arange(8)
     found = sf.report(X, y, estimator=sf.LDA(), models=["NB"], fast=True)
-    blocks = [b for section in found.sections for b in section.blocks]
-    table = next(b for b in blocks if getattr(b, "caption", "") == "Worst predictions")
+    blocks = [b for section in found.sections for b in section.all_blocks]
+    table = next(
+        b for b in blocks if getattr(b, "caption", "") == "Why the worst predictions are wrong"
+    )
     *_, first, second, third, fourth, fifth, others, total = table.columns
     assert (others, total) == ("+ all others", "= log odds")
     body = [row[4:] for row in table.rows]
@@ -204,16 +206,27 @@ def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():
     assert table.note.endswith("4 more levels not shown.")
 
 
-def test_lines_of_some_classes_only_are_said_to_be_so():
+def test_of_more_than_four_classes_each_has_its_own_drawing():
     y = np.arange(180) % 6
     x = np.random.default_rng(0).normal(size=(180, 2)) + y[:, None]
     found = found_of(
         pd.DataFrame(x, columns=["a", "b"]), y, importance=(rise("a", 0.1, 0.05, 0.2),)
     )
-    (plot,) = effects(found)
-    assert plot.caption.endswith(
-        "(accumulated local effects); of 6 classes the 4 that move most."
+    (multiples,) = effects(found)
+    assert len(multiples.plots) == 6
+    assert [plot.caption for plot in multiples.plots] == list("012345")
+    assert {plot.y.name for plot in multiples.plots} == {"effect on the posterior, points"}
+
+
+def test_effects_are_shown_as_they_are_and_sum_to_nothing():
+    y = np.arange(300) % 3
+    x = np.random.default_rng(0).normal(size=(300, 2)) + 4 * y[:, None]
+    found = found_of(
+        pd.DataFrame(x, columns=["a", "b"]), y, importance=(rise("a", 0.1, 0.05, 0.2),)
     )
-    assert len(plot.series) == 4
-    assert plot.y.name == "posterior, %"
-    assert [text for _, text in plot.y.ticks][:2] in (["0", "10"], ["0", "20"])
+    (plot,) = effects(found)
+    values = np.array([series.y for series in plot.series])
+    np.testing.assert_allclose(values.sum(0), 0, atol=1e-7)  # posteriors are at least 2e-9
+    assert values.min() < -0.05  # nothing is clipped at 0
+    assert plot.y.low < values.min()
+    assert "effect on the posterior" in plot.y.name

@@ -1,6 +1,7 @@
 """Every number of the page is the number of the Python result that it comes from."""
 
 import dataclasses
+import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -15,6 +16,7 @@ import suffice as sf
 from suffice.core.text.numbers import cell
 from suffice.errors import SufficeWarning
 from suffice.evaluate.comparison.verdict import ClassRecall
+from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.present.report.answer import next_step
 from suffice.present.report.blocks import (
     Axis,
@@ -22,6 +24,7 @@ from suffice.present.report.blocks import (
     Facts,
     Intervals,
     Matrix,
+    Paragraph,
     Plot,
     Thresholds,
 )
@@ -123,7 +126,7 @@ def test_the_slider_counts_held_out_rows(rare_report):
 
 
 def test_reasons_of_confused_rows_add_up_to_their_log_odds(rare_report):
-    found = table(rare_report, "Worst predictions")
+    found = table(rare_report, "Why the worst predictions are wrong")
     start = found.columns.index("typical row")
     for row in found.rows:
         assert sum(row[start:-1]) == pytest.approx(row[-1])
@@ -245,7 +248,7 @@ def test_ticks_are_few_apart_and_inside(span, log):
 def test_pictures_of_rows_that_were_learnt_from_say_so(iris_report):
     said = {p.key: p.caption for p in blocks(iris_report, Plot)}
     assert "In sample" in said["distances"]
-    for key in ("discriminant", "features", "calibration"):
+    for key in ("discriminant", "features"):
         assert "eld-out" in said[key]
 
 
@@ -360,6 +363,7 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         growth=SimpleNamespace(helps=helps),
         checks=SimpleNamespace(suspects=(), caveats=(), together=""),
         outcome=SimpleNamespace(n_rows=150),
+        comparison=SimpleNamespace(copies=None),
     )
     assert next_step(f) == f"Next: {advice} before anything depends on it."
 
@@ -467,3 +471,55 @@ def test_groups_are_held_out_whole_wherever_an_error_is_told():
     assert "Folds keep whole groups of person together (24 groups)" in text
     shuffled = sf.report(X, y, models=["LDA", "knn"], progress=False)
     assert shuffled.judgement.outcome.error < 0.1 < report.judgement.outcome.error
+
+
+def test_the_slider_has_the_least_cost_of_every_threshold_whatever_errors_cost(rare_report):
+    (slider,) = blocks(rare_report, Thresholds)
+    rows = rare_report.judgement.held_out
+    curve = cost_curve(rows, slider.positive)
+    missed = slider.n_positive - np.array(slider.hits)
+    alarms = np.array(slider.false_alarms)
+    n = len(rows.truth)
+    for cost in (0.01, 0.3, 1, 2, 3.7, 11, 50, 400):
+        least = n * (cost * curve.misses + curve.false_alarms).min()
+        assert (cost * missed + alarms).min() == pytest.approx(least, abs=1e-6)
+
+
+def test_the_slider_keeps_the_optimum_where_thresholds_are_thinned():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(3000) < 0.1, "ill", "well")
+    x = rng.normal(size=(3000, 2)) + (y == "ill")[:, None]
+    report = sf.report(x, y, models=["LDA"], cv=3, fast=True)
+    (slider,) = blocks(report, Thresholds)
+    assert len(slider.thresholds) < 400
+    rows = report.judgement.held_out
+    curve = cost_curve(rows, slider.positive)
+    missed = slider.n_positive - np.array(slider.hits)
+    for cost in np.geomspace(0.5, 50, 60):
+        least = 3000 * (cost * curve.misses + curve.false_alarms).min()
+        found = (cost * missed + np.array(slider.false_alarms)).min()
+        assert found == pytest.approx(least, abs=1e-6)
+
+
+def test_a_calibration_curve_of_three_points_is_left_out(iris):
+    X, y = iris
+    few = np.arange(0, 150, 3)
+    report = sf.report(X[few], y[few], models=["LDA"], cv=3, fast=True)
+    assert "calibration" not in [plot.key for plot in blocks(report, Plot)]
+
+
+def test_every_caveat_of_the_page_is_in_the_verdict_and_in_json():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame({"a": rng.normal(size=200) + y, "leak": y + 0.001 * rng.normal(size=200)})
+    X["b"] = np.where(np.arange(200) % 40, 100 + rng.normal(size=200), -999.0)
+    report = sf.report(X, y, models=["LDA"], cv=3, fast=True)
+    document = json.loads(report.write("json"))
+    cautions = [b.text for b in blocks(report, Paragraph) if b.tone == "caution"]
+    assert len(cautions) >= 2
+    assert any("leak" in caution for caution in cautions)
+    for caution in cautions:
+        assert caution in report.verdict
+        assert caution in document["caveats"]
+        assert caution in document["verdict"]
+    assert document["caveats"] == list(report.answer.caveats)

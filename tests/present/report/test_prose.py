@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from suffice.present.report.answer import answer
+from suffice.present.report.answer import Answer, answer_section
 
 from .prose import Units, explained, tips, unexplained
 
@@ -84,7 +84,8 @@ def test_fields_exchanged_in_the_result_are_noticed(swapped, iris, iris_report):
     a, b = swapped
     verdict = iris_report.judgement.verdict
     wrong = replace(verdict, **{a: getattr(verdict, b), b: getattr(verdict, a)})
-    section = answer(replace(iris_report.judgement, verdict=wrong))
+    findings = replace(iris_report.judgement, verdict=wrong)
+    section = answer_section(findings, Answer.of(findings))
     page = replace(iris_report, sections=(section,)).write("html")
     left = unexplained(page, explained(iris_report, *iris))
     assert any("misclassifies" in text for text in left)

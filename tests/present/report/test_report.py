@@ -15,7 +15,7 @@ from suffice.present.report.render import escaped
 
 from .conftest import HOSTILE, MODELS
 
-SECTIONS = ["answer", "data", "models", "errors", "why", "more", "trust", "use"]
+SECTIONS = ["answer", "sure", "errors", "why", "use", "models", "data"]
 
 
 def section(report, key):
@@ -24,7 +24,7 @@ def section(report, key):
 
 def blocks(report, kind, key=None):
     sections = report.sections if key is None else [section(report, key)]
-    return [b for s in sections for b in s.blocks if isinstance(b, kind)]
+    return [b for s in sections for b in s.all_blocks if isinstance(b, kind)]
 
 
 def table(report, caption):
@@ -64,7 +64,7 @@ def test_errors_are_those_of_compare_on_the_same_folds(iris, iris_report):
     counts = np.array(matrix.counts)
     assert counts.sum() - np.trace(counts) == outcome.held_out.wrong.sum()
     lineup = table(iris_report, "Held-out losses")
-    told = {row[0]: row[1:4] for row in lineup.rows}
+    told = {row[0]: row[2:5] for row in lineup.rows}
     for row in compared.rows():
         assert told[row["model"]] == (row["error"], row["error_low"], row["error_high"])
 

@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
 from suffice.cli.group import suffice
+from suffice.core.text.numbers import percentage_points
+from suffice.errors import InvalidParameterError
 from suffice.present.report.blocks import Code, Download, Paragraph
 from suffice.present.report.build import report_of
 from suffice.present.report.documented_table import DocumentedTable
@@ -33,6 +35,8 @@ KINDS = {
     "perceptron": sf.Perceptron(variant="averaged"),
     "least squares": sf.LeastSquaresClassifier(),
     "forest": RandomForestClassifier(10, random_state=0),
+    "tree": "decision tree",
+    "boosting": HistGradientBoostingClassifier(max_iter=5, random_state=0),
     "neighbours": "nearest neighbours",
     "svm": "RBF-SVM",
 }
@@ -61,13 +65,13 @@ def test_every_command_and_every_line_of_code_runs(kind, rows, tmp_path, monkeyp
     settings = ReportSettings(estimator, ["tree"], 3, 0, progress=False, fast=True)
     report = report_of(data, settings, Provenance(None, "rows model.suffice"))
     frame.write_csv("new.csv")
-    if hasattr(report.estimator, "save"):
-        report.estimator.save("rows model.suffice")
+    report.save_model("rows model.suffice")
     codes = blocks(report, Code, "use")
-    assert ("suffice predict" in codes[0].text) == hasattr(report.estimator, "save")
+    assert "suffice predict" in codes[0].text
     for code in codes:
         if code.language == "python":
-            known = {"X": frame, "y": y, "X_new": frame[:5]}
+            # X and y are the rows of the report, or are read by the code itself
+            known = {"X": frame, "y": y} if "# X, y:" in code.text else {}
             exec(code.text, known)
             answers = known["model"].predict(frame)
             assert (answers == y).mean() > 0.7
@@ -75,6 +79,20 @@ def test_every_command_and_every_line_of_code_runs(kind, rows, tmp_path, monkeyp
         for line in code.text.splitlines():
             said = CliRunner().invoke(suffice, shlex.split(line)[1:])
             assert said.exit_code == 0, (line, said.output)
+    assert_predicts_alike(report.estimator, frame, tmp_path)
+
+
+def assert_predicts_alike(estimator, frame, folder):
+    """Assert that the saved model, loaded and served, states the estimator's probabilities."""
+    loaded = sf.load(folder / "rows model.suffice")
+    np.testing.assert_array_equal(loaded.predict(frame), estimator.predict(frame))
+    if not hasattr(estimator, "predict_proba"):
+        return
+    stated = estimator.predict_proba(frame)
+    np.testing.assert_allclose(loaded.predict_proba(frame), stated, rtol=1e-12, atol=1e-300)
+    served = pl.read_csv(folder / "predictions.csv")
+    columns = [name for name in served.columns if name.startswith("p_")]
+    np.testing.assert_allclose(served.select(columns), stated, rtol=1e-9, atol=1e-12)
 
 
 def about(estimator, X, y):
@@ -91,12 +109,32 @@ def test_a_model_too_large_for_the_page_is_said_to_be(rows, monkeypatch):
     assert not blocks(report, Download)
 
 
-def test_a_model_that_no_file_can_hold_is_told_how_to_keep(rows):
+class OfAUser(KNeighborsClassifier):
+    """A classifier that no library knows."""
+
+
+def test_of_a_model_that_no_file_can_hold_the_best_that_one_can_is_named_with_its_price(rows):
     own = sf.AutoGaussian(kernel_features=False, members=[KNeighborsClassifier()])
-    for estimator in (RandomForestClassifier(10, random_state=0), own):
+    for estimator in (OfAUser(), own):
         report = about(estimator, rows[0].select("a", "b"), rows[1])
-        assert "joblib" in blocks(report, Paragraph, "use")[0].text
+        said = blocks(report, Paragraph, "use")[0].text
+        assert "joblib" in said
+        price = report.comparison["GaussianNB"].error - report.judgement.outcome.error
+        assert "GaussianNB is best: it misclassifies" in said
+        assert f"{percentage_points(price)} points" in said
         assert "joblib.dump(model, 'model.joblib')" in blocks(report, Code, "use")[0].text
+        with pytest.raises(InvalidParameterError, match="cannot be saved"):
+            report.save_model("model.suffice")
+
+
+def test_the_code_on_the_page_imports_from_where_users_do():
+    report = about(
+        HistGradientBoostingClassifier(max_iter=3),
+        np.random.default_rng(0).normal(size=(60, 2)),
+        np.arange(60) % 2,
+    )
+    (code,) = (c.text for c in blocks(report, Code, "use") if "fitted again" in c.caption)
+    assert "from sklearn.ensemble import HistGradientBoostingClassifier" in code
 
 
 def test_a_boundary_is_offered_where_there_is_one(iris_report):

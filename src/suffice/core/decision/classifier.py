@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -12,22 +12,29 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from suffice.core.decision.costs import CostsLike, Decision, decision_by
-from suffice.core.decision.rules import DecisionRule, Predictor
+from suffice.core.decision.rules import DecisionRule, RuleLike
 from suffice.core.model.averaged import AveragedModel
 from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
-from suffice.core.model.class_model import ClassModel
+from suffice.core.model.class_model import ClassModel, row_count
 from suffice.core.model.gaussian import GaussianModel, bic
 from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.predicted import FilledModel, PredictedModel
 from suffice.core.moments import Moments
+from suffice.core.moments.stated import is_stated
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
+from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
 from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Encoding
+from suffice.core.table.table import require_as_many
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.typing import Array, Codes, Floats, Labels, RowsLike
+from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
 
-FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
+FittedModel: TypeAlias = (
+    ClassModel | LinearModel | AveragedModel | PredictedModel | FilledModel
+)
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
 _COLDEST = 1e-300  # a temperature whose reciprocal is a number
@@ -91,7 +98,7 @@ class Classifier:
         if self.encoding is not None:
             _, x, indicators = read(X, self.encoding.schema)
             return self.encoding.rows(x, indicators)
-        if isinstance(X, np.ndarray) or is_foreign(X):
+        if isinstance(X, np.ndarray) or is_foreign(X) or is_sparse(X):
             return X
         columns = getattr(X, "columns", None)
         if columns is None or self.feature_names is None:
@@ -175,10 +182,17 @@ class Classifier:
         return self.answer(_log_density, x)
 
     def sample(
-        self, n: int, rng: np.random.Generator
+        self, n: int, rng: np.random.Generator, label: Hashable | None = None
     ) -> tuple[Floats | dict[str, Array], Labels]:
-        """Draw n rows and labels; of a mixed table, a mapping from column to values."""
-        x, codes = self._densities().sample(n, rng)
+        """Draw n rows and labels, of one class if it is named.
+
+        Rows of a mixed table are a mapping from column to values.
+        """
+        if label is None:
+            x, codes = self._densities().sample(n, rng)
+        else:
+            codes = np.full(row_count(n), code_of(label, self.classes, where="label"))
+            x = self._densities().sample_of(codes, rng)
         rows = self.encoding.columns(x) if self.encoding else x
         return rows, self.classes[codes]
 
@@ -211,6 +225,10 @@ class Classifier:
             raise InvalidParameterError(
                 "this model has linear scores and no densities: fit one that has, such as LDA"
             )
+        if isinstance(reader, (PredictedModel, FilledModel)):
+            raise InvalidParameterError(
+                "this model has posteriors and no densities: fit one that has, such as LDA"
+            )
         return reader
 
     # --- parameters and criteria -------------------------------------------------------------
@@ -221,7 +239,14 @@ class Classifier:
         return self.density.covariance_matrices
 
     def linear_scores(self) -> tuple[Floats, Floats]:
-        """Return w_k (K, d) and w_k0 (K,) of classes that share one covariance."""
+        """Return w_k (K, d) and w_k0 (K,) of the scores a_k(x) = w_kᵀx + w_k0.
+
+        Gaussian classes that share one covariance have w_k = Σ⁻¹μ_k and
+        w_k0 = −½ μ_kᵀΣ⁻¹μ_k + log π_k. Logistic regression of two classes gives the first one the
+        score 0, so that the second has the weights of ``coef_``.
+        """
+        if isinstance(self.model, LinearModel):
+            return self.model.all_weights()
         model = self.density
         if model.shared_covariance is None:
             raise InvalidParameterError(
@@ -237,9 +262,23 @@ class Classifier:
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ log p(x, y) of the rows that were summed, from their sums alone."""
+        if is_stated(moments):
+            raise InvalidParameterError(
+                "the model was stated by its parameters and has seen no rows, so its training "
+                "rows have no likelihood: give rows X and labels y, or the moments of rows"
+            )
         encoding = moments.encoding
         numbers = moments.select(encoding.kept) if encoding else moments
         return self.density._log_likelihood(numbers)
+
+    def rows_log_likelihood(self, x: RowsLike, labels: LabelsLike) -> float:
+        """Return Σ log p(x, y) of labelled rows."""
+        codes = codes_of(as_labels(to_numpy(labels)), self.classes)
+        densities = self.class_log_density(x)
+        require_as_many(len(densities), len(codes))
+        # Σ_n log p(x_n | y_n) + log π_{y_n}
+        own = densities[np.arange(len(codes)), codes]
+        return float((own + self.density.log_priors[codes]).sum())
 
     def aic(self, moments: Moments) -> float:
         """Return Akaike's criterion of these sums, 2 p − 2 log L: smaller is better."""
@@ -266,12 +305,13 @@ class Classifier:
 
     def true_error(
         self,
-        rule: Predictor,
+        rule: RuleLike,
         n_samples: int = 100_000,
         random_state: int = 0,
     ) -> ErrorRate:
-        """Return the error of any fitted classifier if this model were true.
+        """Return the error of any rule if this model were true.
 
+        The rule is a fitted classifier, a boundary, or a function of rows (n, d) to n labels.
         Exact for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted
         class | x) over rows drawn from the model, those of ``bayes_error``, with its standard
         error. Rows that the rule refuses to answer are left out.

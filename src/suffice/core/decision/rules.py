@@ -1,15 +1,20 @@
-"""Any fitted classifier, ours or scikit-learn's, as a rule that is asked about rows of a model."""
+"""Any rule that gives rows a class: a fitted classifier, a boundary or a function."""
 
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from suffice.core.decision.costs import Costs
+from suffice.core.model.geometry.boundary import Boundary
+from suffice.core.model.geometry.hyperplane import Hyperplane
+from suffice.core.model.geometry.surface import Surface
 from suffice.core.table.labels import as_labels, codes_of, has_label
-from suffice.errors import FeatureMismatchError
+from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 
 _NAMELESS = "X does not have valid feature names"  # scikit-learn's warning
@@ -23,6 +28,64 @@ class Predictor(Protocol):
     def predict(self, X: RowsLike, /) -> LabelsLike: ...
 
 
+# a fitted classifier, a boundary with the labels of its sides, or a function of rows (n, d)
+RuleLike: TypeAlias = Predictor | Boundary | Callable[[Floats], LabelsLike]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionRule:
+    """A function of rows that returns their labels, as a classifier."""
+
+    function: Callable[[Floats], LabelsLike]
+
+    def predict(self, X: RowsLike, /) -> LabelsLike:
+        return self.function(np.asarray(X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundaryRule:
+    """The side of a boundary as a class."""
+
+    boundary: Boundary
+
+    def predict(self, X: RowsLike, /) -> LabelsLike:
+        return self.boundary.side(np.asarray(X))
+
+    @property
+    def feature_names_in_(self) -> tuple[str, ...] | None:
+        return self.boundary.feature_names
+
+    @property
+    def coef_(self) -> Floats:
+        """W (1, d) of a hyperplane, otherwise empty."""
+        return self.boundary.w[None] if isinstance(self.boundary, Hyperplane) else np.empty(0)
+
+    @property
+    def intercept_(self) -> Floats:
+        """w_0 (1,) of a hyperplane, otherwise empty."""
+        if isinstance(self.boundary, Hyperplane):
+            return np.array([self.boundary.w_0])
+        return np.empty(0)
+
+
+def as_predictor(rule: RuleLike) -> Predictor:
+    """Return a rule as a classifier, or refuse what is none."""
+    if isinstance(rule, Surface):
+        return BoundaryRule(rule)
+    if isinstance(rule, type):
+        raise InvalidParameterError(
+            f"the rule is the class {rule.__name__}, which has no answers: fit an instance"
+        )
+    if hasattr(rule, "predict"):
+        return rule
+    if callable(rule):
+        return FunctionRule(rule)
+    raise InvalidParameterError(
+        f"the rule is {rule!r}, which gives rows no class: pass a fitted classifier, a boundary, "
+        "or a function that takes rows (n, d) and returns n labels"
+    )
+
+
 class DecisionRule(NamedTuple):
     """A fitted classifier, and how the model's rows reach it."""
 
@@ -33,11 +96,12 @@ class DecisionRule(NamedTuple):
     @classmethod
     def of(
         cls,
-        classifier: Predictor,
+        rule: RuleLike,
         classes: Labels,
         names: tuple[str, ...] | None,
     ) -> DecisionRule:
         """Return the rule; where both have feature names, they must be the same ones."""
+        classifier = as_predictor(rule)
         rule_names = getattr(classifier, "feature_names_in_", None)
         if names is None or rule_names is None:
             return cls(classifier, classes, slice(None))
@@ -54,6 +118,12 @@ class DecisionRule(NamedTuple):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=_NAMELESS, category=UserWarning)
             predicted = np.asarray(self.classifier.predict(rows))
+        n_rows = np.shape(rows)[0]
+        if predicted.shape != (n_rows,):
+            raise InvalidParameterError(
+                f"the rule returned shape {predicted.shape} for {n_rows} rows: it must return one "
+                "label for each row"
+            )
         answered = has_label(predicted)
         costs = getattr(self.classifier, "costs", None)
         if isinstance(costs, Costs) and costs.reject_label is not None:

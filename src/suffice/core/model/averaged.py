@@ -116,6 +116,10 @@ class AveragedModel:
         """Draw n pairs (x, k) from the best model."""
         return self.best.sample(n, rng)
 
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of class k of the best model for each code k, shape (n, d)."""
+        return self.best.sample_of(codes, rng)
+
     def impute(self, x: Array) -> Floats:
         """Return the rows, NaN replaced by its conditional mean under the best model, (n, d)."""
         return np.asarray(self.best.impute(x))

@@ -121,10 +121,8 @@ class ClassModel(ScoredModel):
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
-        if not isinstance(n, Integral) or n < 0:
-            msg = f"the number of rows to draw must be a whole number from 0 on, got {n!r}"
-            raise InvalidParameterError(msg)
-        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+        size = row_count(n)
+        k = rng.choice(self.n_classes, size=size, p=self.priors / self.priors.sum())
         return self.sample_of(k, rng), k
 
     @abstractmethod
@@ -147,6 +145,14 @@ class ClassModel(ScoredModel):
     @abstractmethod
     def formula(self) -> Formula:
         """All that another system must compute to score rows like this model."""
+
+
+def row_count(n: object) -> int:
+    """Return the number of rows to draw, or refuse what is none."""
+    if not isinstance(n, Integral) or n < 0:
+        msg = f"the number of rows to draw must be a whole number from 0 on, got {n!r}"
+        raise InvalidParameterError(msg)
+    return int(n)
 
 
 def _refuse_marginal() -> NoReturn:

@@ -12,7 +12,7 @@ import numpy as np
 from suffice.core.linalg import LOG_2PI
 from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
-from suffice.core.model.covariance import Covariance
+from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.elliptical import EllipticalModel
 from suffice.core.model.linear import discriminant
@@ -106,14 +106,17 @@ class GaussianModel(EllipticalModel):
 
     def marginal(self, observed: Codes) -> GaussianModel:
         kept = np.arange(self.n_features)[observed]
+        covariances = tuple(sigma.marginal(kept) for sigma in self.covariances)
         d = len(kept)
-        n_of_full_matrices = len(self.covariances) * d * (d + 1) // 2
+        n_of_matrices = 0
+        for sigma in covariances:
+            n_of_matrices += d if isinstance(sigma, DiagonalCovariance) else d * (d + 1) // 2
         return replace(
             self,
             centre=self.centre[kept],
             offsets=self.offsets[:, kept],
-            covariances=tuple(sigma.marginal(kept) for sigma in self.covariances),
-            n_covariance_parameters=min(self.n_covariance_parameters, n_of_full_matrices),
+            covariances=covariances,
+            n_covariance_parameters=min(self.n_covariance_parameters, n_of_matrices),
         )
 
     def as_gaussian(self) -> GaussianModel:

@@ -61,6 +61,13 @@ class LinearModel(ScoredModel):
         """Scores at the origin, bₖ − wₖᵀm, shape (1,) or (K,)."""
         return np.asarray(self.intercepts - self.weights @ self.centre)
 
+    def all_weights(self) -> tuple[Floats, Floats]:
+        """Return w_k (K, d) and w_k0 (K,) of every class: the first of two scores zero."""
+        if len(self.weights) > 1:
+            return self.weights, self.at_origin
+        nothing = np.zeros_like(self.weights)
+        return np.vstack([nothing, self.weights]), np.append(0.0, self.at_origin)
+
     @property
     def n_classes(self) -> int:
         return max(len(self.intercepts), 2)

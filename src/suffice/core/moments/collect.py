@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.indicators import all_numbers, indicator_sums, joined_scatter
 from suffice.core.moments.scatter import (
     DiagonalScatter,
@@ -63,6 +64,7 @@ class ChunkSums(NamedTuple):
     fourth: FourthMoments | None
     power: PowerTransform | None = None
     log_slopes: Floats | None = None  # (K, d)
+    higher: HigherMoments | None = None  # of the columns of numbers
 
 
 def is_small(table: Table) -> bool:
@@ -120,12 +122,13 @@ def _sums_between(
     block: int,
 ) -> ChunkSums:
     """Return the sums of rows lo … hi−1, by NumPy if they are few, else by compiled loops."""
+    n_numbers = rows.x.shape[1]
     if rows.indicators is not None and (small or fourth):
         rows = all_numbers(rows.take(slice(lo, hi)))
         hi -= lo
         lo = 0
     if small:
-        return _numpy_sums(rows, lo, hi, storage, fourth=fourth)
+        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_numbers=n_numbers)
     if storage == "pooled":
         sums = _pooled_sums(rows, lo, hi)
     else:
@@ -152,7 +155,10 @@ def _moved(sums: ChunkSums, centre: Floats) -> ChunkSums:
     shift[: len(centre)] = centre
     # a mean of 1e8 has its digits in two parts
     high, low = two_sum(np.where(sums.weights[:, None] > 0, shift, 0.0), sums.means)
-    return sums._replace(means=high, means_low=low + sums.means_low)
+    higher = sums.higher
+    if higher is not None:
+        higher = higher.moved(shift[: len(higher.weights)])
+    return sums._replace(means=high, means_low=low + sums.means_low, higher=higher)
 
 
 def _numpy_sums(
@@ -162,6 +168,7 @@ def _numpy_sums(
     storage: Storage,
     *,
     fourth: bool,
+    n_numbers: int,
 ) -> ChunkSums:
     """Sum rows lo … hi−1, sorted by class, about the class means."""
     order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
@@ -192,7 +199,8 @@ def _numpy_sums(
     scatter, fourth_moments = _centred_moments(
         z, w, rows_of, storage, rows.n_classes, fourth=fourth
     )
-    return ChunkSums(weights, means, means_low, scatter, fourth_moments)
+    sums = ChunkSums(weights, means, means_low, scatter, fourth_moments)
+    return sums._replace(higher=HigherMoments.of_rows(x[:, :n_numbers], w))
 
 
 def _centred_moments(
@@ -253,9 +261,14 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     sums = np.zeros((k, d))
     gram = np.zeros((_padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
-    loops.pooled_chunk(x, codes, w, lo, hi, _is_by_column(x), weights, shifts, sums, gram)
+    origin = np.zeros(d)
+    powers = np.zeros((5, d))
+    loops.pooled_chunk(
+        x, codes, w, lo, hi, _is_by_column(x), weights, shifts, sums, gram, origin, powers
+    )
     scatter = PooledScatter(_symmetric(gram[:d, :d]))
-    return recentred(weights, shifts, sums, scatter, None)
+    higher = HigherMoments.of_powers(powers, origin)
+    return recentred(weights, shifts, sums, scatter, None)._replace(higher=higher)
 
 
 def _class_sums(
@@ -280,7 +293,10 @@ def _class_sums(
     grams = np.zeros((k if storage == "per-class" else 0, _padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
     by_column = _is_by_column(x)
+    cubes = np.zeros((k, d))
+    fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column:
+        # this loop keeps no higher moments: they would cost more than all its other sums
         loops.diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares)
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     thirds = np.zeros((k if fourth else 0, _padded(d), _padded(d)))
@@ -291,17 +307,30 @@ def _class_sums(
     for first in range(lo, hi, step):
         place = (first, min(first + step, hi), block, by_column)
         loops.class_chunk(
-            x, codes, w, *place, has_shift, weights, shifts, sums, squares, grams
+            x,
+            codes,
+            w,
+            *place,
+            has_shift,
+            weights,
+            shifts,
+            sums,
+            squares,
+            grams,
+            cubes,
+            fourth_powers,
         )
         if fourth:
             loops.fourth_chunk(x, codes, w, *place, shifts, thirds, fourths)
     if storage == "diagonal":
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     scatter = PerClassScatter(_symmetric(grams[:, :d, :d]))
-    if not fourth:
-        return recentred(weights, shifts, sums, scatter, None)
-    fourth_moments = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
-    return recentred(weights, shifts, sums, scatter, fourth_moments)
+    fourth_moments = None
+    if fourth:
+        fourth_moments = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
+    powers = (sums, scatter.diagonals(), cubes, fourth_powers)
+    about_means = recentred(weights, shifts, sums, scatter, fourth_moments)
+    return about_means._replace(higher=HigherMoments.of_classes(weights, shifts, powers))
 
 
 def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:
@@ -347,6 +376,11 @@ def refuse_vanishing(table: Table, means: Floats, squares: Floats) -> None:
         largest = deviations[rows.weights > 0].max(0, initial=0.0)
         if largest.any():
             j = int(np.flatnonzero(largest)[0])
+            if np.square(largest[j]) >= SMALLEST:
+                raise InvalidInputError(
+                    "products of sample_weight and squares vanish: the largest weight is "
+                    f"{rows.weights.max():.3g}; multiply all weights by a constant"
+                )
             raise InvalidInputError(
                 "the squares of numbers vanish: column "
                 f"{column_name(table.names, int(vanishing[j]))} differs from the means of its "

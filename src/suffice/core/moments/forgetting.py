@@ -11,7 +11,9 @@ from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
 from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
+from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
+from suffice.core.text.lists import counted
 from suffice.errors import ForgetError
 from suffice.typing import Flags, Floats
 
@@ -24,15 +26,33 @@ GROSS = 1e3  # a peak this many times above the squares of all rows left is due 
 _SLACK = 1e-8  # relative error of weights and squares that adding up may leave
 
 
+class _Digits(NamedTuple):
+    """Relative errors that rounding may leave in a mean."""
+
+    of_spread: float
+    of_mean: float
+
+
+_MEAN_DIGITS = _Digits(of_spread=1e-8, of_mean=1e-12)
+_MEAN_DIGITS_AFTER_FORGETTING = _Digits(of_spread=1e-6, of_mean=1e-6)
+
+
 def check_held(total: Moments, part: Moments) -> None:
     """Refuse to remove more than was added, or weights that leave too few digits of the rest."""
-    has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + _SLACK))
-    if has_more.any():
-        k = int(np.argmax(has_more))
+    has_more_rows = part.counts > total.counts
+    if has_more_rows.any():
+        k = int(np.argmax(has_more_rows))
         raise ForgetError(
-            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: only "
-            f"{total.counts[k]} were ever added (weight {part.weights[k]:g} of "
-            f"{total.weights[k]:g})"
+            f"cannot forget {counted(part.counts[k], 'row')} of class "
+            f"{total.classes[k].item()!r}: only {counted(total.counts[k], 'row')} of it were ever "
+            "added"
+        )
+    is_heavier = part.weights > total.weights * (1 + _SLACK)
+    if is_heavier.any():
+        k = int(np.argmax(is_heavier))
+        raise ForgetError(
+            f"cannot forget a weight of {part.weights[k]:g} of class "
+            f"{total.classes[k].item()!r}: its rows have a weight of {total.weights[k]:g} in all"
         )
     left = total.weights - part.weights
     # sums of whole numbers, such as numbers of rows, are exact
@@ -46,6 +66,63 @@ def check_held(total: Moments, part: Moments) -> None:
             f"{total.classes[k].item()!r} was {total.weights[k]:.2g} and would be {left[k]:.2g}, "
             "with few correct digits left: fit again without them"
         )
+    _check_emptied(total, part)
+
+
+def _check_emptied(total: Moments, part: Moments) -> None:
+    """Refuse rows that are as many as those of a class, but not the same rows."""
+    is_emptied = (part.counts == total.counts) & (total.counts > 0)
+    # all rows have all the weight, and fewer rows leave some of it
+    is_lighter = part.weights < total.weights * (1 - _SLACK)
+    leaves_none = (part.counts < total.counts) & (part.weights >= total.weights)
+    differs = (is_emptied & is_lighter) | leaves_none
+    if differs.any():
+        k = int(np.argmax(differs))
+        raise ForgetError(
+            f"cannot forget {counted(part.counts[k], 'row')} of weight {part.weights[k]:g} of "
+            f"class {total.classes[k].item()!r}, which has {counted(total.counts[k], 'row')} of "
+            f"weight {total.weights[k]:g}: some of them were never added"
+        )
+    if is_emptied.any() and total.patterns is None and part.patterns is None:
+        other = other_means(total, part, is_emptied, total.peaks)
+        if other is not None:
+            k, j = other
+            raise ForgetError(
+                f"cannot forget all rows of class {total.classes[k].item()!r}: their mean in "
+                f"column {column_name(total.feature_names, j)} is {total.means[k, j]:g}, not "
+                f"{part.means[k, j]:g}, so some of them were never added"
+            )
+
+
+def other_means(
+    total: Moments,
+    part: Moments,
+    is_emptied: Flags,
+    peaks: Floats | None,
+) -> tuple[int, int] | None:
+    """Return a class and a column in which two means of the same rows would differ, or None.
+
+    ``is_emptied`` says which classes (K,), or columns of classes (K, d), lose all rows; ``peaks``
+    are those of ``spread_left``, None if no row was ever forgotten.
+    """
+    distances = np.abs((part.means - total.means) + (part.means_low - total.means_low))
+    w = np.broadcast_to(as_columns(total.weights), total.means.shape)
+    grand_mean = ratio((w * total.means).sum(0), w.sum(0))
+    between = w * np.square(total.means - grand_mean)
+    squares = total.scatter.pooled_diagonal() + between.sum(0)
+    digits = _MEAN_DIGITS
+    if peaks is not None:
+        # forgetting has left the rounding of rows that are gone
+        squares = squares + peaks.sum(0)
+        digits = _MEAN_DIGITS_AFTER_FORGETTING
+    spread = np.sqrt(ratio(squares, w.sum(0)))
+    # means in two parts are right to the rounding of the spread, those of databases of the mean
+    slack = digits.of_spread * spread + digits.of_mean * np.abs(total.means)
+    differs = (distances > slack) & as_columns(is_emptied)
+    if not differs.any():
+        return None
+    k, j = np.argwhere(differs)[0]
+    return int(k), int(j)
 
 
 def without(total: Moments, part: Moments) -> Moments:
@@ -65,7 +142,13 @@ def without(total: Moments, part: Moments) -> Moments:
         scatter=_without_constant(rest.scatter, spread.is_constant),
         fourth=None if has_few_digits.any() else rest.fourth,
         peaks=spread.peaks,
+        higher=None if rest.higher is None else rest.higher.without(has_few_digits.any(0)),
     )
+    if not is_semidefinite(rest):
+        raise ForgetError(
+            "cannot forget these rows: their columns are correlated otherwise than those of the "
+            "rows that were added, so some of them were never added"
+        )
     return without_empty_classes(rest)
 
 

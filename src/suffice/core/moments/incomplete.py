@@ -14,11 +14,13 @@ import numpy as np
 from suffice.core.moments import collect
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.column_sums import AvailableSums, ColumnSums
-from suffice.core.moments.forgetting import spread_left, without
+from suffice.core.moments.forgetting import other_means, spread_left, without
 from suffice.core.moments.merging import merged, without_empty_classes
 from suffice.core.moments.pattern_sums import PatternSums, float_rows, no_patterns
 from suffice.core.moments.scatter import SCATTERS, PooledScatter, Storage
 from suffice.core.table import Table
+from suffice.core.table.matrix import column_name
+from suffice.errors import ForgetError
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -67,9 +69,10 @@ def forgotten(a: Moments, b: Moments) -> Moments:
     removed = _incomplete(b)
     after: Incomplete
     if isinstance(before, PatternSums) and isinstance(removed, PatternSums):
-        after = before.minus(removed, pooled=pooled)
+        after = before.minus(removed, a.peaks, pooled=pooled)
     else:
         after = before.by_column().minus(removed.by_column())
+    _refuse_other_columns(before, removed, a)
     columns_before = replace(_column_moments(before, a, pooled=pooled), peaks=a.peaks)
     spread = spread_left(columns_before, _column_moments(after, a, pooled=pooled))
     if isinstance(after, PatternSums):
@@ -78,6 +81,22 @@ def forgotten(a: Moments, b: Moments) -> Moments:
         after = after.without_constant(spread.is_constant)
     rest = with_patterns(replace(rest, peaks=spread.peaks), after, rest.storage)
     return without_empty_classes(rest)
+
+
+def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -> None:
+    """Raise where all numbers of a class and column are removed, but not the same numbers."""
+    total = before.by_column().column_sums
+    part = removed.by_column().column_sums
+    is_emptied = (part.counts == total.counts) & (total.counts > 0)
+    other = other_means(total, part, is_emptied, m.peaks)
+    if other is None:
+        return
+    k, j = other
+    raise ForgetError(
+        f"cannot forget all numbers of column {column_name(m.feature_names, j)} of class "
+        f"{m.classes[k].item()!r}: their mean is {total.means[k, j]:g}, not "
+        f"{part.means[k, j]:g}, so some of them were never added"
+    )
 
 
 def _incomplete(m: Moments) -> Incomplete:

@@ -138,6 +138,23 @@ def add_sums(left, lanes, sums):
 
 
 @njit(nogil=True, fastmath=_FAST)
+def add_odd_powers(left, right, lanes, sums, cubes, fourths):
+    """Add Σ_r of w z, w z³ and w z⁴ to sums, cubes and fourths of j; w z left, z right."""
+    for j in range(len(sums)):
+        s1 = s3 = s4 = 0.0
+        for r in range(lanes):
+            wz = left[j, r]
+            z = right[j, r]
+            wzzz = wz * (z * z)
+            s1 += wz
+            s3 += wzzz
+            s4 += wzzz * z
+        sums[j] += s1
+        cubes[j] += s3
+        fourths[j] += s4
+
+
+@njit(nogil=True, fastmath=_FAST)
 def add_squares(left, right, lanes, squares):
     """Add Σ_r left[j, r] right[j, r] to squares[j]."""
     for j in range(len(squares)):
@@ -161,6 +178,43 @@ def weigh(tile, w, rows, lanes, out):
     return total
 
 
+@njit(nogil=True, fastmath=_FAST)
+def add_powers(tile, offset, w, rows, powers):
+    """Add Σ_r w_r zᵖ to powers[p, j], p = 0 … 4, of z = tile[j, r] + offset[j]."""
+    n = len(rows)
+    row_weights = np.ones(n)
+    if len(w):
+        for r in range(n):
+            row_weights[r] = w[rows[r]]
+    for j in range(len(offset)):
+        e = offset[j]
+        s0 = s1 = s2 = s3 = s4 = 0.0
+        if len(w):
+            for r in range(n):
+                u = row_weights[r]
+                z = tile[j, r] + e
+                square = z * z
+                s0 += u
+                s1 += u * z
+                s2 += u * square
+                s3 += u * square * z
+                s4 += u * square * square
+        else:
+            s0 = n
+            for r in range(n):
+                z = tile[j, r] + e
+                square = z * z
+                s1 += z
+                s2 += square
+                s3 += square * z
+                s4 += square * square
+        powers[0, j] += s0
+        powers[1, j] += s1
+        powers[2, j] += s2
+        powers[3, j] += s3
+        powers[4, j] += s4
+
+
 @njit(nogil=True)
 def class_chunk(
     x,
@@ -176,6 +230,8 @@ def class_chunk(
     sums,
     squares,
     grams,
+    cubes,
+    fourths,
 ):
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
     # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
@@ -200,7 +256,7 @@ def class_chunk(
                     weights[k] += weigh(tile, w, rows, lanes, weighted)
                 else:
                     weights[k] += len(rows)
-                add_sums(weighted, lanes, sums[k])
+                add_odd_powers(weighted, tile, lanes, sums[k], cubes[k], fourths[k])
                 if len(squares):
                     add_squares(weighted, tile, lanes, squares[k])
                 if len(grams):
@@ -250,13 +306,14 @@ def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths)
 
 
 @njit(nogil=True)
-def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
+def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, powers):
     """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
+    # ``powers`` (5, d) are about ``origin``, which is set to the first row of some weight.
     n_classes, d = shifts.shape
     padded = len(gram)
     tile = np.zeros((padded, STRIDE))
     weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
-    origin = np.zeros(d)
+    no_shift = np.zeros(d)
     seen = np.zeros(n_classes, np.bool_)
     rows = np.empty(LANES, np.intp)
     for b in range(lo, hi, LANES):
@@ -265,10 +322,14 @@ def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
             rows[r] = b + r
             k = codes[b + r]
             if not seen[k] and (len(w) == 0 or w[b + r] > 0.0):
+                is_first = not seen.any()
                 seen[k] = True
                 for j in range(d):
                     shifts[k, j] = x[b + r, j]
-        lanes = gather(x, rows[:n], origin, by_column, tile)
+                    if is_first:
+                        origin[j] = x[b + r, j]
+        lanes = gather(x, rows[:n], no_shift, by_column, tile)
+        add_powers(tile, -origin, w, rows[:n], powers)
         for r in range(n):
             k = codes[b + r]
             for j in range(d):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments.collect import ChunkSums, ratio, two_sum
+from suffice.core.moments.higher_moments import HigherMoments, merged_higher
 from suffice.core.moments.scatter import FourthMoments, added, as_columns, coarser_storage
 from suffice.core.moments.schema_change import same_schema
 from suffice.core.power_transform import PowerTransform
@@ -44,6 +45,8 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
         peaks=_larger(a.peaks, b.peaks),
+        exact=None,
+        higher=merged_higher(a.higher, b.higher, sign),
     )
 
 
@@ -88,6 +91,8 @@ def bare(m: Moments) -> Moments:
         schema=None,
         patterns=None,
         peaks=None,
+        exact=None,
+        higher=None,
     )
 
 
@@ -102,6 +107,8 @@ def with_sums(m: Moments, sums: ChunkSums) -> Moments:
         fourth=sums.fourth,
         power=sums.power,
         log_slopes=sums.log_slopes,
+        exact=None,
+        higher=None,
     )
 
 
@@ -112,7 +119,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if not b.n_classes and not b.n_features:
         b = _without_rows(a)
     a, b = same_schema(a, b)
-    _check_features(a, b)
+    check_features(a, b)
     _check_same_power(a.power, b.power)
     if a.storage != b.storage:
         warn(
@@ -170,7 +177,21 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
         return out
 
     patterns = None if m.patterns is None else m.patterns.with_classes(classes, sources)
-    return replace(by_class(m, classes, moved), patterns=patterns)
+    higher = _higher_of_classes(m, sources[has_source])
+    return replace(by_class(m, classes, moved), patterns=patterns, higher=higher)
+
+
+def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
+    """Return the moments of columns over some classes: known of all rows, or of no rows."""
+    if m.higher is None:
+        return None
+    kept_weight = float(m.weights[codes].sum())
+    if kept_weight == m.total_weight and len(np.unique(codes)) == len(codes):
+        return m.higher
+    n_columns = len(m.higher.weights)
+    if kept_weight == 0:
+        return HigherMoments.of_powers(np.zeros((5, n_columns)), np.zeros(n_columns))
+    return None
 
 
 def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> Moments:
@@ -186,6 +207,7 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> M
         fourth=None if m.fourth is None else m.fourth.changed(change),
         log_slopes=None if m.log_slopes is None else change(m.log_slopes),
         peaks=None if m.peaks is None else change(m.peaks),
+        exact=None,
     )
 
 
@@ -208,10 +230,13 @@ def some_features(m: Moments, columns: Codes) -> Moments:
         schema=None,
         patterns=None if m.patterns is None else m.patterns.select(columns),
         peaks=None if m.peaks is None else m.peaks[:, columns],
+        exact=None if m.exact is None else m.exact.select(columns),
+        higher=None if m.higher is None else m.higher.select(columns),
     )
 
 
-def _check_features(a: Moments, b: Moments) -> None:
+def check_features(a: Moments, b: Moments) -> None:
+    """Raise unless both sides have the same features in the same order."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
             f"cannot merge moments of {a.n_features} and {b.n_features} features: collect the "

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,15 @@ from suffice.core.moments.collect import (
     ratio,
     refuse_vanishing,
 )
+from suffice.core.moments.exact import ExactSums
+from suffice.core.moments.exact_collect import (
+    exact_sums,
+    refuse_incomplete,
+    warn_of_coarse_grid,
+)
 from suffice.core.moments.forgetting import check_held
+from suffice.core.moments.grid import Grid
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
@@ -30,14 +38,20 @@ from suffice.core.moments.incomplete import (
     incomplete_sums,
     with_patterns,
 )
-from suffice.core.moments.merging import aligned, merged, some_features
+from suffice.core.moments.merging import aligned, check_features, merged, some_features
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
-from suffice.core.moments.schema_change import mean_filled, mean_filled_pair
+from suffice.core.moments.schema_change import (
+    mean_filled,
+    mean_filled_pair,
+    without_filled_cells,
+)
+from suffice.core.moments.validity import is_finite, refuse_overflow
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import (
+    column_name,
     column_position,
     has_missing,
     refuse_nonfinite,
@@ -48,7 +62,13 @@ from suffice.core.table.schema import Encoding, Schema
 from suffice.core.text.lists import noun_for
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
-from suffice.errors import InvalidParameterError, MissingStatisticsError, require_word
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    require_word,
+)
 from suffice.typing import (
     Array,
     Codes,
@@ -107,6 +127,10 @@ class Moments:
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
     notations: Notations | None = None  # how text files wrote the columns
+    exact: ExactSums | None = None  # the same sums as whole numbers on a grid
+    higher: HigherMoments | None = (
+        None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
+    )
 
     @classmethod
     def of(
@@ -123,6 +147,7 @@ class Moments:
         missing: str = "marginal",
         names: Sequence[str] | None = None,
         max_patterns: int | None = None,
+        exact: Grid | Literal["auto"] | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -158,6 +183,11 @@ class Moments:
         max_patterns : int, optional
             Most patterns of missing numbers a class. Rare patterns then lose numbers, and
             ``cells_lost`` counts them. By default all patterns are exact.
+        exact : Grid or "auto", optional
+            Round every value to a grid and sum whole numbers. Then ``+`` and ``-`` give the same
+            bits in any order, and ``digest`` identifies the sums. ``"auto"`` makes a grid around
+            these rows; parts of one total need one grid. Rows must be complete numbers, weights
+            whole numbers, and fourth moments are not kept.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
@@ -168,7 +198,7 @@ class Moments:
                 f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             )
         if is_foreign(X):
-            if power is None and categorical is None and not fourth:
+            if power is None and categorical is None and not fourth and exact is None:
                 on_device = _of_device_rows(X, y, sample_weight, classes, storage)
                 if on_device is not None:
                     return on_device
@@ -185,6 +215,10 @@ class Moments:
                 missing="indicator" if missing == "indicator" else "marginal",
                 names=names,
             )
+            if exact is not None:
+                return _of_exact(
+                    table, storage, exact, fourth=fourth, power=power, numbered=True
+                )
             return cls.of_table(
                 table,
                 storage=storage,
@@ -204,34 +238,55 @@ class Moments:
         power: PowerTransform | str | None = None,
         holes: bool = False,
         max_patterns: int | None = None,
+        exact: Grid | None = None,
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
+        if exact is not None:
+            return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
         if is_foreign(table.x):
             has_plain_sums = power is None and not fourth
             on_device = _of_device_table(table, storage) if has_plain_sums else None
             if on_device is not None:
                 return on_device
             table = table.with_rows(to_numpy(table.x), table.names)
+        return cls._of_host_table(
+            table,
+            storage=storage,
+            fourth=fourth,
+            power=power,
+            holes=holes,
+            max_patterns=max_patterns,
+        )
+
+    @classmethod
+    def _of_host_table(
+        cls,
+        table: Table,
+        *,
+        storage: str,
+        fourth: bool | None,
+        power: PowerTransform | str | None,
+        holes: bool,
+        max_patterns: int | None,
+    ) -> Moments:
+        """Return the floating sums of a table in the memory of the host."""
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
             with_fourth = False  # those of indicators would be large, and are rarely read
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
-            return _of_incomplete(table, chosen, transform, max_patterns)
+            return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
         chunks = collect(table, chosen, fourth=with_fourth, power=transform)
         total = _total(table.classes, table.names, chunks)
-        if not total._is_finite():
+        if not is_finite(total):
             if holes and has_missing(table.x):
-                return _of_incomplete(table, chosen, transform, max_patterns)
+                return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
             rows = _usable_rows(table)
             return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        # without weights, the weight of a class is its number of rows
-        is_weighted = table.weight is not None
-        counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
-        total = replace(total, counts=counts, schema=table.schema)
-        return total if with_fourth else mean_filled(total)
+        total = without_filled_cells(refuse_overflow(_counted(total, table)))
+        return _finished(total, with_fourth=with_fourth, is_required=bool(fourth))
 
     @classmethod
     def empty(
@@ -335,10 +390,6 @@ class Moments:
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
         return Encoding.of(self.schema, level_weights)
 
-    def _is_finite(self) -> bool:
-        squares = self.scatter.pooled_diagonal()
-        return bool(np.isfinite(self.means).all() and np.isfinite(squares).all())
-
     def required_fourth(self) -> FourthMoments:
         """Return the fourth moments; raise where they were not collected."""
         if self.fourth is None:
@@ -360,13 +411,27 @@ class Moments:
         ]
         return some_features(self, np.array(positions, np.intp))
 
+    def digest(self) -> str:
+        """Return the SHA-256 of exact sums: equal for the same rows, whatever the history."""
+        if self.exact is None:
+            raise MissingStatisticsError(
+                "only exact sums have a digest, because others depend on the order of the rows "
+                "in their last bits: collect them with exact=grid"
+            )
+        return self.exact.digest(self.feature_names)
+
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
+        if self.exact is not None or other.exact is not None:
+            return _combined_exactly(self, other, 1)
         a, b = aligned(self, other)
         a, b = mean_filled_pair(a, b, 1.0)
+        # an overflow is an error that names its class and column
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = combined(a, b)
         notations = merged_notations(self.notations, other.notations)
-        return replace(combined(a, b), notations=notations)
+        return refuse_overflow(replace(total, notations=notations))
 
     def __radd__(self, other: object) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -375,17 +440,22 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
+        if self.exact is not None or other.exact is not None:
+            return _combined_exactly(self, other, -1)
         total, part = aligned(self, other)
         total, part = mean_filled_pair(total, part, -1.0)
         check_held(total, part)
-        return replace(forgotten(total, part), notations=self.notations)
+        with np.errstate(invalid="ignore", over="ignore"):
+            rest = forgotten(total, part)
+        return refuse_overflow(replace(rest, notations=self.notations))
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
         from suffice.persistence import archive
-        from suffice.persistence.moments_file import KIND, arrays_of, header_of
+        from suffice.persistence.moments_file import KIND, checked_state
 
-        archive.write(path, KIND, header_of(self), arrays_of(self))
+        header, arrays = checked_state(self)
+        archive.write(path, KIND, header, arrays)
 
     def _repr_html_(self) -> str:
         names = self.feature_names or tuple(str(j) for j in range(self.n_features))
@@ -404,6 +474,70 @@ class Moments:
             f"{noun_for(self.n_features, 'feature')}, {n_rows} {noun_for(n_rows, 'row')}, weight "
             f"{self.total_weight:g}, {self.storage} scatter)"
         )
+
+
+def _of_exact(
+    table: Table,
+    storage: str,
+    grid: Grid | Literal["auto"],
+    *,
+    fourth: bool | None,
+    power: PowerTransform | str | None,
+    numbered: bool,
+) -> Moments:
+    """Return the exact sums of a table, and the moments that are read from them."""
+    if fourth:
+        raise InvalidParameterError(
+            "exact sums hold no fourth moments: leave out fourth=True, or collect ordinary sums"
+        )
+    if power is not None:
+        raise InvalidParameterError(
+            "exact sums are of rows as they are, not of transformed ones: leave out power, or "
+            "collect ordinary sums"
+        )
+    if is_foreign(table.x):
+        table = table.with_rows(to_numpy(table.x), table.names)
+    refuse_incomplete(table)
+    chosen, _ = plan(storage, table.n_classes, table.n_features, fourth=False)
+    if isinstance(grid, str):
+        require_word(grid, ("auto",), "exact")
+        grid = Grid.around(table.x[table.weights > 0])
+    sums = exact_sums(table, grid, chosen, numbered=numbered)
+    if numbered:
+        warn_of_coarse_grid(grid, table.x, table.names)
+    return from_exact(sums, table.names)
+
+
+def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Moments:
+    """Return the moments that are read from exact sums."""
+    means, means_low = exact.means()
+    return Moments(
+        classes=exact.classes,
+        feature_names=feature_names,
+        counts=exact.counts,
+        weights=exact.weights.astype(np.float64),
+        means=means,
+        means_low=means_low,
+        scatter=exact.scatter(),
+        fourth=None,
+        exact=exact,
+    )
+
+
+def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
+    """Return a + b, or a − b for ``sign`` −1, where at least one side is exact."""
+    if not b.n_classes and not b.n_features:
+        return a
+    if sign > 0 and not a.n_classes and not a.n_features:
+        return b
+    check_features(a, b)
+    if a.exact is None or b.exact is None:
+        raise FeatureMismatchError(
+            "one side has exact sums and the other has not: collect both with the same grid"
+        )
+    total = a.exact + b.exact if sign > 0 else a.exact - b.exact
+    notations = merged_notations(a.notations, b.notations) if sign > 0 else a.notations
+    return replace(from_exact(total, a.feature_names or b.feature_names), notations=notations)
 
 
 def _total(
@@ -425,12 +559,21 @@ def _total(
             fourth=sums.fourth,
             power=sums.power,
             log_slopes=sums.log_slopes,
+            higher=sums.higher,
         )
         for sums in chunks
     )
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         return functools.reduce(merged, parts)
+
+
+def _counted(total: Moments, table: Table) -> Moments:
+    """Return the sums of a table with the numbers of its rows and its schema."""
+    # without weights, the weight of a class is its number of rows
+    is_weighted = table.weight is not None
+    counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
+    return replace(total, counts=counts, schema=table.schema)
 
 
 def _of_device_rows(
@@ -466,7 +609,7 @@ def _of_device(
     chosen, _ = plan(storage, len(labels), x.shape[1], fourth=False)
     total = _total(labels, names, device.device_sums(x, codes, weights, len(labels), chosen))
     vanishing = np.flatnonzero(total.scatter.pooled_diagonal() < SMALLEST)
-    if not total._is_finite() or not device.is_constant(x, vanishing):
+    if not is_finite(total) or not device.is_constant(x, vanishing):
         return None
     if weights is None:
         counts = total.weights.astype(np.intp)
@@ -478,7 +621,7 @@ def _of_device(
 def _usable_rows(table: Table) -> Table:
     """Return the rows of positive weight; raise if one of them makes the sums infinite or NaN."""
     if not table.has_absent_rows:
-        refuse_unusable(table.x, table.names)
+        refuse_unusable(table.x, table.names, table.weight)
     refuse_nonfinite(table.x, table.names, table.weight)
     return table.take(table.weights > 0)
 
@@ -488,8 +631,16 @@ def _of_incomplete(
     storage: Storage,
     power: PowerTransform | None,
     max_patterns: int | None,
+    *,
+    fourth: bool | None,
 ) -> Moments:
     """Return the sums of a table with missing numbers."""
+    if fourth:
+        row, column = np.argwhere(np.isnan(table.x))[0]
+        raise InvalidInputError(
+            f"fourth=True needs complete rows, but row {row} has no number in column "
+            f"{column_name(table.names, column)}: impute it, drop the row, or leave fourth out"
+        )
     empty = Moments.of_table(table.take(slice(0)), storage=storage, fourth=False)
     rows = table.take(table.weights > 0) if table.has_absent_rows else table
     if power is not None:
@@ -504,7 +655,22 @@ def _of_incomplete(
     with np.errstate(invalid="ignore", over="ignore"):
         patterns = incomplete_sums(rows, empty, storage, max_patterns)
         total = with_patterns(total, patterns, storage)
+        if storage != "diagonal":
+            total = replace(total, higher=HigherMoments.of_incomplete(rows))
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)
+    return refuse_overflow(total)
+
+
+def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moments:
+    """Return the sums with filled numbers at their means; raise if fourth powers overflowed."""
+    if not with_fourth:
+        return mean_filled(total)
+    if is_required and total.fourth is None:
+        column = int(np.argmax(total.scatter.pooled_diagonal()))
+        raise InvalidInputError(
+            "fourth=True cannot be kept: the fourth powers of column "
+            f"{column_name(total.feature_names, column)} overflow; rescale it"
+        )
     return total

@@ -15,6 +15,7 @@ import numpy as np
 from suffice.core.moments import schema_change
 from suffice.core.moments.collect import ratio, two_sum
 from suffice.core.moments.column_sums import AvailableSums, ColumnSums, sums_of_rows
+from suffice.core.moments.forgetting import other_means
 from suffice.core.moments.indicators import all_numbers
 from suffice.core.moments.merging import (
     aligned,
@@ -141,13 +142,20 @@ class PatternSums:
             fewest=rows.n_features,
         )
 
-    def minus(self, other: PatternSums, *, pooled: bool) -> PatternSums:
+    def minus(
+        self,
+        other: PatternSums,
+        peaks: Floats | None,
+        *,
+        pooled: bool,
+    ) -> PatternSums:
         """Return the sums without rows that were added before."""
         rows, rows_in_sums = _difference(self.single_rows, other.single_rows)
         removed = _summed(other.pattern_sums, rows_in_sums, other.lost, None, fewest=1)
         total, part = aligned(self.pattern_sums, removed.pattern_sums)
         has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
-        if has_more.any():
+        is_emptied = (part.counts == total.counts) & (total.counts > 0)
+        if has_more.any() or other_means(total, part, is_emptied, peaks) is not None:
             raise ForgetError(_NEVER_ADDED)
         rest = merged(total, part, -1.0)
         if pooled:

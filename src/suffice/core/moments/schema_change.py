@@ -98,7 +98,17 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         log_slopes=log_slopes,
         schema=schema,
         patterns=None if m.patterns is None else m.patterns.mapped(T),
+        higher=None
+        if m.higher is None
+        else m.higher.select(_sources(places, m.schema, schema)),
     )
+
+
+def _sources(places: Codes, old: Schema, new: Schema) -> Codes:
+    """Return the old position of each number of a wider schema, −1 where it has none."""
+    sources = np.full(new.n_numbers, -1)
+    sources[places[: old.n_numbers]] = np.arange(old.n_numbers)
+    return sources
 
 
 def _mapped_squares(
@@ -142,6 +152,8 @@ def mapped(m: Moments, T: Floats) -> Moments:
         fourth=fourth,
         log_slopes=None if m.log_slopes is None else m.log_slopes @ T.T,
         peaks=None if m.peaks is None else m.peaks @ np.square(T).T,
+        exact=None,
+        higher=None,
     )
 
 
@@ -150,6 +162,17 @@ def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
     if power is None:
         return schema.fills
     return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])
+
+
+def without_filled_cells(m: Moments) -> Moments:
+    """Return moments whose third and fourth moments are those of the observed cells."""
+    if m.schema is None or m.higher is None or not len(m.schema.filled):
+        return m
+    filled_weights = np.zeros(m.schema.n_numbers)
+    filled_values = np.zeros(m.schema.n_numbers)
+    filled_weights[m.schema.filled] = _missing_weights(m, m.schema).sum(0)
+    filled_values[m.schema.filled] = fills_of(m.schema, m.power)
+    return replace(m, higher=m.higher.without_cells(filled_weights, filled_values))
 
 
 def mean_filled(m: Moments) -> Moments:

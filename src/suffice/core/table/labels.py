@@ -1,7 +1,7 @@
 """Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
@@ -31,7 +31,7 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
 
 def as_labels(y: LabelsLike) -> Labels:
     """Return ``y`` as a one-dimensional array of integers, booleans, floats or text."""
-    labels = _as_array(y)
+    labels = label_array(y)
     if labels.ndim != 1:
         raise InvalidInputError(
             f"y must have one dimension, found shape {labels.shape}: pass y.ravel()"
@@ -45,18 +45,30 @@ def as_labels(y: LabelsLike) -> Labels:
     return labels
 
 
-def _as_array(y: LabelsLike) -> Labels:
+def label_array(y: LabelsLike) -> Labels:
     """Return labels as a NumPy array, None for those that a masked array hides."""
     labels = np.asarray(to_numpy(y))
+    if labels.dtype.kind == "U" and isinstance(y, (list, tuple)):
+        _refuse_trailing_zeros(y)
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         labels = labels.astype(object)
         labels[np.ma.getmaskarray(y)] = None
     return labels
 
 
+def _refuse_trailing_zeros(labels: Sequence[object]) -> None:
+    """Raise where NumPy would drop a zero character, and make two labels one."""
+    for row, label in enumerate(labels):
+        if isinstance(label, str) and label.endswith("\0"):
+            raise InvalidInputError(
+                f"row {row} of y is {label!r}: NumPy drops zero characters at the end of a text, "
+                "so that different labels would become equal; remove them"
+            )
+
+
 def has_label(y: LabelsLike) -> Flags:
     """Return which rows have a label, (n,): not None, NaN, masked or another library's NA."""
-    labels = _as_array(y)
+    labels = label_array(y)
     if labels.dtype.kind == "O":
         return ~np.fromiter(map(is_empty, labels.ravel()), bool, labels.size)
     if labels.dtype.kind == "f":
@@ -189,6 +201,8 @@ def _unboxed(y: Labels) -> Labels:
                 raise InvalidInputError(
                     f"Input y contains NaN: row {row} has no label; drop it or label it"
                 )
+    if str in types:
+        _refuse_trailing_zeros(values)
     labels = np.array(values)
     mixes_text = str in types and len(types) > 1
     if labels.ndim != 1 or mixes_text:
@@ -220,7 +234,7 @@ def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[in
 
 def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
-    wanted = _as_array(labels)
+    wanted = label_array(labels)
     all_labels = np.asarray(classes)
     if _can_be_sorted_together(wanted, all_labels):
         order = np.argsort(all_labels, kind="stable")

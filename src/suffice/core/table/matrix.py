@@ -23,7 +23,7 @@ def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
 
     A masked cell of a NumPy array becomes NaN, a missing value.
     """
-    names = _column_names(x)
+    names = column_names(x)
     matrix = unmasked(x) if isinstance(x, np.ndarray) else _frame_to_numpy(to_numpy(x))
     if matrix.ndim != 2:
         raise InvalidInputError(
@@ -136,7 +136,7 @@ def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
         raise InvalidInputError(
             f"sample_weight of row {row} is masked: give every row a weight, 0 to leave it out"
         )
-    w = np.asarray(to_numpy(weight), np.float64, order="C")
+    w = _as_real(np.asarray(to_numpy(weight)))
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
@@ -153,7 +153,35 @@ def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
         raise InvalidInputError(
             "sample_weight is zero for every row: at least one weight must be positive"
         )
+    if n_rows:
+        _refuse_extreme(w)
     return w
+
+
+def _as_real(weight: Array) -> Floats:
+    if weight.dtype.kind == "c":
+        raise InvalidInputError(
+            "sample_weight holds complex numbers, but a weight is a real number: take their real "
+            "parts"
+        )
+    return np.asarray(weight, np.float64, order="C")
+
+
+def _refuse_extreme(w: Floats) -> None:
+    """Raise where the sum of weights overflows, or all are too small to have all digits."""
+    largest = w.max()
+    if largest < np.finfo(np.float64).tiny:
+        raise InvalidInputError(
+            f"the largest sample_weight is {largest:.3g}, too small to be summed with all digits: "
+            "multiply all weights by a constant"
+        )
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(w.sum())
+    if not is_finite:
+        raise InvalidInputError(
+            f"the sum of sample_weight overflows, the largest is {largest:.3g}: divide all "
+            "weights by a constant"
+        )
 
 
 def refuse_nonfinite(
@@ -185,6 +213,15 @@ def refuse_unusable(
     refuse_nonfinite(x, names, weight)
     largest = np.abs(x).max(0)
     column = int(np.argmax(largest))
+    with np.errstate(over="ignore"):
+        # |x − μ| ≤ 2 max |x|
+        is_finite_alone = np.isfinite(4 * len(x) * np.square(float(largest[column])))
+    if weight is not None and is_finite_alone:
+        raise InvalidInputError(
+            f"products of sample_weight and squares overflow: the largest weight is "
+            f"{weight.max():.3g}, column {column_name(names, column)} reaches "
+            f"{largest[column]:.3g}; divide all weights by a constant"
+        )
     raise InvalidInputError(
         f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "
         f"{largest[column]:.3g}; rescale it"
@@ -253,12 +290,24 @@ def column_position(
     raise InvalidParameterError(f"no {what} {column!r}: there are {n}")
 
 
-def _column_names(x: object) -> tuple[str, ...] | None:
+def column_names(x: object) -> tuple[str, ...] | None:
+    """Return the names of the columns, None if they have none or some are not text."""
     names = getattr(x, "column_names", getattr(x, "columns", None))
     if names is None or callable(names):
         return None
     names = tuple(names)
-    return names if all(isinstance(name, str) for name in names) else None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    refuse_twins(names)
+    return names
+
+
+def refuse_twins(names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    if len(set(names)) == len(names):
+        return
+    twin = next(name for j, name in enumerate(names) if name in names[:j])
+    raise InvalidInputError(f"two columns are called {twin!r}: rename or drop one of them")
 
 
 def _frame_to_numpy(x: Any) -> Array:

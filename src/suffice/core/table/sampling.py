@@ -1,5 +1,6 @@
 """Some of the rows: stratified samples and folds, seeded."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -36,8 +37,20 @@ def places_within(codes: Codes, order: Codes) -> Codes:
     return places
 
 
-def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) row numbers of folds over which every class is spread evenly."""
+def stratified_folds(
+    codes: Codes,
+    n_folds: int,
+    seed: int,
+    together: Codes | None = None,
+) -> list[tuple[Codes, Codes]]:
+    """Return (train, test) row numbers of folds over which every class is spread evenly.
+
+    ``together`` (n,) numbers sets of rows that stay in one fold, spread by the class of their
+    first row.
+    """
+    if together is not None:
+        _, first, set_of = np.unique(together, return_index=True, return_inverse=True)
+        return folds_of_sets(set_of, stratified_folds(codes[first], n_folds, seed))
     order = np.random.default_rng(seed).permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     fold_of = np.empty(len(codes), np.intp)
@@ -48,6 +61,19 @@ def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes,
         test = np.flatnonzero(fold_of == fold)
         folds.append((train, test))
     return folds
+
+
+def folds_of_sets(
+    set_of: Codes,
+    folds: Iterable[tuple[Codes, Codes]],
+) -> list[tuple[Codes, Codes]]:
+    """Return (train, test) row numbers of folds that are given by the numbers of sets."""
+    row_folds = []
+    for train, test in folds:
+        rows_to_learn = np.flatnonzero(np.isin(set_of, train))
+        rows_to_judge = np.flatnonzero(np.isin(set_of, test))
+        row_folds.append((rows_to_learn, rows_to_judge))
+    return row_folds
 
 
 def strided_sample(table: Table, n_rows: int) -> Table:

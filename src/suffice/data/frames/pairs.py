@@ -11,7 +11,7 @@ import polars as pl
 
 from suffice.core.table import Table
 from suffice.core.table.labels import is_empty
-from suffice.core.table.matrix import as_matrix, coded_columns, is_mixed
+from suffice.core.table.matrix import as_matrix, coded_columns, is_mixed, unmasked
 from suffice.core.table.mixed import are_numbers
 from suffice.core.text.lists import counted
 from suffice.data.columns.roles import Roles, roles_for_learning
@@ -106,7 +106,7 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
     if is_mixed(X):
         if is_frame(X):
             return collected(X)
-        x = np.asarray(X)
+        x = np.asarray(unmasked(X))
     else:
         x, frame_names = as_matrix(X)
         names = frame_names or names

@@ -1,7 +1,6 @@
 """Databases by their address: the connection, and the table or query of it."""
 
 import re
-import sqlite3
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from suffice.core.text.lists import quoted, without_passwords
 from suffice.data.sql.engines import Backend, Expression
+from suffice.data.sql.files import duckdb_file, sqlite_file
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError, extra
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
@@ -105,11 +105,9 @@ def _connected(address: str, shown: str) -> Backend:
         raise InvalidInputError(f"there is no file {str(file)!r}: check the address")
     try:
         if kind == "sqlite":
-            # Whichever thread collects the garbage closes it.
-            connection = sqlite3.connect(file, check_same_thread=False)
-            backend = ibis.sqlite.from_connection(connection)
+            backend = ibis.sqlite.from_connection(sqlite_file(file))
         elif kind == "duckdb":
-            backend = ibis.duckdb.connect(file, read_only=True)
+            backend = duckdb_file(file)
         else:
             connection = psycopg.connect(address, autocommit=True)
             backend = ibis.postgres.from_connection(connection)

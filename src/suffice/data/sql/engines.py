@@ -1,18 +1,19 @@
 """What is particular to each database engine, and nothing else about it."""
 
 import io
-import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from suffice.data.source import ColumnType
+from suffice.data.sql.files import sqlite_file
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 _BYTES = 1 << 23  # of text parsed at a time
@@ -244,8 +245,7 @@ def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
             msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
             raise InvalidInputError(msg)
         # The writer of answers may ask for each batch in another thread, one at a time.
-        shared = sqlite3.connect(path, check_same_thread=False)
-        return type(backend).from_connection(shared)
+        return type(backend).from_connection(sqlite_file(Path(path)))
 
     return connection
 

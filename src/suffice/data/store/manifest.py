@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from suffice.core.moments import Moments
+from suffice.core.text.lists import counted
 from suffice.core.threads import in_order
 from suffice.data.files.addresses import is_url, stamp_of
 from suffice.data.store.partitions import NamesOfFiles, files_of
@@ -23,6 +25,7 @@ from suffice.persistence import archive
 
 _NAME = "manifest"
 _FORMAT = 1
+_DIGEST = re.compile("[0-9a-f]{64}")
 _REQUESTS = 16  # at a time, for the stamps of files
 
 
@@ -42,6 +45,15 @@ class FileStamp(NamedTuple):
         address = path if is_url(path) else str(Path(path).resolve())
         size, changed = stamp_of(address)
         return cls(address, size, changed)
+
+    @classmethod
+    def from_json(cls, fields: Sequence[Any]) -> FileStamp:
+        """Return the stamp that a manifest holds; raise a TypeError or ValueError if it is none."""
+        address, size, changed, content = fields
+        types = (isinstance(address, str), isinstance(size, int), isinstance(content, str))
+        if not all(types) or not isinstance(changed, (int, str)):
+            raise ValueError("the stamp of a file has another type")
+        return cls(address, size, changed, content)
 
     def is_same(self, other: FileStamp) -> bool:
         """Return whether the file has not changed, as far as its stamp tells."""
@@ -89,7 +101,35 @@ class Entry:
                 f"{self.partition!r}"
             )
         header, arrays = archive.read_from(io.BytesIO(content), label)
-        return Moments.of_archive(header, arrays)
+        moments = Moments.of_archive(header, arrays)
+        n_rows = int(moments.counts.sum())
+        if n_rows != self.rows:
+            raise FileFormatError(
+                f"{label} holds {counted(n_rows, 'row')}, but the manifest says "
+                f"{counted(self.rows, 'row')}: restore the store from a backup, or replace the "
+                f"partition {self.partition!r}"
+            )
+        return moments
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Entry:
+        """Return an entry of a manifest; raise a TypeError or ValueError if a field is unusable."""
+        texts = [fields["partition"], fields["digest"], fields["target"] or ""]
+        texts.append(fields["weight"] or "")
+        rows = fields["rows"]
+        if not isinstance(rows, int) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("a field of an entry has another type")
+        if rows < 0 or not _DIGEST.fullmatch(fields["digest"]):
+            raise ValueError("an entry has no digest, or a negative number of rows")
+        file = fields["file"]
+        return cls(
+            partition=fields["partition"],
+            digest=fields["digest"],
+            rows=rows,
+            target=fields["target"],
+            weight=fields["weight"],
+            file=None if file is None else FileStamp.from_json(file),
+        )
 
 
 class Record(TypedDict):
@@ -104,6 +144,30 @@ class Record(TypedDict):
     after: list[str]
     rows: list[int]  # before and after
     withdrawn: list[str]  # contents of files
+
+
+def _entries_from(header: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """Return the entries of a manifest in the order of their keys, which totals rely on."""
+    entries = tuple(Entry.from_json(fields) for fields in header["entries"])
+    keys = [entry.key for entry in entries]
+    if keys != sorted(set(keys)):
+        raise ValueError("the entries are not sorted, or one is there twice")
+    return entries
+
+
+def _record_from(text: bytes) -> Record:
+    try:
+        record: Record = json.loads(text)
+        names = set(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"a record of the manifest cannot be read ({error}): restore it from a backup"
+        ) from error
+    if not names >= set(Record.__annotations__):
+        raise FileFormatError(
+            "a record of the manifest lacks fields: restore it from a backup, or upgrade suffice"
+        )
+    return record
 
 
 @dataclass(slots=True)
@@ -140,17 +204,18 @@ class Manifest:
                 "count the files into a new store"
             )
         first, *records = text.split(b"\n")
-        header = json.loads(first)
-        if header["format"] != _FORMAT:
+        try:
+            header = json.loads(first)
+            version = header["format"]
+            entries = _entries_from(header) if version == _FORMAT else ()
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise FileFormatError(
-                f"{place.label} is of format {header['format']}: upgrade suffice"
-            )
-        entries = []
-        for fields in header["entries"]:
-            if fields["file"]:
-                fields["file"] = FileStamp(*fields["file"])
-            entries.append(Entry(**fields))
-        return cls(tuple(entries), tuple(records))
+                f"the manifest of {place.label} was not written by suffice ({error}): restore it "
+                "from a backup, or count the files into a new store"
+            ) from error
+        if version != _FORMAT:
+            raise FileFormatError(f"{place.label} is of format {version}: upgrade suffice")
+        return cls(entries, tuple(records))
 
     def _write(self, place: Place) -> None:
         """Replace the manifest in the store: the moment when a change is made."""
@@ -172,7 +237,7 @@ class Manifest:
 
     @property
     def log(self) -> list[Record]:
-        return [json.loads(record) for record in self.records]
+        return [_record_from(record) for record in self.records]
 
     def change(
         self,
@@ -212,18 +277,18 @@ class Manifest:
 
         With ``warns``, a warning names the files that were withdrawn.
         """
-        counted: dict[str, tuple[FileStamp, str]] = {}  # file and partition, by address
+        known: dict[str, tuple[FileStamp, str]] = {}  # file and partition, by address
         partition_of: dict[str, str] = {}  # by content
         for entry in self.entries:
             if entry.file is not None:
-                counted[entry.file.address] = (entry.file, entry.partition)
+                known[entry.file.address] = (entry.file, entry.partition)
                 partition_of[entry.file.content] = entry.partition
         withdrawn = {content for record in self.log for content in record["withdrawn"]}
         paths = [(name, path) for name in groups for path in files_of(groups[name])]
         stamps = in_order(FileStamp.of, [path for _, path in paths], _REQUESTS)
         changes = {name: Changes() for name in groups}
         for (partition, path), now in zip(paths, stamps, strict=True):
-            before, by_address = counted.get(now.address, (None, None))
+            before, by_address = known.get(now.address, (None, None))
             is_unchanged = before is not None and before.is_same(now)
             stamp = before if before is not None and is_unchanged else now.with_content()
             by_content = partition_of.get(stamp.content)

@@ -20,6 +20,18 @@ from suffice.persistence.archive import replacing
 
 _TABLE = "suffice_moments"  # where an address names none
 _PATIENCE = 60.0  # seconds that a writer waits for others
+_UNFINISHED = r"\.[0-9a-f]{16}\.tmp"  # how the names that `replacing` gives end
+# names that a store itself makes, in each of its folders; all other files are strangers'
+_NAMES = {
+    "": re.compile("manifest"),
+    "objects": re.compile(r"[0-9a-f]{64}\.moments"),
+    "sums": re.compile(r"[0-9a-f]{64}"),
+}
+_NAMES_UNFINISHED = {
+    "": re.compile(r"\.manifest" + _UNFINISHED),
+    "objects": re.compile(r"\.[0-9a-f]{40}" + _UNFINISHED),
+    "sums": re.compile(r"\.[0-9a-f]{40}" + _UNFINISHED),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +53,9 @@ class _Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for part in self.path.rglob(".*.tmp"):  # of writers that were killed
-                part.unlink()
+            for folder, pattern in _NAMES_UNFINISHED.items():  # of writers that were killed
+                for name in self._files(folder, pattern):
+                    (self.path / folder / name).unlink()
             yield self
 
     def get(self, name: str) -> bytes | None:
@@ -59,10 +72,19 @@ class _Folder:
         (self.path / name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> list[str]:
+        return [f"{folder}/{name}" for name in self._files(folder, _NAMES[folder])]
+
+    def _files(self, folder: str, pattern: re.Pattern[str]) -> list[str]:
+        """Return the names of the plain files of a folder that match a pattern."""
         inside = self.path / folder
         if not inside.is_dir():
             return []
-        return [f"{folder}/{name}" for name in os.listdir(inside)]
+        with os.scandir(inside) as found:
+            return [
+                entry.name
+                for entry in found
+                if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            ]
 
 
 class _Cursor(Protocol):
@@ -157,8 +179,14 @@ def place_of(where: str | Path) -> Place:
     if not re.fullmatch(r"[\w.]+", table):
         raise InvalidParameterError(f"the table {table!r} must be called by a word: rename it")
     if address.startswith("sqlite:"):
-        return _sqlite(address, table)
-    return _postgres(address, table)
+        return _sqlite(address, _quoted(table))
+    # as PostgreSQL reads a name without quotes
+    return _postgres(address, _quoted(table.lower()))
+
+
+def _quoted(table: str) -> str:
+    """Return the name of a table, perhaps after that of its schema, as SQL writes names."""
+    return ".".join(f'"{word}"' for word in table.split("."))
 
 
 def _sqlite(address: str, table: str) -> _Rows:

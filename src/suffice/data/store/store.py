@@ -17,7 +17,7 @@ from suffice.data.options import Columns, TextFormat
 from suffice.data.store.manifest import Entry, FileStamp, Manifest, Record
 from suffice.data.store.partitions import are_files, by_partition
 from suffice.data.store.place import place_of
-from suffice.data.store.totals import bytes_of, drop_unused, total_of
+from suffice.data.store.totals import bytes_of, drop_unused, kept_bytes, total_of
 from suffice.data.summarize import summarize
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class MomentStore:
         with self._place.writing() as place:
             if Manifest.read(place) == total.manifest:
                 for name, moments in total.made.items():
-                    place.put(name, bytes_of(moments))
+                    place.put(name, kept_bytes(name, moments))
 
     def _total(self, partitions: Sequence[str] | None, except_: Sequence[str]) -> _Total:
         with self._place.reading() as place:

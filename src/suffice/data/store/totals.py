@@ -9,19 +9,23 @@ from operator import add
 from zipfile import ZIP_STORED
 
 from suffice.core.moments import Moments
+from suffice.core.text.lists import counted
 from suffice.data.store.manifest import Entry
 from suffice.data.store.place import Place
+from suffice.errors import FileFormatError
 from suffice.persistence import archive
-from suffice.persistence.moments_file import KIND, arrays_of, header_of
+from suffice.persistence.moments_file import KIND, checked_state
 
 _MANY = 8  # entries of one beginning whose sum is worth keeping
+_DIGEST_LENGTH = 65  # of a SHA-256 and the end of its line
 
 
 def bytes_of(moments: Moments) -> bytes:
     """Return sums as the bytes of a file, the same for the same sums."""
     file = io.BytesIO()
     # Not compressed: numbers hardly shrink, and totals read many.
-    archive.write_into(file, KIND, header_of(moments), arrays_of(moments), ZIP_STORED)
+    header, arrays = checked_state(moments)
+    archive.write_into(file, KIND, header, arrays, ZIP_STORED)
     return file.getvalue()
 
 
@@ -42,12 +46,37 @@ def total_of(
     name = _name_of(entries)
     content = place.get(name) if name in kept else None
     if content:
-        header, arrays = archive.read_from(io.BytesIO(content), name)
-        return Moments.of_archive(header, arrays)
+        return _kept_sum(place, name, content, entries)
     total = reduce(add, (total_of(place, group, kept, made) for group in _groups(entries)))
     if len(entries) >= _MANY:
         made[name] = total
     return total
+
+
+def kept_bytes(name: str, moments: Moments) -> bytes:
+    """Return the sum of a group as the store keeps it: after a digest that knows its name."""
+    content = bytes_of(moments)
+    return _digest(name, content) + content
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    """Return a SHA-256 of the keys of a group, which its name stands for, and of its sums."""
+    return sha256(name.encode() + b"\n" + content).hexdigest().encode() + b"\n"
+
+
+def _kept_sum(place: Place, name: str, content: bytes, entries: Sequence[Entry]) -> Moments:
+    """Return the sum of a group that the store holds; raise unless it is that of its entries."""
+    sums = content[_DIGEST_LENGTH:]
+    n_rows = sum(entry.rows for entry in entries)
+    if content[:_DIGEST_LENGTH] == _digest(name, sums):
+        header, arrays = archive.read_from(io.BytesIO(sums), name)
+        moments = Moments.of_archive(header, arrays)
+        if int(moments.counts.sum()) == n_rows:
+            return moments
+    raise FileFormatError(
+        f"{name} of the store {place.label} does not hold the sums of its partitions, which have "
+        f"{counted(n_rows, 'row')}: delete it, it is computed again from the objects"
+    )
 
 
 def drop_unused(place: Place, entries: Sequence[Entry]) -> None:

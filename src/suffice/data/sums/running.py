@@ -89,6 +89,7 @@ def moments_of(table: Table, settings: SumSettings) -> Moments:
     x = table.x
     if settings.device is not None and table.schema is None:
         x = on_device(x, settings.device)
+    assert not isinstance(settings.exact, str)  # a grid was made of the first rows
     weighted = replace(table, x=x, weight=as_weights(table.weight, table.n_rows))
     return Moments.of_table(
         weighted,
@@ -97,6 +98,7 @@ def moments_of(table: Table, settings: SumSettings) -> Moments:
         power=settings.power,
         holes=True,
         max_patterns=MOST_PATTERNS,
+        exact=settings.exact,
     )
 
 

@@ -1,6 +1,6 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -15,15 +15,31 @@ from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
+from suffice.evaluate.comparison.caveats import (
+    Caveat,
+    caveats_of_copies,
+    caveats_of_counts,
+    caveats_of_rows,
+    leaking_columns,
+)
+from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
 from suffice.evaluate.comparison.models import (
     CONSTANT,
     ComparedModel,
     ModelsLike,
+    installed_boosters,
     parse_models,
 )
-from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
+from suffice.evaluate.comparison.paired import (
+    LOSSES,
+    ChoiceEstimate,
+    Difference,
+    Loss,
+    RowLosses,
+    choice_estimate,
+)
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -55,12 +71,14 @@ class Comparison(Tabled):
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
-    left_out: tuple[str, ...]  # models that would take too long, with the time
+    left_out: tuple[str, ...]  # default models that were not compared, with the reason
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
     protocol: str  # the folds in words
     reference: str  # the model that all others are compared with: the recommended one
+    copies: CopiesEffect | None = None  # identical rows, and what they would change
+    data_caveats: tuple[Caveat, ...] = ()  # what the columns give reason to doubt
 
     @property
     def best(self) -> str:
@@ -89,6 +107,14 @@ class Comparison(Tabled):
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
 
+    @cached_property
+    def choice(self) -> ChoiceEstimate | None:
+        """The error of choosing and fitting a model; None if the reference was not chosen."""
+        losses = self.row_losses
+        if losses.names[losses.recommended()] != self.reference:
+            return None
+        return choice_estimate(losses)
+
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
         return replace(self, reference=self[name].name)
@@ -112,9 +138,21 @@ class Comparison(Tabled):
         return verdict_in_words(self)
 
     @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What gives reason to doubt the errors: leaks, copies, few rows, rare classes."""
+        return (
+            *self.data_caveats,
+            *caveats_of_copies(self.copies),
+            *caveats_of_counts(self[self.reference].held_out),
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of single models: samples, warnings, failures."""
         notes = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
+        # a column that gives the class away is constant within a class, which the caveat explains
+        if not leaking_columns(self.data_caveats):
+            notes += [f"{o.name}: {note}" for o in self.outcomes for note in o.degenerate]
         notes += [f"{failure.name} failed: {failure.message}" for failure in self.failures]
         return tuple(notes)
 
@@ -194,8 +232,9 @@ class Comparison(Tabled):
 
     def _paragraphs(self) -> list[str]:
         """Return what stands below the table: the verdict, then notes."""
-        left_out = [f"left out for time: {sentence}" for sentence in self.left_out]
-        return [self.verdict, *self.notes, *left_out]
+        left_out = [f"Not compared: {sentence}." for sentence in self.left_out]
+        caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
+        return [self.verdict, *caveats, *self.notes, *left_out]
 
 
 def _style(row: Row) -> str:
@@ -295,9 +334,10 @@ def compare(
         marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
-        GaussianNB, RDA, AutoGaussian, logistic regression, least squares, nearest neighbours,
-        RBF-SVM, decision tree, random forest and gradient boosting. "AutoClassifier" ("auto") and
-        "perceptron" are compared if named. A constant classifier is always added.
+        GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
+        neighbours, RBF-SVM, decision tree, random forest, gradient boosting, and LightGBM, XGBoost
+        and CatBoost where they are installed. "perceptron" is compared if named. A constant
+        classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given. A class with fewer rows than folds is absent from some. None means
@@ -336,8 +376,10 @@ def compare(
     folds = folds_for(X, y, cv, sample_weight, groups, random_state)
     left_out: tuple[str, ...] = ()
     if models is None:
+        named = (*named, *installed_boosters(random_state))
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
-    return compared(named, folds, random_state, progress, left_out=left_out)
+    result = compared(named, folds, random_state, progress, left_out=left_out)
+    return replace(result, data_caveats=caveats_of_rows(X, y, grouped=groups is not None))
 
 
 def size_of(folds: Folds) -> FitSize:
@@ -381,7 +423,8 @@ def compared(
     """Return all models judged on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
-    results = judged(_cases(models, folds, seed), progress, "compare", keep=keep)
+    cases = _cases(models, folds, seed)
+    results = judged(cases, progress, "compare", keep=keep)
     outcomes = [result for result in results if isinstance(result, Outcome)]
     outcomes.sort(key=lambda outcome: outcome.rank)
     failures = [result for result in results if isinstance(result, Failure)]
@@ -390,6 +433,7 @@ def compared(
         reasons = "; ".join(f"{failure.name}: {failure.message}" for failure in failures)
         raise InvalidInputError(f"none of the models could be judged. {reasons}")
     losses = RowLosses.of(outcomes)
+    reference = losses.names[losses.recommended()]
     return Comparison(
         outcomes=tuple(outcomes),
         failures=tuple(failures),
@@ -398,8 +442,20 @@ def compared(
         n_rows=len(folds.judged_rows),
         n_folds=len(folds.splits),
         protocol=folds.protocol,
-        reference=losses.names[losses.recommended()],
+        reference=reference,
+        copies=_copies_effect(cases, outcomes, reference, seed),
     )
+
+
+def _copies_effect(
+    cases: Sequence[Case],
+    outcomes: Sequence[Outcome],
+    reference: str,
+    seed: int,
+) -> CopiesEffect | None:
+    case = next(case for case in cases if case.model.name == reference)
+    outcome = next(outcome for outcome in outcomes if outcome.name == reference)
+    return copies_effect(case, outcome.error, seed)
 
 
 def _cases(models: tuple[ComparedModel, ...], folds: Folds, seed: int) -> list[Case]:

@@ -27,6 +27,7 @@ from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.threads import usable_cores
+from suffice.errors import DegenerateDataWarning
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
 from suffice.evaluate.comparison.model_size import is_readable, n_parameters
@@ -68,10 +69,11 @@ class Outcome:
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold, with posteriors only where they were kept
     folds: Codes  # of the held-out rows  (m,)
-    overlap: float  # held-out rows per row that a fold learns from; 0 of one fold
+    overlap: float  # ρ n / n_train, what shared training rows add to a variance; 0 of one fold
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # of the held-out rows  (m,)
+    degenerate: tuple[str, ...] = ()  # what was said of singular covariances
 
     @property
     def means(self) -> Floats:
@@ -114,7 +116,7 @@ class Outcome:
     def effective_rows(self) -> float:
         """Number of independent rows that would determine the error as exactly.
 
-        Nadeau & Bengio (2003).
+        The variance of a mean is σ² (1/n + ρ/n_train), after Nadeau & Bengio (2003), whose ρ is 1.
         """
         _, first, unit_of = np.unique(self.units, return_index=True, return_inverse=True)
         w = self.held_out.weights / self.held_out.weights.mean()
@@ -151,16 +153,30 @@ def notes_on(
     folds: Folds,
     recorded: Sequence[warnings.WarningMessage],
 ) -> list[str]:
-    """Return whether weights are ignored, and the first warning of each category."""
+    """Return whether weights are ignored, and the first warning of each other category."""
     notes = []
     takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
     if folds.weight is not None and not takes_weights:
         notes.append("learns without weights: its fit takes none")
+    others = [each for each in recorded if each.category is not DegenerateDataWarning]
+    return notes + _first_messages(others)
+
+
+def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first warning of each category, and how often it was given."""
+    messages = []
     for category, times in Counter(warning.category for warning in recorded).items():
         first = next(warning for warning in recorded if warning.category is category)
         message = " ".join(str(first.message).split())
-        notes.append(message if times == 1 else f"{message} ({times} times)")
-    return notes
+        messages.append(message if times == 1 else f"{message} ({times} times)")
+    return messages
+
+
+def degenerate_notes(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first warning of a singular covariance."""
+    return _first_messages(
+        [each for each in recorded if each.category is DegenerateDataWarning]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,7 +359,8 @@ def _judged(
     notes = notes_on(model, folds, recorded)
     if note:
         notes.insert(0, note)
-    return outcome_of(model, results, folds, notes, keep=keep)
+    outcome = outcome_of(model, results, folds, notes, keep=keep)
+    return replace(outcome, degenerate=tuple(degenerate_notes(recorded)))
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:
@@ -402,7 +419,7 @@ def outcome_of(
         is_readable=results[0].is_readable,
         held_out=held_out if keep else replace(held_out, logs=None),
         folds=np.repeat(np.arange(len(results)), fold_sizes),
-        overlap=folds.overlap,
+        overlap=model.training_share * folds.overlap,
         learnt=tuple(result.learnt for result in results) if keep else (),
         notes=tuple(notes),
         groups=None if folds.groups is None else folds.groups[held_out.rows],

@@ -38,6 +38,15 @@ class Suspect:
 
     column: str
     why: str
+    predicts_alone: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What to do about it."""
+        return (
+            f"Column {self.column!r} {self.why}: make sure that it is known before the class is, "
+            "or leave it out."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +64,7 @@ class DataChecks:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What casts doubt on an error estimated from such rows, worst first."""
-        caveats = [
-            f"Column {suspect.column!r} {suspect.why}: make sure that it is known before the class "
-            "is, or leave it out."
-            for suspect in self.suspects
-        ]
-        if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
-            caveats.append(
-                f"{counted(self.n_duplicates, 'row')} of {self.n_rows:,} repeat others, so that "
-                "some held-out rows were seen in training."
-            )
+        caveats = [suspect.sentence for suspect in self.suspects]
         if self.together:
             caveats.append(f"{self.together}.")
         return tuple(caveats)
@@ -128,10 +128,12 @@ def _suspects(
     suspects = []
     for name, values in list(columns.items())[:MOST_COLUMNS]:
         why = "" if name in dates else _numbering(values)
-        if not why:
-            why = _predicts_alone(values[sample], codes[sample])
         if why:
             suspects.append(Suspect(name, why))
+            continue
+        why = _predicts_alone(values[sample], codes[sample])
+        if why:
+            suspects.append(Suspect(name, why, predicts_alone=True))
     return suspects
 
 

@@ -51,7 +51,7 @@ def hyperplane(
     >>> hyperplane(sf.Hyperplane([3.0, 4.0], -10.0), [[3.0, 4.0]]).get_title()
     '3·x₁ + 4·x₂ − 10 = 0'
     """
-    if boundary.n_features != 2 or not boundary.normal.any():
+    if boundary.n_features != 2 or not boundary.w.any():
         msg = f"a hyperplane is drawn in two features, and this one has {boundary.n_features}"
         raise InvalidInputError(msg)
     origin = np.zeros(2)
@@ -161,7 +161,7 @@ def perceptron_steps(
             _ring(cell, fitted.rows[row])
             _draw_line(cell, lines[step], window, cell.style.soft, linestyle="--")
             _draw_line(cell, lines[step + 1], window, cell.style.ink)
-            if lines[step + 1].normal.any():
+            if lines[step + 1].w.any():
                 foot = lines[step + 1].project(window.mean(axis=1))[0]
                 length = 0.2 * float(np.ptp(window, axis=1).min())
                 _draw_normal(cell, lines[step + 1], foot, length)
@@ -179,7 +179,7 @@ def _window_around(fitted: Fitted, lines: list[Hyperplane]) -> Floats:
     largest = plane.window(fitted.rows, 0.9)
     points = [*fitted.rows]
     for line in lines:
-        if line.normal.any():
+        if line.w.any():
             foot = line.project(largest.mean(axis=1))[0]
             points.append(np.clip(foot, largest[:, 0], largest[:, 1]))
     return plane.window(np.array(points), 0.12)
@@ -206,7 +206,7 @@ def _draw_line(
     *,
     linestyle: str = "-",
 ) -> None:
-    if not line.normal.any():  # w = 0, as before the first step: there is no line
+    if not line.w.any():  # w = 0, as before the first step: there is no line
         return
     for curve in line.curve(window):
         x, y = curve.T
@@ -217,7 +217,7 @@ def _draw_line(
 
 def _draw_normal(canvas: Canvas, line: Hyperplane, tail: Floats, length: float) -> Floats:
     """Draw w as an arrow of some length, from a point of the line; return its tip."""
-    tip: Floats = tail + length * line.normal / np.linalg.norm(line.normal)
+    tip: Floats = tail + length * line.w / np.linalg.norm(line.w)
     arrow = {
         "shrinkA": 0,
         "shrinkB": 0,

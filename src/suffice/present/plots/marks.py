@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.colors import LightSource, to_rgb
+from matplotlib.colors import LightSource
 from matplotlib.patheffects import withStroke
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
 from suffice.errors import InvalidParameterError
 from suffice.present.plots.canvas import Canvas
@@ -192,39 +191,6 @@ def draw_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Flo
         antialiased=False,
     )
     _frame(canvas, xs, ys, float(z.max()) * 1.02)
-
-
-def draw_sheets(
-    canvas: Canvas,
-    xs: Floats,
-    ys: Floats,
-    heights: Floats,
-    lowest: float,
-) -> None:
-    """Draw K surfaces (m, m, K) where they are over ``lowest``, nearer ones hiding others."""
-    x, y = np.meshgrid(xs, ys)
-    faces = []
-    colours = []
-    for k, look in enumerate(canvas.looks):
-        z = heights[..., k]
-        visible = _corners(z).max(axis=-1) > lowest
-        corners = [_corners(x)[visible], _corners(y)[visible], _corners(z)[visible]]
-        faces.append(np.stack(corners, axis=-1))
-        colours.append(_lit(z, np.array(to_rgb(look.colour)))[:-1, :-1][visible])
-    paint = np.concatenate(colours)
-    # one collection, so that the faces of all sheets are sorted by depth together
-    sheets = Poly3DCollection(
-        np.concatenate(faces), facecolors=paint, edgecolors=paint, linewidths=0.3
-    )
-    canvas.ax_3d.add_collection3d(sheets)
-    _frame(canvas, xs, ys, float(heights.max()) * 1.02)
-
-
-def _corners(values: Floats) -> Floats:
-    """Return the values at the four corners of each cell, (m − 1, m − 1, 4), in a circle."""
-    low = values[:-1]
-    high = values[1:]
-    return np.stack([low[:, :-1], low[:, 1:], high[:, 1:], high[:, :-1]], axis=-1)
 
 
 def _frame(canvas: Canvas, xs: Floats, ys: Floats, top: float) -> None:

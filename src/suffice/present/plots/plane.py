@@ -117,9 +117,11 @@ class Plane:
         value = float(boundary.evaluate(self.origin)[0])
         slope = self.directions @ boundary.gradient(self.origin)[0]
         if isinstance(boundary, Hyperplane):
-            return Hyperplane(slope, value, None, boundary.labels, self.origin_coordinates)
+            return Hyperplane.about(
+                self.origin_coordinates, slope, value, labels=boundary.labels
+            )
         A = self.directions @ boundary.A @ self.directions.T
-        return Quadric(A, slope, value, None, boundary.labels, self.origin_coordinates)
+        return Quadric.about(self.origin_coordinates, A, slope, value, labels=boundary.labels)
 
     def window(self, x: Floats, margin: float = 0.08) -> Floats:
         """Return ((low, high), …), (m, 2), around rows; not too flat if isometric."""

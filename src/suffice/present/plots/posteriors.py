@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from scipy.special import softmax
 
 from suffice.core.table.labels import code_of
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.present.plots.canvas import SIZE_3D, Entry, open_canvas
 from suffice.present.plots.inputs import Fitted, event_of, require_whole
-from suffice.present.plots.marks import draw_points, draw_rug, draw_sheets, draw_surface
+from suffice.present.plots.marks import draw_points, draw_rug, draw_surface
 from suffice.present.plots.plane import Feature, Plane, mesh, plane_for
 from suffice.present.plots.regions import jitter
 from suffice.present.plots.style import Theme, mixed
@@ -202,12 +203,12 @@ def posterior_surface(
     label: object = None,
     features: tuple[Feature, Feature] | None = None,
     at: npt.ArrayLike | None = None,
-    resolution: int = 90,
+    resolution: int = 140,
     legend: bool = True,
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return 3-D axes with the posterior of a class, or of every class, over a plane.
+    """Return 3-D axes with the posterior of a class, or the greatest posterior, over a plane.
 
     Parameters
     ----------
@@ -218,8 +219,8 @@ def posterior_surface(
     y : array (n,), optional
         Their labels: needed for discriminant coordinates of a classifier that is not ours.
     label : object, optional
-        The class whose posterior is drawn; by default the second of two, or every one of more,
-        each where it is over 1 %.
+        The class whose posterior is drawn; by default the second of two, or of more classes the
+        greatest posterior, in the colour of its class.
     features : two names or indices, optional
         The features to draw over, the others held at ``at``; by default the first two
         discriminant coordinates, which two classes do not have.
@@ -259,8 +260,11 @@ def posterior_surface(
     ) as canvas:
         n_classes = len(canvas.looks)
         if k is None:
-            draw_sheets(canvas, xs, ys, posteriors, lowest=0.01)
-            canvas.name_axes(*plane.names, "posterior")
+            # one surface: sheets that cross would be sorted by depth face by face, with teeth
+            paint = np.array([to_rgb(look.colour) for look in canvas.looks])
+            leading = posteriors.argmax(axis=-1)
+            draw_surface(canvas, xs, ys, posteriors.max(axis=-1), paint[leading])
+            canvas.name_axes(*plane.names, "greatest posterior")
         else:
             # from the other class's colour, or grey for several, to that of class k
             rest = canvas.looks[1 - k].colour if n_classes == 2 else canvas.style.soft

@@ -1,4 +1,4 @@
-"""A regression line with the Gaussian that it assumes around it."""
+"""A regression line or curve with the Gaussian that it assumes around it."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ def regression_line(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with a regression line and the Gaussians of y | x at four points along it.
+    """Return axes with a regression line or curve, and the Gaussian of y | x at four points.
 
     Parameters
     ----------
@@ -59,14 +59,16 @@ def regression_line(
     sigma = float(np.sqrt(estimator.variance_))
     low = float(x.min())
     high = float(x.max())
-    ends = np.array([[low], [high]])
+    along = np.linspace(low, high, 201)
     places = np.linspace(low, high, 6)[1:-1]
     means = estimator.predict(places[:, None])
     # N(y; wᵀx + w_0, σ²), sideways; its peak is a sixth of the line away
     z = np.linspace(-3, 3, 121)
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
     with open_canvas(ax, theme, legend=legend) as canvas:
-        (line,) = canvas.ax.plot(ends[:, 0], estimator.predict(ends), color=canvas.style.ink)
+        (line,) = canvas.ax.plot(
+            along, estimator.predict(along[:, None]), color=canvas.style.ink
+        )
         rows = canvas.dot(x[:, 0], np.asarray(y), canvas.style.accent, 4.5, alpha=0.7)
         for place, mean in zip(places, means, strict=True):
             values = mean + sigma * z

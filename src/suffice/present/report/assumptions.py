@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -42,66 +42,61 @@ class Diagnostic(Protocol):
     def p_value(self) -> float: ...
 
 
-def assumptions(findings: Findings) -> page.Section:
-    """Return the section of assumptions."""
-    left_out = columns_of_few_values(findings.sample)
-    gaussian = gaussian_rows(findings, left_out)
-    checks = _checks(findings, gaussian)
-    lead = checks_in_words(
-        checks,
-        findings.sample.table.n_rows,
-        needs_gaussians=gaussian is not None,
-    )
-    if findings.verdict.usable == "no":
-        lead += " That does not make it useful: see The answer."
-    blocks: list[page.Block] = [page.Paragraph(lead, "lead")]
-    if checks:
-        blocks.append(page.Checks(checks))
-    if left_out and findings.gaussian is not None and not _is_average(findings):
-        note = (
-            f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out: "
-            f"{listed(left_out)}."
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What tests say of the assumptions, in words and one by one."""
+
+    in_words: str
+    details: tuple[page.Block, ...]
+
+    @classmethod
+    def of(cls, findings: Findings) -> Self:
+        """Return the tests of what the chosen model assumes."""
+        left_out = columns_of_few_values(findings.sample)
+        gaussian = gaussian_rows(findings, left_out)
+        checks = _checks(findings, gaussian)
+        details: list[page.Block] = []
+        if checks:
+            details.append(page.Checks(checks))
+        if left_out and findings.gaussian is not None and not _is_average(findings):
+            note = (
+                f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out: "
+                f"{listed(left_out)}."
+            )
+            details.append(page.Paragraph(note, "note"))
+        if gaussian is not None and not findings.has_many_classes:
+            details.append(distances(gaussian.model, gaussian.x, findings.sample))
+        return cls(
+            checks_in_words(checks, findings.sample.table.n_rows),
+            tuple(details),
         )
-        blocks.append(page.Paragraph(note, "note"))
-    if gaussian is not None and not findings.has_many_classes:
-        blocks.append(distances(gaussian.model, gaussian.x, findings.sample))
-    return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
-def checks_in_words(
-    checks: tuple[page.Check, ...],
-    n_rows: int,
-    *,
-    needs_gaussians: bool = False,
-) -> str:
-    """Return how many assumptions hold, and what that means."""
+def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
+    """Return which assumptions fail, and whether that matters for the answer."""
     if not checks:
         return "It states no probabilities, and assumes nothing that could be tested."
-    n_doubts = sum(check.tone == "caution" for check in checks)
+    doubted = [check for check in checks if check.tone == "caution"]
     n_tested = sum(check.verdict != "not tested" for check in checks)
-    if not n_doubts and n_rows < FEW_ROWS:
+    if not doubted and n_rows < FEW_ROWS:
         return (
             f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
             "they would find only gross departures from it."
         )
-    sentences = []
-    if n_tested == 1 and n_doubts:
-        sentences.append("The check of its probabilities found cause for caution.")
-    elif n_tested == 1:
-        sentences.append("The check of its probabilities found no cause for caution.")
-    elif n_doubts:
-        sentences.append(f"{n_doubts} of {n_tested} checks found cause for caution.")
-    else:
-        sentences.append(f"No evidence against the model in any of {n_tested} checks.")
-    if n_doubts and n_rows > MANY_ROWS:
+    if not doubted and n_tested == 1:
+        return "Its probabilities were tested, and nothing speaks against them."
+    if not doubted:
+        return f"No evidence against the model in any of {n_tested} tests."
+    sentences = [f"Tests speak against {listed([check.subject for check in doubted])}."]
+    if any(check.concerns_answer for check in doubted):
+        sentences.append("Probabilities that are not calibrated are a caveat of the answer.")
+    if any(not check.concerns_answer for check in doubted):
+        sentences.append(
+            "That changes densities, samples and outliers, not the error: errors were counted on "
+            "held-out rows."
+        )
+    if n_rows > MANY_ROWS:
         sentences.append("With so many rows, tests find differences too small to matter.")
-    sentences.append(
-        "Errors were counted on held-out rows: they need no assumption but that new rows are like "
-        "these and independent of them."
-    )
-    sentences.append("Other persons or later years may bring more errors.")
-    if needs_gaussians:
-        sentences.append("Densities, samples and outliers need Gaussian classes too.")
     return " ".join(sentences)
 
 
@@ -141,7 +136,7 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
     calibration = findings.calibration
     if calibration is not None:
         question = "Are its probabilities right as often as they state (calibrated)?"
-        checks.append(_check(question, lambda: calibration))
+        checks.append(_check(page.CALIBRATION, question, lambda: calibration))
     if gaussian is None:
         return tuple(checks)
     is_average = _is_average(findings)
@@ -149,11 +144,14 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
         question = f"Do all classes share one covariance, as {findings.name} assumes?"
         names = gaussian.rows.columns
         moments = Moments.of(gaussian.x, table.labels, table.weight, names=names)
-        checks.append(_check(question, lambda: box_m(moments)))
+        checks.append(
+            _check("one covariance for all classes", question, lambda: box_m(moments))
+        )
     if not is_average:
         question = f"Is each class Gaussian, as {findings.name} assumes?"
         checks.append(
             _check(
+                "Gaussian classes",
                 question,
                 lambda: normality(gaussian.x, table.labels, max_rows=ROWS_OF_A_CLASS),
             )
@@ -168,6 +166,7 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
         )
     checks.append(
         _check(
+            "rows drawn from the model looking like the real ones",
             question,
             lambda: predictive_check(
                 gaussian.model,
@@ -187,7 +186,7 @@ def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
-def _check(question: str, test: Callable[[], Diagnostic]) -> page.Check:
+def _check(subject: str, question: str, test: Callable[[], Diagnostic]) -> page.Check:
     """Return the answer of a test, or why it could not be made."""
     try:
         with warnings.catch_warnings():
@@ -195,7 +194,8 @@ def _check(question: str, test: Callable[[], Diagnostic]) -> page.Check:
             diagnostic = test()
     except (SufficeError, np.linalg.LinAlgError) as error:
         reason = str(error).split(": ")[0]
-        return page.Check(question, "not tested", f"{reason}.", "note")
+        return page.Check(subject, question, "not tested", f"{reason}.", "note")
     if diagnostic.p_value > LEVEL:
-        return page.Check(question, "no evidence against it", f"{diagnostic!r}.", "good")
-    return page.Check(question, "no", f"{diagnostic!r}.", "caution")
+        answer = f"{diagnostic!r}."
+        return page.Check(subject, question, "no evidence against it", answer, "good")
+    return page.Check(subject, question, "no", f"{diagnostic!r}.", "caution")

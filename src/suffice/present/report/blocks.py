@@ -11,6 +11,7 @@ from suffice.typing import Floats
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
 Cell: TypeAlias = float | str | None  # raw; None is shown as a dash
 Values: TypeAlias = Floats | tuple[float, ...]
+CALIBRATION = "calibrated probabilities"  # the subject of the check of posteriors
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,15 @@ class Plot:
         return "M" + "L".join(f"{self.across(x)} {self.down(y)}" for x, y in points)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Multiples:
+    """Small drawings of one kind side by side, one for each class."""
+
+    kind: ClassVar[str] = "multiples"
+    caption: str
+    plots: tuple[Plot, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """What is found and what is a false alarm, by the posterior from which a class is called."""
@@ -271,10 +281,16 @@ class Code:
 class Check:
     """A question about the model, and the answer."""
 
+    subject: str  # what is tested, as the object of a sentence
     question: str
     verdict: str
     answer: str
     tone: Tone
+
+    @property
+    def concerns_answer(self) -> bool:
+        """Whether the error or the posteriors depend on it."""
+        return self.subject == CALIBRATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +309,7 @@ Block: TypeAlias = (
     | Intervals
     | Equation
     | Plot
+    | Multiples
     | Thresholds
     | Code
     | Download
@@ -302,8 +319,16 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Blocks under one heading."""
+    """Blocks under one heading, and others that a reader unfolds."""
 
     key: str
     title: str
     blocks: tuple[Block, ...]
+    details: tuple[Block, ...] = ()
+    more: str = "More"  # what the details are, for those who unfold them
+    is_folded: bool = False  # whether the whole section is unfolded by its reader
+
+    @property
+    def all_blocks(self) -> tuple[Block, ...]:
+        """Open and folded blocks, in their order."""
+        return (*self.blocks, *self.details)

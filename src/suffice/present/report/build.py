@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.core.progress import Progress, Wish
 from suffice.errors import InvalidParameterError
+from suffice.estimators.saved import portable
 from suffice.evaluate.comparison import Comparison
 from suffice.evaluate.comparison.models import ModelsLike
 from suffice.persistence.archive import replacing
-from suffice.present.report.answer import answer, models_compared, more_data
-from suffice.present.report.assumptions import assumptions
+from suffice.present.report.answer import Answer, answer_section
 from suffice.present.report.blocks import Plot, Section
 from suffice.present.report.data_summary import data_summary, summary
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.explanation import explanation
 from suffice.present.report.findings import Findings, ReportSettings, judge
+from suffice.present.report.how_sure import how_sure
 from suffice.present.report.misclassified import Outliers, misclassified
+from suffice.present.report.models_compared import models_compared
 from suffice.present.report.render import RENDERERS, as_figure
 from suffice.present.report.usage import Provenance, usage
 from suffice.selection.validation.fold_rows import FoldsLike
@@ -50,13 +52,18 @@ class Report:
 
     title: str
     subtitle: str
-    verdict: str
+    answer: Answer  # the verdict, its caveats and the next step
     sections: tuple[Section, ...]
     estimator: Any  # the chosen classifier, fitted on all rows
     comparison: Comparison
     version: str
     judgement: Findings  # the numbers of the page: verdict, checks, importance, learning curve
     saved: list[Path] = field(default_factory=list)  # where it was written
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model can be used, how often it errs, what it misses, and every caveat."""
+        return self.answer.text
 
     def write(self, format: str = "html") -> str:
         """Return the report as text: "html", "md" or "json"."""
@@ -77,11 +84,21 @@ class Report:
             file.write(data)
         self.saved.append(Path(path).resolve())
 
+    def save_model(self, path: str | Path) -> None:
+        """Write the chosen classifier, fitted to all rows, to a ``.suffice`` file, never pickle.
+
+        ``sf.load`` and ``suffice predict`` read it. A file holds the models of suffice,
+        scikit-learn, LightGBM, XGBoost and CatBoost that state probabilities; others are refused.
+        """
+        portable(self.estimator).save(path)
+
     def __repr__(self) -> str:
         return f"Report({self.title}: {self.verdict})"
 
     def _repr_html_(self) -> str:
-        parts = [f"<h3>{escape(self.title)}</h3>", f"<p>{escape(self.verdict)}</p>"]
+        parts = [f"<h3>{escape(self.title)}</h3>"]
+        said = (self.answer.headline, *self.answer.caveats, self.answer.next_step)
+        parts.extend(f"<p>{escape(sentence)}</p>" for sentence in said)
         if self.saved:
             links = [
                 f'<a href="{escape(path.as_uri())}">{escape(path.name)}</a>'
@@ -96,7 +113,7 @@ class Report:
 
     def _first_plot(self) -> Plot | None:
         for section in self.sections:
-            for block in section.blocks:
+            for block in section.all_blocks:
                 if isinstance(block, Plot):
                     return block
         return None
@@ -214,13 +231,14 @@ def report_of(
     """Return the report of a table."""
     sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
     findings = judge(data, sample, settings, others)
+    answer = Answer.of(findings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sections = _sections(findings, settings, provenance, new)
+        sections = _sections(findings, answer, settings, provenance, new)
     return Report(
         title=data.name,
         subtitle=summary(data),
-        verdict=findings.verdict.headline,
+        answer=answer,
         sections=sections,
         estimator=findings.estimator,
         comparison=findings.comparison,
@@ -232,6 +250,7 @@ def report_of(
 
 def _sections(
     findings: Findings,
+    answer: Answer,
     settings: ReportSettings,
     provenance: Provenance | None,
     new: "NewRows | None",
@@ -240,26 +259,23 @@ def _sections(
     if provenance is None:
         provenance = Provenance(seed=settings.seed)
     # what the progress bar names, and what makes the section
-    stages: list[tuple[str, Callable[[], Section | None]]] = [
-        ("answer", lambda: answer(findings)),
-        ("data", lambda: data_summary(findings, outliers)),
-        ("models", lambda: models_compared(findings)),
+    stages: list[tuple[str, Callable[[], Section]]] = [
+        ("answer", lambda: answer_section(findings, answer)),
+        ("certainty", lambda: how_sure(findings, answer.measured, answer.reasons)),
         ("errors", lambda: misclassified(findings, outliers)),
         ("explanation", lambda: explanation(findings)),
-        ("learning curve", lambda: more_data(findings)),
-        ("assumptions", lambda: assumptions(findings)),
         ("use", lambda: usage(findings, provenance)),
+        ("models", lambda: models_compared(findings)),
+        ("data", lambda: data_summary(findings, outliers)),
     ]
     if new is not None:
         from suffice.present.report.new_rows import new_rows
 
-        stages.insert(-1, ("new rows", lambda: new_rows(findings, new)))
+        stages.insert(4, ("new rows", lambda: new_rows(findings, new)))
     sections = []
     with Progress(settings.progress, len(stages), "report") as steps:
         for name, make_section in stages:
             steps.begin(name)
-            section = make_section()
-            if section is not None:
-                sections.append(section)
+            sections.append(make_section())
             steps.step()
     return tuple(sections)

@@ -1,7 +1,7 @@
 """Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import chdtri
@@ -11,7 +11,7 @@ from suffice.core.text.numbers import number, percent
 from suffice.estimators.gaussian import LDA
 from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.curves.reliability import Reliability, reliability
-from suffice.evaluate.curves.thresholds import cost_curve
+from suffice.evaluate.curves.thresholds import CostCurve, cost_curve
 from suffice.present.report import blocks as page
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.findings import Findings
@@ -20,21 +20,19 @@ from suffice.typing import Codes, Floats
 MOST_POINTS = 800  # rows drawn in a plane
 MOST_STEPS = 200  # points of a curve
 MOST_BARS = 24  # of a histogram
+FEWEST_BINS = 4  # of a calibration curve: two or three points show no shape
 FEWEST_VALUES = 8  # distinct values that a feature needs to be an axis for rows
+MOST_HISTOGRAMS = 24  # columns whose distribution is drawn
+MOST_LINES = 4  # classes in one chart; of more, each has its own
+MOST_MULTIPLES = 12  # classes that are drawn each on their own
 FARTHEST = 100.0  # largest distance shown, in standard deviations within classes
 
 
-def posterior_charts(findings: Findings) -> list[page.Block]:
-    """Return what thresholds on held-out posteriors find, and whether they are calibrated."""
-    if findings.held_out.logs is None:
-        return []
-    charts: list[page.Block] = []
-    if len(findings.class_names) == 2:
-        charts.append(_thresholds(findings))
-    calibration = _calibration(findings)
-    if calibration is not None:
-        charts.append(calibration)
-    return charts
+def threshold_chart(findings: Findings) -> page.Thresholds | None:
+    """Return what every threshold on the held-out posterior of one of two classes finds."""
+    if findings.held_out.logs is None or len(findings.class_names) != 2:
+        return None
+    return _thresholds(findings)
 
 
 def _thresholds(findings: Findings) -> page.Thresholds:
@@ -47,7 +45,7 @@ def _thresholds(findings: Findings) -> page.Thresholds:
     shown_first = 0.5 if recommended is None else recommended.value
     last = len(curve.thresholds) - 1
     start = min(int(np.searchsorted(curve.thresholds, shown_first)), last)
-    kept = np.unique([*_thinned(len(curve.thresholds)), start])
+    kept = np.unique([*_thinned(len(curve.thresholds)), *_least_cost_thresholds(curve), start])
     thresholds = curve.thresholds[kept].copy()
     # thresholds up to the next posterior of a row find the same rows: show the one asked for
     place_of_start = int(np.searchsorted(kept, start))
@@ -67,9 +65,35 @@ def _thresholds(findings: Findings) -> page.Thresholds:
     )
 
 
-def _calibration(findings: Findings) -> page.Plot | None:
+def _least_cost_thresholds(curve: CostCurve) -> Codes:
+    """Return the thresholds that have the least cost for some cost of a miss and a false alarm.
+
+    They are the vertices of the lower left convex hull of (false alarms, misses).
+    """
+    hull: list[int] = []
+    # from the last threshold, which has no false alarm, to the first, which misses nothing
+    for i in range(len(curve.thresholds) - 1, -1, -1):
+        while len(hull) > 1 and not _turns_left(curve, hull[-2], hull[-1], i):
+            hull.pop()
+        hull.append(i)
+    return np.array(hull, np.intp)
+
+
+def _turns_left(curve: CostCurve, first: int, second: int, third: int) -> bool:
+    """Whether three points (false alarms, misses) make a left turn."""
+    alarms = curve.false_alarms
+    misses = curve.misses
+    # (b − a) × (c − b) > 0
+    to_second = (alarms[second] - alarms[first], misses[second] - misses[first])
+    to_third = (alarms[third] - alarms[second], misses[third] - misses[second])
+    return bool(to_second[0] * to_third[1] - to_second[1] * to_third[0] > 0)
+
+
+def calibration_chart(findings: Findings) -> page.Plot | None:
     """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
     held_out = findings.held_out
+    if held_out.logs is None:
+        return None
     if len(findings.class_names) == 2:
         positive = findings.positive
         stated = held_out.posteriors[:, positive]
@@ -94,7 +118,8 @@ def _calibration(findings: Findings) -> page.Plot | None:
         bins=int(np.clip(len(stated) // 25, 3, 10)),
         equal_counts=True,
     )
-    if len(bins.stated) < 2:
+    n_points = len(np.unique(bins.stated.round(2)))  # nearer ones look like one
+    if n_points < FEWEST_BINS:
         return None
     high = min(1.0, 1.05 * float(max(bins.stated.max(), bins.high.max())))
     low = max(0.0, float(min(bins.stated.min(), bins.low.min())) - 0.03)
@@ -130,49 +155,73 @@ def _thinned(n: int) -> Codes:
     return np.unique(positions.round().astype(np.intp))
 
 
-def row_charts(findings: Findings) -> list[page.Block]:
-    """Return held-out rows over discriminant coordinates, and over the two best features."""
-    table = findings.sample.table
-    if table.n_features < 2:
-        return []
-    drawn, others = _split_in_halves(table.codes, table.n_classes)
-    axes = [
-        j for j in findings.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES
-    ][:2]
-    x = table.x[drawn][:, axes]
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCharts:
+    """Held-out rows over discriminant coordinates, and over the two best features."""
+
+    discriminant: page.Plot | None
+    features: page.Plot | None
+
+    @classmethod
+    def of(cls, findings: Findings) -> Self:
+        """Return the charts that the table allows."""
+        table = findings.sample.table
+        if table.n_features < 2:
+            return cls(None, None)
+        drawn, others = _split_in_halves(table.codes, table.n_classes)
+        axes = [
+            j
+            for j in findings.ranked_features
+            if len(np.unique(table.x[:, j])) >= FEWEST_VALUES
+        ][:2]
+        coordinates = _discriminant_coordinates(findings, drawn, others)
+        return cls(
+            discriminant=_over_discriminant(findings, coordinates, drawn, axes),
+            features=_over_features(findings, drawn, axes),
+        )
+
+
+def _over_discriminant(
+    findings: Findings,
+    coordinates: Floats | None,
+    drawn: Codes,
+    axes: list[int],
+) -> page.Plot | None:
+    """Return rows over two coordinates, or over the only one and the best feature."""
+    if coordinates is None:
+        return None
+    if coordinates.shape[1] > 1:
+        return _discriminant_plot(
+            findings,
+            coordinates[:, :2],
+            drawn,
+            "discriminant coordinate 1",
+            "discriminant coordinate 2",
+        )
+    if not axes:
+        return None
+    best = findings.sample.table.x[drawn, axes[0]]
+    name = findings.sample.names[axes[0]]
+    xy = np.column_stack([coordinates, best])
+    return _discriminant_plot(findings, xy, drawn, "discriminant coordinate 1", name)
+
+
+def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Plot | None:
+    if len(axes) < 2 or findings.has_many_classes:
+        return None
+    x = findings.sample.table.x[drawn][:, axes]
     names = [findings.sample.names[j] for j in axes]
-    charts: list[page.Block] = []
-    coordinates = _discriminant_coordinates(findings, drawn, others)
-    if coordinates is not None and coordinates.shape[1] == 1 and axes:
-        xy = np.column_stack([coordinates, x[:, 0]])
-        charts.append(
-            _discriminant_plot(findings, xy, drawn, "discriminant coordinate 1", names[0])
-        )
-    elif coordinates is not None and coordinates.shape[1] > 1:
-        charts.append(
-            _discriminant_plot(
-                findings,
-                coordinates[:, :2],
-                drawn,
-                "discriminant coordinate 1",
-                "discriminant coordinate 2",
-            )
-        )
-    if len(axes) == 2 and not findings.has_many_classes:
-        caption = (
-            "Held-out predictions of some rows over the two numbers that separate the classes "
-            "most; outlined rows were misclassified. Select a row to see it everywhere."
-        )
-        charts.append(
-            page.Plot(
-                key="features",
-                caption=caption,
-                x=_axis_around(names[0], x[:, 0]),
-                y=_axis_around(names[1], x[:, 1]),
-                series=_dots_by_class(findings, x, drawn),
-            )
-        )
-    return charts
+    caption = (
+        "Held-out predictions of some rows over the two numbers that separate the classes most; "
+        "outlined rows were misclassified. Select a row to see it everywhere."
+    )
+    return page.Plot(
+        key="features",
+        caption=caption,
+        x=_axis_around(names[0], x[:, 0]),
+        y=_axis_around(names[1], x[:, 1]),
+        series=_dots_by_class(findings, x, drawn),
+    )
 
 
 def _split_in_halves(codes: Codes, n_classes: int) -> tuple[Codes, Codes]:
@@ -201,7 +250,7 @@ def _discriminant_coordinates(
     table = findings.sample.table
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(others)))
-        coordinates = np.asarray(discriminant.transform(table.x[drawn]))
+        coordinates = np.asarray(discriminant.discriminants_.project(table.x[drawn]))
     except (ValueError, np.linalg.LinAlgError):
         return None
     if not coordinates.size or np.abs(coordinates).max() > FARTHEST:
@@ -301,19 +350,41 @@ def _axis_around(name: str, values: Floats) -> page.Axis:
 
 
 def distributions(findings: Findings) -> list[page.Block]:
-    """Return each class over the two best features: a histogram, or the share of one value."""
-    if findings.has_many_classes:
-        return []
+    """Return each class over the columns of numbers: histograms, or the share of one value."""
     charts: list[page.Block] = []
     table = findings.sample.table
-    for j in findings.ranked_features[:2]:
+    for j in findings.ranked_features[:MOST_HISTOGRAMS].tolist():
         x = table.x[:, j]
         of_class = [x[table.codes == k] for k in range(len(findings.class_names))]
-        if len(np.unique(x)) <= 2:
+        n_values = len(np.unique(x))
+        if n_values < 2:
+            continue
+        if n_values == 2:
             charts.append(_shares_of_larger_value(findings, j, of_class))
+        elif len(findings.class_names) > MOST_LINES:
+            charts.append(_small_histograms(findings, j, of_class))
         else:
             charts.append(_histograms(findings, j, of_class))
     return charts
+
+
+def _small_histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Multiples:
+    """Return a small histogram of each class, on the same axes."""
+    whole = _histograms(findings, j, of_class)
+    plots = []
+    for series in whole.series[:MOST_MULTIPLES]:
+        one = page.Plot(
+            key=f"{whole.key}-{series.look}",
+            caption=series.name,
+            x=whole.x,
+            y=whole.y,
+            series=(replace(series, look=0, name=""),),
+        )
+        plots.append(one)
+    caption = whole.caption
+    if len(whole.series) > MOST_MULTIPLES:
+        caption = f"{whole.caption} The first {MOST_MULTIPLES} of {len(whole.series)} classes."
+    return page.Multiples(caption, tuple(plots))
 
 
 def _shares_of_larger_value(findings: Findings, j: int, of_class: list[Floats]) -> page.Block:
@@ -432,7 +503,7 @@ def class_distances(findings: Findings, order: Codes) -> page.Matrix | None:
     moments = findings.moments
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(moments)
-        means = discriminant.transform(moments.means[order])
+        means = discriminant.discriminants_.project(moments.means[order])
     except (ValueError, np.linalg.LinAlgError):
         return None
     distances = np.sqrt(np.square(means[:, None] - means[None]).sum(2))

@@ -9,19 +9,25 @@ from sklearn.pipeline import Pipeline
 
 from suffice.core.moments import Moments
 from suffice.core.text.lists import counted, listed, shortened
-from suffice.core.text.numbers import percent
+from suffice.core.text.numbers import loss, percent
+from suffice.errors import SufficeError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.encoder import TableEncoder
+from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.feature_separation import separation
+from suffice.evaluate.diagnostics import class_separation
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import distributions
 from suffice.present.report.documented_table import DocumentedTable, Profile
 from suffice.present.report.findings import Findings
 from suffice.present.report.misclassified import Outliers
+from suffice.typing import Floats
 
 MOST_CLASSES = 12
 MOST_COLUMNS = 30
 MOST_FEATURES = 15
+MOST_CORRELATIONS = 12  # features in a table of correlations
+MOST_COORDINATES = 6  # discriminant coordinates
 MOST_PAIRS = 8  # of collinear columns
 MOST_PATTERNS = 8  # of empty cells
 MOST_EMPTY_COLUMNS = 10  # in a table of patterns
@@ -42,20 +48,17 @@ def data_summary(findings: Findings, outliers: Outliers | None) -> page.Section:
     notes.extend(_note_on_constant_features(data))
     notes.extend(_note_on_empty_cells(findings))
     notes.extend(_note_on_ordered_classes(data))
-    suspects = (*findings.checks.suspects, *findings.checks.impossible)
     blocks: list[page.Block] = [_facts(findings, outliers)]
     blocks.extend(page.Paragraph(note, "note") for note in notes)
-    blocks.extend(
-        page.Paragraph(f"Column {suspect.column!r} {suspect.why}.", "caution")
-        for suspect in suspects
-    )
     blocks.append(_classes(data))
     blocks.append(_features_by_separation(findings))
-    blocks.extend(distributions(findings))
     blocks.append(_columns(data))
     blocks.extend(_patterns_of_empty_cells(data))
     blocks.extend(_collinear_columns(data, findings.moments))
-    return page.Section("data", "The data", tuple(blocks))
+    blocks.extend(_correlations(findings))
+    blocks.extend(_canonical_structure(findings))
+    blocks.extend(distributions(findings))
+    return page.Section("data", "The data", tuple(blocks), is_folded=True)
 
 
 def summary(data: DocumentedTable) -> str:
@@ -266,16 +269,55 @@ def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
     return [table]
 
 
+def _correlations(findings: Findings) -> list[page.Block]:
+    """Return the correlations within classes of the features that separate the classes most."""
+    moments = findings.moments
+    if moments.storage == "diagonal" or findings.data.table.n_features < 2:
+        return []
+    shown = findings.ranked_features[:MOST_CORRELATIONS]
+    correlations = _within_correlations(moments)[np.ix_(shown, shown)]
+    names = [findings.data.names[j] for j in shown]
+    body = [(name, *row.tolist()) for name, row in zip(names, correlations, strict=True)]
+    n_more = findings.data.table.n_features - len(shown)
+    table = page.DataTable(
+        caption="Correlation within classes",
+        columns=("", *shortened(names)),
+        styles=("text", *["signed"] * len(names)),
+        rows=tuple(body),
+        note=f"{counted(n_more, 'more feature')} not shown." if n_more else "",
+    )
+    return [table]
+
+
+def _canonical_structure(findings: Findings) -> list[page.Block]:
+    """Return Wilks' Λ, and how features correlate with the discriminant coordinates."""
+    try:
+        separation_test = class_separation(findings.moments)
+        discriminant = LDA().fit_moments(findings.moments)
+        loadings = discriminant.discriminants_.loadings
+    except (SufficeError, ValueError, np.linalg.LinAlgError):
+        return []
+    n_shown = min(loadings.shape[1], MOST_COORDINATES)
+    order = findings.ranked_features[:MOST_FEATURES]
+    body = [(findings.data.names[j], *loadings[j, :n_shown].tolist()) for j in order]
+    headings = [
+        f"coordinate {i + 1}, canonical correlation {loss(float(separation_test.correlations[i]))}"
+        for i in range(n_shown)
+    ]
+    table = page.DataTable(
+        caption="Canonical structure: correlation within classes of features and coordinates",
+        columns=("feature", *headings),
+        styles=("text", *["signed"] * n_shown),
+        rows=tuple(body),
+    )
+    return [page.Paragraph(f"{separation_test!r}."), table]
+
+
 def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Block]:
     """Return the pairs of columns with the largest correlation within classes."""
     if moments.storage == "diagonal" or data.table.n_features < 2:
         return []
-    scatter = moments.pooled_scatter
-    scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
-    products = np.outer(scale, scale)
-    correlations = np.divide(
-        scatter, products, out=np.zeros_like(products), where=products > 0
-    )
+    correlations = _within_correlations(moments)
     first, second = np.triu_indices(data.table.n_features, 1)
     of_pair = correlations[first, second]
     body = []
@@ -293,3 +335,12 @@ def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Blo
         note="Do not read the linear coefficients of such columns one by one.",
     )
     return [table]
+
+
+def _within_correlations(moments: Moments) -> Floats:
+    """Return the pooled correlations within classes, (d, d); 0 of a constant feature."""
+    scatter = moments.pooled_scatter
+    scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
+    products = np.outer(scale, scale)
+    nothing = np.zeros_like(products)
+    return np.asarray(np.divide(scatter, products, out=nothing, where=products > 0))

@@ -30,6 +30,17 @@ class Profile:
     values: Floats | Codes  # numbers, or codes of levels  (n,)
     levels: tuple[str, ...] = ()
 
+    def cell(self, row: int) -> float | str | None:
+        """Return what a row holds: a number, a level or a date; None where it is empty."""
+        if self.empty[row] or self.kind.startswith("not used"):
+            return None
+        if self.levels:
+            return self.levels[int(self.values[row])]
+        value = float(self.values[row])
+        if self.kind == "date":
+            return str(np.datetime64(int(value // 1), "D"))
+        return value
+
     @property
     def distinct(self) -> int:
         return len(np.unique(self.values[~self.empty]))

@@ -122,8 +122,10 @@ def local_effects(
 ) -> tuple[Floats, Floats] | None:
     """Return edges (b,) of a column and the accumulated local effect on each posterior, (b, K).
 
-    Every row is moved only to the edges of its own bin, so no point is far from the data. The
-    result is None if the column has fewer than two bins or the classifier states no posteriors.
+    Effects are differences of posteriors: their mean over the rows is zero, and over the classes
+    they sum to zero. Every row is moved only to the edges of its own bin, so no point is far from
+    the data. The result is None if the column has fewer than two bins or the classifier states no
+    posteriors.
     Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
     """
     order = np.argsort(values, kind="stable")
@@ -144,13 +146,12 @@ def local_effects(
     rises = (at_high_edge - at_low_edge).T  # (K, n)
     total_rise = np.stack([np.bincount(bin_of_row, rise, n_bins) for rise in rises], axis=1)
     mean_rise = total_rise / np.maximum(rows_in_bin, 1)[:, None]
-    # ALE(e_b) = Σ_{c ≤ b} mean rise in bin c, centred so that its mean over rows is that of p
+    # ALE(e_b) = Σ_{c ≤ b} mean rise in bin c, centred so that its mean over rows is zero
     start = np.zeros((1, mean_rise.shape[1]))
     curve = np.vstack([start, np.cumsum(mean_rise, axis=0)])
     share_of_bin = rows_in_bin / rows_in_bin.sum()
     mean_of_curve = share_of_bin @ (curve[1:] + curve[:-1]) / 2
-    mean_posterior = (at_low_edge + at_high_edge).mean(0) / 2
-    return edges, curve - mean_of_curve + mean_posterior
+    return edges, curve - mean_of_curve
 
 
 def _posteriors_moved(

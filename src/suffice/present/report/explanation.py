@@ -1,6 +1,6 @@
 """How the chosen model decides: importance, effects, rows in a plane, its equation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,14 +13,14 @@ from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.comparison.models import core
 from suffice.evaluate.curves.feature_separation import separation, standardised_coefficients
 from suffice.present.report import blocks as page
-from suffice.present.report.charts import row_charts
+from suffice.present.report.charts import MOST_LINES, MOST_MULTIPLES, RowCharts
 from suffice.present.report.documented_table import Profile
 from suffice.present.report.effects import ExplainedModel, local_effects, log_posteriors
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
 MOST_EFFECTS = 4  # columns whose effect is shown
-MOST_LINES = 4  # classes in one chart of an effect
+MOST_OPEN_EFFECTS = 2  # charts of an effect that are not folded
 MOST_ROWS = 500  # rows that an effect is averaged over
 MOST_NAMES = 5  # columns named in the first sentence
 MOST_LEVELS = 8  # of a categorical column
@@ -35,13 +35,29 @@ MOST_CLASSES = 9  # columns of a table of parameters
 
 def explanation(findings: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
-    blocks = [
-        *importance(findings),
-        *effects(findings),
-        *row_charts(findings),
-        *chosen_model(findings),
-    ]
-    return page.Section("why", "How it decides", tuple(blocks))
+    effect_charts = effects(findings)
+    blocks = [*importance(findings), *effect_charts[:MOST_OPEN_EFFECTS]]
+    details = [*effect_charts[MOST_OPEN_EFFECTS:]]
+    charts = RowCharts.of(findings)
+    if charts.features is not None:
+        details.append(charts.features)
+    model_blocks = chosen_model(findings)
+    blocks.extend(model_blocks[:1])  # the model in words
+    details.extend(model_blocks[1:])
+    return page.Section(
+        key="why",
+        title="Why: how it decides",
+        blocks=tuple(blocks),
+        details=tuple(details),
+        more="More columns, equations and parameters",
+    )
+
+
+def first_picture(findings: Findings) -> page.Plot | None:
+    """Return the one picture of the first screen: held-out rows, misclassified ones outlined."""
+    if findings.sample.source is None and findings.sample.table.n_features == 1:
+        return _posterior_over_only_feature(findings)
+    return RowCharts.of(findings).discriminant
 
 
 # ---- which columns it needs
@@ -122,8 +138,7 @@ def effects(findings: Findings) -> list[page.Block]:
     """Return how the posterior changes with the columns that are needed most."""
     has_one_feature = findings.sample.source is None and findings.sample.table.n_features == 1
     if has_one_feature:
-        curve = _posterior_over_only_feature(findings)
-        return [] if curve is None else [curve]
+        return []  # the first picture shows the posterior itself
     if findings.has_many_classes or findings.held_out.logs is None:
         return []
     return _effects_of_columns(findings)
@@ -156,49 +171,89 @@ def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
         f"Posterior over {name}, the only feature, by the model fitted to "
         f"{findings.learnt_from}."
     )
-    effect = _Effect(0, name, grid, np.exp(logs))
-    return _effect_plot(findings, effect, caption, highest=1.0, dots=dots)
+    curves = _Curves(0, name, grid, np.exp(logs))
+    y_name = "posterior, %"
+    if len(findings.class_names) == 2:
+        y_name = f"posterior of {findings.class_names[findings.positive]}, %"
+    y = page.Axis(y_name, 0.0, 1.0, percent=True)
+    return _curves_plot(findings, curves, caption, y, "percent", dots=dots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Effect:
-    """Posteriors of all classes over one column."""
+class _Curves:
+    """A curve of each class over one column: posteriors, or effects on them."""
 
     column: int
     name: str
     x: Floats  # (b,)
-    posteriors: Floats  # (b, K)
+    values: Floats  # (b, K)
 
 
 def _effects_of_columns(findings: Findings) -> list[page.Block]:
     positions = {profile.name: j for j, profile in enumerate(findings.sample.profiles)}
     needed = [column.feature for column in findings.importance if column.low > 0]
-    curves: list[_Effect] = []
+    effects: list[_Curves] = []
     tables: list[page.Block] = []
+    notes: list[page.Block] = []
     for name in needed[:MOST_EFFECTS]:
         profile = findings.sample.profiles[positions[name]]
         if profile.kind == "category" or profile.distinct < FEWEST_VALUES:
             tables.append(posterior_by_level(findings, profile))
             continue
         effect = _effect_of_column(findings, positions[name])
-        # where no column can change alone, the sum of effects leaves the range from 0 to 1
-        if effect is not None and np.abs(effect.posteriors - 0.5).max() < 0.55:
-            curves.append(effect)
-    highest = 0.0
-    for effect in curves:
-        if len(findings.class_names) == 2:
-            shown = effect.posteriors[:, findings.positive]
+        if effect is None:
+            continue
+        # no posterior changes by more than 1: small effects were added up far from the rows
+        if float(np.ptp(effect.values, axis=0).max()) > 1:
+            notes.append(page.Paragraph(_no_effect_alone(name), "note"))
         else:
-            shown = effect.posteriors
-        highest = max(highest, float(shown.max()))
-    plots = [
-        _effect_plot(findings, effect, _effect_caption(findings, effect.name), highest)
-        for effect in curves
-    ]
-    return [*plots, *tables]
+            effects.append(effect)
+    shown = [_shown_classes(findings, effect) for effect in effects]
+    extremes = [0.0]
+    for effect, classes in zip(effects, shown, strict=True):
+        extremes.append(float(effect.values[:, classes].min()))
+        extremes.append(float(effect.values[:, classes].max()))
+    margin = 0.05 * (max(extremes) - min(extremes))
+    y = page.Axis(
+        "effect on the posterior, points",
+        min(extremes) - margin,
+        max(extremes) + margin,
+        percent=True,
+    )
+    plots: list[page.Block] = []
+    for effect in effects:
+        caption = _effect_caption(findings, effect.name)
+        plot = _curves_plot(findings, effect, caption, y, "points")
+        if len(findings.class_names) > MOST_LINES:
+            plots.append(_one_class_each(plot))
+        else:
+            plots.append(plot)
+    return [*plots, *tables, *notes]
 
 
-def _effect_of_column(findings: Findings, j: int) -> _Effect | None:
+def _one_class_each(plot: page.Plot) -> page.Multiples:
+    """Return a small drawing of each line of a plot, on the same axes."""
+    plots = []
+    for series in plot.series:
+        one = page.Plot(
+            key=f"{plot.key}-{series.look}",
+            caption=series.name,
+            x=plot.x,
+            y=plot.y,
+            series=(replace(series, look=0, name=""),),
+        )
+        plots.append(one)
+    return page.Multiples(plot.caption, tuple(plots))
+
+
+def _no_effect_alone(name: str) -> str:
+    return (
+        f"The effect of {name} is not drawn: other columns follow it so closely that it never "
+        "changes alone."
+    )
+
+
+def _effect_of_column(findings: Findings, j: int) -> _Curves | None:
     profile = findings.sample.profiles[j]
     # regularly spaced rows in the order of their classes hold some of each class
     by_class = np.argsort(findings.sample.table.codes, kind="stable")
@@ -209,68 +264,71 @@ def _effect_of_column(findings: Findings, j: int) -> _Effect | None:
     curve = local_effects(model, j, some.profiles[j].values.astype(float))
     if curve is None:
         return None
-    edges, posteriors = curve
-    return _Effect(j, profile.name, edges, posteriors)
+    edges, values = curve
+    return _Curves(j, profile.name, edges, values)
 
 
 def _effect_caption(findings: Findings, name: str) -> str:
     n_classes = len(findings.class_names)
     if n_classes == 2:
         return (
-            f"Average posterior of {findings.class_names[findings.positive]} as {name} changes and "
-            "other columns do not (accumulated local effects)."
+            f"Effect of {name} on the posterior of {findings.class_names[findings.positive]}, in "
+            "points above or below its average, as other columns stay (accumulated local effects)."
         )
-    if n_classes > MOST_LINES:
+    if n_classes > MOST_MULTIPLES:
         return (
-            f"Average posterior as {name} changes and other columns do not (accumulated local "
-            f"effects); of {n_classes} classes the {MOST_LINES} that move most."
+            f"Effect of {name} on the posteriors, in points above or below their average, as other "
+            f"columns stay (accumulated local effects); of {n_classes} classes the "
+            f"{MOST_MULTIPLES} that move most."
         )
     return (
-        f"Average posterior as {name} changes and other columns do not (accumulated local "
-        "effects)."
+        f"Effect of {name} on the posteriors, in points above or below their average, as other "
+        "columns stay (accumulated local effects)."
     )
 
 
-def _effect_plot(
+def _shown_classes(findings: Findings, curves: _Curves) -> list[int]:
+    """Return the class that is looked for, or of several classes those that move most."""
+    if len(findings.class_names) == 2:
+        return [findings.positive]
+    movement = np.ptp(curves.values, axis=0)
+    most = np.argsort(-movement, kind="stable")[:MOST_MULTIPLES]
+    return sorted(most.tolist())
+
+
+def _curves_plot(
     findings: Findings,
-    effect: _Effect,
+    curves: _Curves,
     caption: str,
-    highest: float,
+    y: page.Axis,
+    style: str,
     dots: page.Series | None = None,
 ) -> page.Plot:
-    """Return posteriors over a column: of two classes one, of many those that move most."""
+    """Return the curves of some classes over a column; ``style`` writes their values."""
     has_two_classes = len(findings.class_names) == 2
-    posteriors = effect.posteriors.clip(0, 1)
-    if has_two_classes:
-        shown = [findings.positive]
-        y_name = f"posterior of {findings.class_names[findings.positive]}, %"
-    else:
-        movement = np.ptp(posteriors, axis=0)
-        shown = sorted(np.argsort(-movement, kind="stable")[:MOST_LINES].tolist())
-        y_name = "posterior, %"
     series = [] if dots is None else [dots]
-    for k in shown:
+    for k in _shown_classes(findings, curves):
         tips = [
-            f"{effect.name} {number(value)}: {findings.class_names[k]} {percent(posterior)}"
-            for value, posterior in zip(effect.x, posteriors[:, k], strict=True)
+            f"{curves.name} {number(at)}: {findings.class_names[k]} {cell(float(value), style)}"
+            for at, value in zip(curves.x, curves.values[:, k], strict=True)
         ]
         line = page.Series(
             name=findings.class_names[k],
             shape="line",
-            x=effect.x,
-            y=posteriors[:, k],
+            x=curves.x,
+            y=curves.values[:, k],
             look=0 if has_two_classes else k,
             tips=tuple(tips),
         )
         series.append(line)
-    margin = 0.02 * float(np.ptp(effect.x) or 1.0)
-    low = float(effect.x.min()) - margin
-    high = float(effect.x.max()) + margin
+    margin = 0.02 * float(np.ptp(curves.x) or 1.0)
+    low = float(curves.x.min()) - margin
+    high = float(curves.x.max()) + margin
     return page.Plot(
-        key=f"effect-{effect.column}",
+        key=f"effect-{curves.column}",
         caption=caption,
-        x=page.Axis(effect.name, low, high),
-        y=page.Axis(y_name, 0.0, min(1.0, 1.05 * highest), percent=True),
+        x=page.Axis(curves.name, low, high),
+        y=y,
         series=tuple(series),
     )
 
@@ -506,17 +564,20 @@ def _score(model: GaussianEstimator) -> tuple[str, ...]:
 
 
 def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
-    """Return the boundary between each pair of classes, unless there are many pairs."""
+    """Return the boundary between each pair of classes, unless there are many pairs.
+
+    As in the table of coefficients, the later class counts against the earlier one.
+    """
     classes = model.classes_.tolist()
     pairs = list(combinations(classes, 2))
     if len(pairs) > MOST_PAIRS:
         return []
     lines = []
-    for first, second in pairs:
+    for second, first in pairs:
         boundary = model.boundary(first, second)
         lines.append(f"{first} | {second}:   {boundary.equation(digits=4)}")
-        if len(pairs) == 1 and is_linear and len(boundary.normal) == 1:
-            threshold = number(-boundary.intercept / boundary.normal[0])
+        if len(pairs) == 1 and is_linear and len(boundary.w) == 1:
+            threshold = number(-boundary.w_0 / boundary.w[0])
             lines.append(f"that is, {boundary.feature_names[0]} = {threshold}")
     caption = "Where two classes are equally probable; above zero the first is more probable"
     return [page.Equation(caption, tuple(lines))]

@@ -14,6 +14,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.comparison import Comparison
+from suffice.evaluate.comparison.caveats import caveats_of_checks
 from suffice.evaluate.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
 from suffice.evaluate.comparison.fit_times import FitSize, affordable, seconds_to_fit
 from suffice.evaluate.comparison.importance import Importance, permutation_importance
@@ -174,20 +175,15 @@ def judge(
     others: DocumentedTable | None = None,
 ) -> Findings:
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
-    with (
-        recorded_warnings()
-    ):  # first, since it needs memory for all rows, and models keep theirs
-        checks = _data_checks(data)
+    checks = _data_checks(data)  # first: it needs memory for all rows, and models keep theirs
     folds = _folds(sample, settings, are_there_others=others is not None)
     size = size_of(folds)
     members, left_out = settings.members(len(folds.splits), size)
-    comparison = compared(
-        members,
-        folds,
-        settings.seed,
-        settings.progress,
-        left_out=left_out,
-        keep=True,
+    comparison = replace(
+        compared(
+            members, folds, settings.seed, settings.progress, left_out=left_out, keep=True
+        ),
+        data_caveats=caveats_of_checks(checks, grouped=data.groups is not None),
     )
     is_given = settings.estimator is not None
     if is_given:
@@ -217,7 +213,6 @@ def judge(
         comparison,
         chosen=not is_given,
         tested=tested,
-        first=checks.caveats,
         last=() if calibrated is None else calibrated.caveats,
     )
     return Findings(
@@ -271,7 +266,8 @@ def _folds(
 def _data_checks(data: DocumentedTable) -> DataChecks:
     dates = [profile.name for profile in data.profiles if profile.kind == "date"]
     rows = data.table if data.source is None else data.source
-    checks = data_checks(rows, data.table.labels, dates)
+    with recorded_warnings():
+        checks = data_checks(rows, data.table.labels, dates)
     if data.groups is not None:  # rows that belong together are held out together
         checks = replace(checks, together="")
     return checks

@@ -11,7 +11,7 @@ from suffice.core.text.numbers import count, number, percent
 from suffice.data.predict import OUTLIER_RATE, outlier_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
-from suffice.present.report.charts import class_distances, posterior_charts
+from suffice.present.report.charts import class_distances, threshold_chart
 from suffice.present.report.effects import ExplainedModel, contributions
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
@@ -62,22 +62,31 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         page.Paragraph(_errors_in_words(findings), "lead"),
         _confusion_matrix(findings, by_class, order),
     ]
+    details: list[page.Block] = [_recall_and_precision(findings, counts)]
+    thresholds = threshold_chart(findings)
+    if thresholds is not None:
+        blocks.append(thresholds)
+    if findings.has_many_classes and errors.any():
+        blocks.append(_confused_pairs(findings, counts, errors))
     if findings.has_many_classes:
-        if errors.any():
-            blocks.append(_confused_pairs(findings, counts, errors))
         class_means = class_distances(findings, order)
-        if class_means is not None:
-            blocks.append(class_means)
-    blocks.append(_recall_and_precision(findings, counts))
-    blocks.extend(posterior_charts(findings))
+        details.extend([] if class_means is None else [class_means])
     if findings.held_out.logs is None:
         no_posteriors = f"{findings.name} states no probabilities: nothing to calibrate."
         blocks.append(page.Paragraph(no_posteriors))
     else:
-        blocks.append(_worst_predictions(findings))
+        worst = _WorstRows.of(findings)
+        blocks.append(_worst_predictions(findings, worst))
+        details.extend(_reasons_for_worst_predictions(findings, worst))
     if outliers is not None and outliers.n_flagged:
-        blocks.append(_least_likely_rows(findings, outliers))
-    return page.Section("errors", "Where it errs", tuple(blocks))
+        details.append(_least_likely_rows(findings, outliers))
+    return page.Section(
+        key="errors",
+        title="Where it errs",
+        blocks=tuple(blocks),
+        details=tuple(details),
+        more="By class, why these rows, and outliers",
+    )
 
 
 def confused_together(counts: Floats) -> Codes:
@@ -164,52 +173,102 @@ def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
     )
 
 
-def _worst_predictions(findings: Findings) -> page.DataTable:
-    """Return the rows whose true class had the smallest posterior, and why."""
-    held_out = findings.held_out
-    truth = held_out.truth
-    posteriors = held_out.posteriors
-    log_of_truth = held_out.log_posteriors[np.arange(len(truth)), truth]
-    worst = np.argsort(log_of_truth, kind="stable")[:MOST_ROWS]
-    of_others = posteriors[worst].copy()
-    of_others[np.arange(len(worst)), truth[worst]] = -1
-    rivals = of_others.argmax(1)  # the most probable wrong class
-    parts = _log_odds_in_parts(findings, worst, rivals)
+@dataclass(frozen=True, slots=True, eq=False)
+class _WorstRows:
+    """The rows whose true class had the smallest posterior, while they were held out."""
+
+    rows: Codes  # (m,), smallest posterior first
+    parts: "_Parts"  # of the log odds of the most probable wrong class
+    columns: tuple[int, ...]  # those that contribute most to these rows
+
+    @classmethod
+    def of(cls, findings: Findings) -> Self:
+        held_out = findings.held_out
+        truth = held_out.truth
+        log_of_truth = held_out.log_posteriors[np.arange(len(truth)), truth]
+        rows = np.argsort(log_of_truth, kind="stable")[:MOST_ROWS]
+        of_others = held_out.posteriors[rows].copy()
+        of_others[np.arange(len(rows)), truth[rows]] = -1
+        rivals = of_others.argmax(1)  # the most probable wrong class
+        parts = _log_odds_in_parts(findings, rows, rivals)
+        columns = parts.columns
+        if not columns:
+            columns = tuple(range(min(MOST_PARTS, len(findings.sample.profiles))))
+        return cls(rows, parts, columns)
+
+    def named(self, findings: Findings) -> list[tuple[str, str, str, float]]:
+        """Return id, true class, predicted class and posterior of the true class of each row."""
+        held_out = findings.held_out
+        named = []
+        for row in self.rows:
+            k = held_out.truth[row]
+            posterior = float(held_out.posteriors[row, k])
+            names = (findings.id(row), findings.class_names[k], findings.predicted_class(row))
+            named.append((*names, posterior))
+        return named
+
+    def misclassified(self, findings: Findings) -> tuple[int, ...]:
+        """Return the places of the rows that were misclassified."""
+        held_out = findings.held_out
+        wrong = held_out.predicted[self.rows] != held_out.truth[self.rows]
+        return tuple(np.flatnonzero(wrong).tolist())
+
+
+_NAMED_COLUMNS = ("true class", "predicted", "posterior of true class")
+_NAMED_STYLES = ("text", "text", "text", "percent")
+
+
+def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
+    """Return the worst predictions with the values of the columns that matter most to them."""
+    profiles = [findings.sample.profiles[j] for j in worst.columns]
     body = []
-    for row, parts_of_row in zip(worst, parts.values.tolist(), strict=True):
-        true_class = findings.class_names[truth[row]]
-        posterior = float(posteriors[row, truth[row]])
-        named = (findings.id(row), true_class, findings.predicted_class(row))
-        body.append((*named, posterior, *parts_of_row))
-    note = (
-        "Smallest posterior of the true class first, while the row was held out; rows in colour "
-        "were misclassified."
-    )
-    if parts.names:
-        note = (
-            "Smallest posterior of the true class first, while the row was held out; rows in "
-            "colour were misclassified. On the right, why, by a model that had not seen the row: "
-            "the log odds of the most probable wrong class against the true one. They start from "
-            "those of a typical row, the one of the true class nearest to its mean. Each column "
-            "adds its part. The rounded sum is above zero where the wrong class is the more "
-            "probable one. Posteriors below 2e-9 are treated as 2e-9."
-        )
-    misclassified_rows = np.flatnonzero(held_out.predicted[worst] != truth[worst])
+    for row, named in zip(worst.rows, worst.named(findings), strict=True):
+        body.append((*named, *[profile.cell(row) for profile in profiles]))
+    styles = ["number" if profile.kind == "number" else "text" for profile in profiles]
     return page.DataTable(
         caption="Worst predictions",
         columns=(
             findings.sample.id_name,
-            "true class",
-            "predicted",
-            "posterior of true class",
-            *parts.names,
+            *_NAMED_COLUMNS,
+            *[profile.name for profile in profiles],
         ),
-        styles=("text", "text", "text", "percent", *["signed"] * len(parts.names)),
+        styles=(*_NAMED_STYLES, *styles),
         rows=tuple(body),
-        note=note,
-        marked=tuple(misclassified_rows.tolist()),
+        note=(
+            "Smallest posterior of the true class first, while the row was held out; rows in "
+            "colour were misclassified. On the right, the values of the columns that matter most "
+            "to these rows."
+        ),
+        marked=worst.misclassified(findings),
         linked=True,
     )
+
+
+def _reasons_for_worst_predictions(
+    findings: Findings, worst: _WorstRows
+) -> list[page.DataTable]:
+    """Return what each column adds to the log odds against the true class, if it has any."""
+    if not worst.parts.names:
+        return []
+    body = []
+    for named, parts in zip(worst.named(findings), worst.parts.values.tolist(), strict=True):
+        body.append((*named, *parts))
+    table = page.DataTable(
+        caption="Why the worst predictions are wrong",
+        columns=(findings.sample.id_name, *_NAMED_COLUMNS, *worst.parts.names),
+        styles=(*_NAMED_STYLES, *["signed"] * len(worst.parts.names)),
+        rows=tuple(body),
+        note=(
+            "By a model that had not seen the row: the log odds of the most probable wrong class "
+            "against the true one. They start from those of a typical row, the one of the true "
+            "class nearest to its mean. Each column adds its part. The rounded sum is above zero "
+            "where the wrong class is the more probable one. Posteriors below 2e-9 are treated as "
+            "2e-9."
+        ),
+        marked=worst.misclassified(findings),
+        linked=True,
+    )
+    return [table]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +277,7 @@ class _Parts:
 
     values: Floats  # (m, P)
     names: tuple[str, ...]  # (P,)
+    columns: tuple[int, ...] = ()  # those that contribute most
 
 
 def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts:
@@ -237,7 +297,11 @@ def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts
     if len(columns) > len(largest):
         shown = np.column_stack([shown, total - shown.sum(1)])
         names.append("+ all others")
-    return _Parts(np.column_stack([shown, total]), (*names, "= log odds"))
+    return _Parts(
+        values=np.column_stack([shown, total]),
+        names=(*names, "= log odds"),
+        columns=tuple(int(single[i][0]) for i in largest),
+    )
 
 
 def _column_groups(findings: Findings) -> list[Codes]:

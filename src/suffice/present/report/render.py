@@ -34,13 +34,13 @@ def as_json(report: Report) -> str:
     """Return the report as a JSON document."""
     sections = []
     for section in report.sections:
-        blocks = [_json_block(block) for block in section.blocks]
+        blocks = [_json_block(block) for block in section.all_blocks]
         sections.append({"key": section.key, "title": section.title, "blocks": blocks})
     document = {
         "suffice": report.version,
         "title": report.title,
         "subtitle": report.subtitle,
-        "verdict": report.verdict,
+        **report.answer.document(),
         "sections": sections,
     }
     return json.dumps(document, ensure_ascii=False, indent=1)

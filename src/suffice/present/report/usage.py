@@ -7,6 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,15 @@ from sklearn.base import clone
 
 import suffice
 from suffice.core.table.matrix import taken
+from suffice.core.text.numbers import cell, percent
 from suffice.errors import SufficeError
+from suffice.estimators.saved import portable
+from suffice.evaluate.comparison.models import CONSTANT, KNOWN_MODELS
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.present.report.findings import Findings
 from suffice.selection.validation.fitting import weight_name
 
+_KNOWN_NAMES = {model.name for model in KNOWN_MODELS}
 MOST_BYTES = 300_000  # of a file that the page carries
 _IN_LECTURES = ("GradientDescent", "NewtonDescent", "PerceptronLearning")
 PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")  # whose versions are shown
@@ -34,6 +39,9 @@ class Provenance:
     command: str | None = None
     model: str | None = None
     seed: int = 0
+    reading: str | None = (
+        None  # Python code that reads X and y, where the rows come from a file
+    )
 
 
 def usage(findings: Findings, provenance: Provenance) -> Section:
@@ -42,17 +50,18 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
     blocks: list[Block] = [
         Paragraph(_where_the_model_is(findings, provenance, model_file), "lead")
     ]
+    details: list[Block] = []
     if provenance.model is not None and model_file is not None:
         commands = _commands(findings, provenance.model)
         loading = _loading_code(findings, provenance.model)
         blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
         blocks.append(Code("In Python: the saved model", "python", loading))
-    fitting = _fitting_code(findings)
+    fitting = _fitting_code(findings, provenance.reading)
     if model_file is None:
         fitting = f"import joblib\n{fitting}\njoblib.dump(model, 'model.joblib')"
-    blocks.append(Code("In Python: the same model, fitted again", "python", fitting))
+    details.append(Code("In Python: the same model, fitted again", "python", fitting))
     if provenance.command is not None:
-        blocks.append(Code("This page, made again", "sh", provenance.command))
+        details.append(Code("This page, made again", "sh", provenance.command))
     predictions = _predictions_file(findings)
     if len(predictions) <= MOST_BYTES:
         content = "what was predicted for each row while it was held out"
@@ -61,8 +70,14 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
         name = Path(provenance.model or "model.suffice").name
         content = f"{findings.name}, fitted to {findings.learnt_from}: sf.load reads it"
         blocks.append(_download(name, content, model_file))
-    blocks.append(_versions(provenance.seed))
-    return Section("use", "How to use it", tuple(blocks))
+    details.append(_versions(provenance.seed))
+    return Section(
+        key="use",
+        title="How to use it",
+        blocks=tuple(blocks),
+        details=tuple(details),
+        more="The same model fitted again, this page made again, and versions",
+    )
 
 
 def _works(call: Callable[[], object]) -> bool:
@@ -78,7 +93,7 @@ def _model_file(estimator: Any) -> bytes | None:
     """Return the content of a classifier's file, None where files cannot hold it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
-        if not _works(lambda: estimator.save(path)):
+        if not _works(lambda: portable(estimator).save(path)):
             return None
         return path.read_bytes()
 
@@ -90,14 +105,14 @@ def _where_the_model_is(
 ) -> str:
     if model_file is None:
         return (
-            f"{findings.name} cannot be saved as a .suffice file here: these hold single models of "
-            "suffice, no pipeline and no model of scikit-learn. The code below fits it, and keeps "
-            "it with joblib."
+            f"{findings.name} cannot be saved as a .suffice file: these hold models of suffice, "
+            "scikit-learn, LightGBM, XGBoost and CatBoost that state probabilities. The code below "
+            f"fits it and keeps it with joblib. {_best_that_can_be_saved(findings)}"
         )
     if provenance.model is None:
         return (
             f"{findings.name}, fitted to {findings.learnt_from}, is the report's estimator: "
-            "report.estimator.save('model.suffice') keeps it."
+            "report.save_model('model.suffice') keeps it."
         )
     sentence = (
         f"{findings.name}, fitted to {findings.learnt_from}, is saved as {provenance.model} next "
@@ -106,6 +121,21 @@ def _where_the_model_is(
     if len(model_file) > MOST_BYTES:
         sentence += " It is too large for the page to carry it as well."
     return sentence
+
+
+def _best_that_can_be_saved(findings: Findings) -> str:
+    """Return the other model of least error that a file can hold, and its price."""
+    comparison = findings.comparison
+    for outcome in comparison.outcomes:
+        is_other = outcome.name not in (findings.name, CONSTANT)
+        if is_other and outcome.name in _KNOWN_NAMES:
+            price = comparison.difference(outcome.name, "error")
+            return (
+                f"Of the models that can be saved, {outcome.name} is best: it misclassifies "
+                f"{percent(outcome.error)}, {cell(price.mean, 'points')} points against "
+                f"{findings.name}."
+            )
+    return "No model that was compared can be saved."
 
 
 def _commands(findings: Findings, file: str) -> str:
@@ -131,10 +161,11 @@ def _loading_code(findings: Findings, file: str) -> str:
     if len(columns) > 3:
         first_columns += ", …"
     lines = [
+        "import polars as pl",
         "import suffice as sf",
         "",
         f"model = sf.load({file!r})",
-        f"# columns of X: {first_columns}",
+        f'X = pl.read_csv("new.csv")  # columns {first_columns}',
     ]
     fitted = findings.estimator
     one_row = taken(findings.data.named_rows, np.arange(1))
@@ -154,7 +185,7 @@ def _loading_code(findings: Findings, file: str) -> str:
     return "\n".join(lines)
 
 
-def _fitting_code(findings: Findings) -> str:
+def _fitting_code(findings: Findings, reading: str | None) -> str:
     """Return the code that fits the same model, with all that it must import."""
     unfitted = clone(findings.estimator)
     constructor = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
@@ -167,17 +198,32 @@ def _fitting_code(findings: Findings) -> str:
             imports.add(statement)
             constructor = re.sub(rf"(?<![\w.]){name}\(", f"{public_name}(", constructor)
         elif hasattr(part, "get_params"):
-            public_parts = [word for word in module.split(".") if not word.startswith("_")]
-            imports.add(f"from {'.'.join(public_parts)} import {name}")
+            imports.add(f"from {_public_module(type(part))} import {name}")
     weight = None if findings.data.table.weight is None else weight_name(unfitted)
     arguments = f"X, y, {weight}=weights" if weight else "X, y"
+    rows = "# X, y: the rows and the labels of this report"
+    if weight:
+        rows = "# X, y, weights: the rows, the labels and the weights of this report"
+    if reading is not None and not weight:
+        rows = reading
     lines = [
         *sorted(imports),
         "",
+        *rows.splitlines(),
         f"model = {constructor}.fit({arguments})",
-        "model.predict(X_new)",
+        "model.predict(X)",
     ]
     return "\n".join(lines)
+
+
+def _public_module(cls: type) -> str:
+    """Return the first package on the way to a class that offers it, such as sklearn.ensemble."""
+    parts = cls.__module__.split(".")
+    for n_parts in range(1, len(parts)):
+        name = ".".join(parts[:n_parts])
+        if getattr(import_module(name), cls.__name__, None) is cls:
+            return name
+    return cls.__module__
 
 
 def _public_name(name: str, module: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.progress import Progress
 from suffice.core.table import Table
-from suffice.core.table.sampling import stratified_folds, stratified_sample
+from suffice.core.table.sampling import stratified_sample
 from suffice.core.threads import side_by_side
 from suffice.selection.search.candidates import (
     Candidate,
@@ -34,6 +34,7 @@ from suffice.selection.search.view_fitting import (
     fit_pieces,
     fit_softened,
 )
+from suffice.selection.validation.folds import search_folds
 from suffice.typing import Array, Floats
 
 KERNEL_SHRINKAGES = (0.0005, 0.003, 0.02, 0.1, 0.4)
@@ -69,7 +70,7 @@ def choose(
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=kernel_features)
-    cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
+    cells = Cells.of(rows, search_folds(rows, effort.n_folds, seed))
     ranking = judge_views(cells, grids, n_kept, learners)
     moments: Mapping[int, Moments] = {}
     candidates: list[Candidate]
@@ -122,7 +123,7 @@ def _grids(
         for view in _lifted_views(power, trial.x, seed)
     ]
     if trial.n_rows < rows.n_rows:
-        trial_cells = Cells.of(trial, stratified_folds(trial.codes, 2, seed))
+        trial_cells = Cells.of(trial, search_folds(trial, 2, seed))
         thinned = [grid.thinned() for grid in grids]
         lifted_grids = helpful(trial_cells, [*thinned, *lifted_grids])
     return [*grids, *lifted_grids]

@@ -80,10 +80,11 @@ def best_temperature(
     losses: Floats,
     temperatures: Floats,
     n_rows: int,
+    spread: float = SPREAD,
 ) -> tuple[Codes, Floats]:
     """Return where the losses (S, T) are least, and the temperatures refined by a parabola."""
-    # log T ~ N(0, ½²): without it, few rows without an error make a model arbitrarily confident
-    penalised = losses + np.square(np.log(temperatures) / SPREAD) / (2 * n_rows)
+    # log T ~ N(0, spread²): without it, few rows without errors make a model too confident
+    penalised = losses + np.square(np.log(temperatures) / spread) / (2 * n_rows)
     best = penalised.argmin(1)
     if len(temperatures) < 3:
         return best, temperatures[best]

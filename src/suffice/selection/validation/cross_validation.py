@@ -21,6 +21,10 @@ from suffice.core.text.lists import counted
 from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
 from suffice.errors import InvalidParameterError, require_word
+from suffice.selection.validation.count_validation import (
+    fold_losses_of_counts,
+    is_read_from_counts,
+)
 from suffice.selection.validation.fitting import (
     GaussianFamily,
     fitted,
@@ -154,9 +158,9 @@ def cross_validate(
 ) -> CrossValidation:
     """Return the cross-validated losses of every point of a grid.
 
-    A Gaussian estimator is never fitted again: one pass collects the sums of every fold, and each
-    model is read from those of the other folds. The answer equals refitting. Any other
-    scikit-learn classifier is fitted for every fold and grid point.
+    A Gaussian estimator or ``CountNB`` is never fitted again: one pass collects the sums of every
+    fold, and each model is read from those of the other folds. The answer equals refitting. Any
+    other scikit-learn classifier is fitted for every fold and grid point.
 
     Parameters
     ----------
@@ -189,6 +193,7 @@ def cross_validate(
     require_word(criterion, CRITERIA, "criterion")
     params, candidates = candidates_of(estimator, grid)
     gaussians = [c for c in candidates if is_read_from_moments(c) and not has_costs(c)]
+    count_models = [c for c in candidates if is_read_from_counts(c)]
     from_moments = len(gaussians) == len(candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=from_moments)
     fixed_weights = None
@@ -197,6 +202,16 @@ def cross_validate(
     absent: tuple[str, ...] = ()
     if folds.is_plain and from_moments:
         losses, absent = _losses_from_moments(gaussians, folds, fixed_weights)
+    elif len(count_models) == len(candidates):
+        losses = fold_losses_of_counts(
+            count_models,
+            folds.X,
+            folds.classes,
+            folds.codes,
+            folds.weight,
+            folds.splits,
+            fixed_weights,
+        )
     else:
         losses = _losses_by_fitting(candidates, folds, fixed_weights)
     best = candidates[best_candidate(losses, criterion)]

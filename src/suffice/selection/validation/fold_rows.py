@@ -10,9 +10,10 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import _num_samples
 
 from suffice.core.table.labels import as_labels, encode, has_label
-from suffice.core.table.sampling import stratified_folds
+from suffice.core.table.sampling import folds_of_sets, stratified_folds
 from suffice.core.table.table import require_as_many
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.selection.validation.copies import joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
 Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # rows to learn from, rows to judge by
@@ -82,16 +83,24 @@ def divide(
     groups: Codes | None,
     counts: Flags,
     seed: int | None,
+    copies: Codes | None = None,
 ) -> tuple[Splits, str]:
     """Return the rows of each fold, and a description of the folds.
 
     ``counts`` (n,) tells which rows have positive weight; the others are in no fold. A seed
-    shuffles a number of folds.
+    shuffles a number of folds. ``copies`` (n,) numbers sets of identical rows; a number of folds
+    keeps each of them in one fold.
     """
     if isinstance(cv, (int, np.integer)):
         rows = np.flatnonzero(counts)
         row_groups = None if groups is None else groups[rows]
-        splits, protocol = _stratified(int(cv), labels[rows], row_groups, seed)
+        splits: Iterable[tuple[Codes, Codes]]
+        if copies is None:
+            splits, protocol = _stratified(int(cv), labels[rows], row_groups, seed)
+        else:
+            splits, protocol = _without_shared_copies(
+                int(cv), labels[rows], row_groups, copies[rows], seed
+            )
         return tuple((rows[train], rows[test]) for train, test in splits), protocol
     n_rows = len(labels)
     pairs: list[RowPair]
@@ -175,6 +184,26 @@ def _stratified(
     n_possible = max(min(n_folds, len(codes) // 2), 2)
     splits = stratified_folds(codes, n_possible, seed)
     return splits, f"{len(splits)} stratified folds, {order}"
+
+
+def _without_shared_copies(
+    n_folds: int,
+    labels: Labels,
+    groups: Codes | None,
+    copies: Codes,
+    seed: int | None,
+) -> tuple[Iterable[tuple[Codes, Codes]], str]:
+    """Return stratified folds that keep identical rows together, and their description."""
+    if groups is not None:
+        joined = joined_groups(groups, copies)
+        if len(np.unique(joined)) < n_folds:
+            return _stratified(n_folds, labels, groups, seed)
+        splits, protocol = _stratified(n_folds, labels, joined, seed)
+    else:
+        _, first, set_of = np.unique(copies, return_index=True, return_inverse=True)
+        set_splits, protocol = _stratified(n_folds, labels[first], None, seed)
+        splits = folds_of_sets(set_of, set_splits)
+    return splits, f"{protocol}, identical rows in one fold"
 
 
 def _grouped(

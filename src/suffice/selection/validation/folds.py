@@ -1,6 +1,7 @@
 """Rows divided into folds, with the moments that each fold learns from."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +22,8 @@ from suffice.core.table.labels import codes_of, encode
 from suffice.core.table.matrix import as_matrix, as_weights, is_complete, is_mixed, taken
 from suffice.core.table.sampling import stratified_folds, stratified_sample
 from suffice.core.table.table import numbering_rows
+from suffice.errors import SufficeError
+from suffice.selection.validation.copies import Copies, joined_groups
 from suffice.selection.validation.fold_rows import (
     FoldsLike,
     Splits,
@@ -58,7 +61,8 @@ class Folds:
     weight: Floats | None  # (n,)
     splits: Splits
     protocol: str = ""  # the splits in words
-    groups: Codes | None = None  # of rows that belong together  (n,)
+    groups: Codes | None = None  # of rows that belong together, copies included  (n,)
+    copies: Copies | None = None  # rows that repeat others
     #: Moments of the training rows by storage and fourth, and the seconds that each fold took.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
         default_factory=dict, init=False
@@ -89,7 +93,11 @@ class Folds:
         group_codes = None if groups is None else row_group_codes(groups, labels)
         counts = np.ones(len(labels), bool) if weight is None else weight > 0
         require_two_labels(labels[counts])
-        splits, protocol = divide(cv, labels, group_codes, counts, seed)
+        copies = _copies_in(rows, labels)
+        sets = None if copies is None else copies.set_of
+        splits, protocol = divide(cv, labels, group_codes, counts, seed, sets)
+        if sets is not None:
+            group_codes = joined_groups(group_codes, sets)
         classes, codes = encode(labels)
         return cls(
             X=rows,
@@ -99,6 +107,7 @@ class Folds:
             splits=splits,
             protocol=protocol,
             groups=group_codes,
+            copies=copies,
         )
 
     @classmethod
@@ -109,7 +118,7 @@ class Folds:
             classes=table.classes,
             codes=table.codes,
             weight=table.weight,
-            splits=tuple(stratified_folds(table.codes, n_folds, seed)),
+            splits=tuple(search_folds(table, n_folds, seed)),
         )
 
     @cached_property
@@ -203,6 +212,28 @@ class Folds:
             rows=test,
             weight=None if self.weight is None else self.weight[test],
         )
+
+
+def search_folds(table: Table, n_folds: int, seed: int) -> list[tuple[Codes, Codes]]:
+    """Return stratified folds that keep identical rows together."""
+    copies = Copies.of(table)
+    if copies is None:
+        return stratified_folds(table.codes, n_folds, seed)
+    n_folds = max(min(n_folds, copies.n_distinct // 2), 2)
+    return stratified_folds(table.codes, n_folds, seed, copies.set_of)
+
+
+def _copies_in(rows: Any, labels: Labels) -> Copies | None:
+    """Return the rows that repeat others; rows on a device are not searched."""
+    if is_on_device(rows):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those who read the columns later warn
+        try:
+            table = Table.of(rows, labels)
+        except SufficeError:
+            return None  # columns that no model of numbers reads
+    return Copies.of(table)
 
 
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:

@@ -16,6 +16,10 @@ from suffice.core.table import Table
 from suffice.core.table.matrix import has_missing
 from suffice.core.table.table import numbering_rows
 from suffice.errors import ForgetError, InvalidParameterError
+from suffice.selection.validation.count_validation import (
+    is_count_family,
+    leave_one_count_row_out,
+)
 from suffice.selection.validation.fitting import is_gaussian
 from suffice.selection.validation.folds import power_transformed
 from suffice.selection.validation.held_out import log_priors_of
@@ -34,8 +38,8 @@ def leave_one_out(
 
     Parameters
     ----------
-    estimator : GaussianClassifier
-        Any member of the family.
+    estimator : GaussianClassifier or CountNB
+        Any member of the Gaussian family, or a classifier of counts.
     X, y, sample_weight : rows (n, d), labels (n,), weights (n,)
     refit_priors : bool, default=True
         Whether class frequencies are counted without the row too, or once with all rows.
@@ -47,6 +51,10 @@ def leave_one_out(
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
+    if is_count_family(estimator):
+        return leave_one_count_row_out(
+            estimator, X, y, sample_weight, refit_priors=refit_priors
+        )
     settings = _closed_settings(estimator)
     temperature = check_temperature(settings.temperature)
     whole = Table.of(

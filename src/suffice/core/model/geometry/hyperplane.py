@@ -7,28 +7,33 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.model.geometry.surface import ClassTerms, Sides, Surface, fixed, with_sign
+from suffice.core.model.geometry.surface import (
+    ClassTerms,
+    Expansion,
+    Sides,
+    Surface,
+    fixed,
+    with_sign,
+)
 from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyperplane(Surface):
-    """The hyperplane {x : wᵀ(x − m) + w_m = 0} and its two sides.
+    """The hyperplane {x : wᵀx + w_0 = 0} and its two sides.
 
-    An anchor m near the data keeps every digit. Where y(x) is positive, ``labels[0]`` is preferred.
+    Where y(x) = wᵀx + w_0 is positive, ``labels[0]`` is preferred.
 
     Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.1.1.
 
     Parameters
     ----------
-    normal : array of shape (d,)
-        w, orthogonal to the hyperplane.
-    offset : float
-        The value at the anchor: w_0 where the anchor is zero.
+    w : array of shape (d,)
+        The normal vector, orthogonal to the hyperplane.
+    w_0 : float
+        The value at the origin.
     feature_names, labels : tuples, optional
         Names of the d features; labels of the positive and the negative side.
-    anchor : array of shape (d,), default zero
-        m.
 
     Examples
     --------
@@ -39,31 +44,57 @@ class Hyperplane(Surface):
     array([ 2., -2.])
     """
 
-    normal: Floats  # w  (d,)
-    offset: float  # y(m)
+    w: Floats  # (d,)
+    w_0: float
     feature_names: tuple[str, ...] | None = None
     labels: Sides | None = None
-    anchor: Floats = field(default_factory=lambda: np.zeros(()))  # m  (d,)
+    _anchor: Floats = field(init=False, repr=False)  # m  (d,)
+    _gradient_at_anchor: Floats = field(init=False, repr=False)  # w  (d,)
+    _value_at_anchor: float = field(init=False, repr=False)  # wᵀm + w_0
 
     def __post_init__(self) -> None:
-        d = np.size(self.normal)
-        object.__setattr__(self, "normal", fixed("normal", self.normal, (d,)))
-        object.__setattr__(self, "offset", float(fixed("offset", self.offset, ())))
-        self._check_anchor_and_names(d)
+        d = np.size(self.w)
+        w = fixed("w", self.w, (d,))
+        w_0 = float(fixed("w_0", self.w_0, ()))
+        object.__setattr__(self, "w", w)
+        object.__setattr__(self, "w_0", w_0)
+        object.__setattr__(self, "_anchor", fixed("anchor", np.zeros(d), (d,)))
+        object.__setattr__(self, "_gradient_at_anchor", w)
+        object.__setattr__(self, "_value_at_anchor", w_0)
+        self._check_names(d)
+
+    @classmethod
+    def about(
+        cls,
+        point: npt.ArrayLike,
+        w: npt.ArrayLike,
+        value: float,
+        feature_names: tuple[str, ...] | None = None,
+        labels: Sides | None = None,
+    ) -> Hyperplane:
+        """Return the hyperplane of a normal vector and the value of y at a point.
+
+        y keeps every digit near that point, however far it is from the origin.
+        """
+        d = np.size(w)
+        anchor = fixed("point", point, (d,))
+        normal = fixed("w", w, (d,))
+        level = float(fixed("value", value, ()))
+        expansion = Expansion(anchor=anchor, A=None, gradient=normal, value=level)
+        _, w_0 = expansion.at_origin()
+        plane = cls(normal, w_0, feature_names, labels)
+        object.__setattr__(plane, "_anchor", anchor)
+        object.__setattr__(plane, "_value_at_anchor", level)
+        return plane
 
     @property
-    def intercept(self) -> float:
-        """Value at the origin, w_0."""
-        return float(self.offset - self.normal @ self.anchor)
-
-    @property
-    def coefficients(self) -> tuple[None, Floats, float]:
-        return None, self.normal, self.offset
+    def _coefficients(self) -> tuple[None, Floats, float]:
+        return None, self.w, self.w_0
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return y(x) / ‖w‖, (n,); infinite where there is no boundary since w = 0."""
         y = self.evaluate(x)
-        length = np.linalg.norm(self.normal)
+        length = np.linalg.norm(self.w)
         distance = np.abs(y) / length if length > 0 else np.full_like(y, np.inf)
         return with_sign(y, distance)
 
@@ -74,17 +105,17 @@ class Hyperplane(Surface):
         value: float,
         feature_names: tuple[str, ...] | None,
     ) -> Hyperplane:
-        return Hyperplane(
-            normal=gradient,
-            offset=value,
+        return Hyperplane.about(
+            point=self._anchor[axes],
+            w=gradient,
+            value=value,
             feature_names=feature_names,
             labels=self.labels,
-            anchor=self.anchor[axes],
         )
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
         # −(y(x) / ‖w‖) w / ‖w‖
-        unit = self.normal / (np.linalg.norm(self.normal) or 1.0)
+        unit = self.w / (np.linalg.norm(self.w) or 1.0)
         with np.errstate(invalid="ignore"):
             return -self.signed_distance(x)[:, None] * unit
 
@@ -101,10 +132,10 @@ def hyperplane_between(
     # w = P(μ_a − μ_b),  y(m) = log π_a/π_b − ½ wᵀ((μ_a − m) + (μ_b − m))
     w = a.precision @ (a.mean - b.mean)
     value = a.log_prior - b.log_prior - 0.5 * w @ (a.offset + b.offset)
-    return Hyperplane(
-        normal=w,
-        offset=float(value),
+    return Hyperplane.about(
+        point=anchor,
+        w=w,
+        value=float(value),
         feature_names=feature_names,
         labels=labels,
-        anchor=anchor,
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from suffice.core.linalg import EPS
 from suffice.core.model.geometry.quadric_kind import quadric_kind
-from suffice.core.model.geometry.surface import ClassTerms, Sides, Surface, fixed
+from suffice.core.model.geometry.surface import ClassTerms, Expansion, Sides, Surface, fixed
 from suffice.typing import Floats
 
 ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure, that chooses one side
@@ -19,9 +19,9 @@ ROUNDS = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quadric(Surface):
-    """The quadric {x : (x − m)ᵀA(x − m) + bᵀ(x − m) + c = 0} and its two sides.
+    """The quadric {x : xᵀAx + bᵀx + c = 0} and its two sides.
 
-    An anchor m near the data keeps every digit. Where y(x) is positive, ``labels[0]`` is preferred.
+    Where y(x) = xᵀAx + bᵀx + c is positive, ``labels[0]`` is preferred.
 
     Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
 
@@ -30,13 +30,11 @@ class Quadric(Surface):
     A : array of shape (d, d)
         The quadratic part; only its symmetric half matters.
     b : array of shape (d,)
-        The gradient at the anchor.
+        The gradient at the origin.
     c : float
-        The value at the anchor.
+        The value at the origin.
     feature_names, labels : tuples, optional
         Names of the d features; labels of the positive and the negative side.
-    anchor : array of shape (d,), default zero
-        m.
 
     Examples
     --------
@@ -48,27 +46,62 @@ class Quadric(Surface):
     """
 
     A: Floats  # (d, d), symmetric
-    b: Floats  # ∇y(m)  (d,)
-    c: float  # y(m)
+    b: Floats  # ∇y(0)  (d,)
+    c: float  # y(0)
     feature_names: tuple[str, ...] | None = None
     labels: Sides | None = None
-    anchor: Floats = field(default_factory=lambda: np.zeros(()))  # m  (d,)
+    _anchor: Floats = field(init=False, repr=False)  # m  (d,)
+    _gradient_at_anchor: Floats = field(init=False, repr=False)  # ∇y(m)  (d,)
+    _value_at_anchor: float = field(init=False, repr=False)  # y(m)
 
     def __post_init__(self) -> None:
         d = np.size(self.b)
         A = fixed("A", self.A, (d, d))
+        b = fixed("b", self.b, (d,))
+        c = float(fixed("c", self.c, ()))
         object.__setattr__(self, "A", fixed("A", 0.5 * (A + A.T), (d, d)))
-        object.__setattr__(self, "b", fixed("b", self.b, (d,)))
-        object.__setattr__(self, "c", float(fixed("c", self.c, ())))
-        self._check_anchor_and_names(d)
+        object.__setattr__(self, "b", b)
+        object.__setattr__(self, "c", c)
+        object.__setattr__(self, "_anchor", fixed("anchor", np.zeros(d), (d,)))
+        object.__setattr__(self, "_gradient_at_anchor", b)
+        object.__setattr__(self, "_value_at_anchor", c)
+        self._check_names(d)
+
+    @classmethod
+    def about(
+        cls,
+        point: npt.ArrayLike,
+        A: npt.ArrayLike,
+        gradient: npt.ArrayLike,
+        value: float,
+        feature_names: tuple[str, ...] | None = None,
+        labels: Sides | None = None,
+    ) -> Quadric:
+        """Return the quadric of a matrix A, and of the gradient and value of y at a point.
+
+        y keeps every digit near that point, however far it is from the origin.
+        """
+        d = np.size(gradient)
+        anchor = fixed("point", point, (d,))
+        square = fixed("A", A, (d, d))
+        symmetric = 0.5 * (square + square.T)
+        slope = fixed("gradient", gradient, (d,))
+        level = float(fixed("value", value, ()))
+        expansion = Expansion(anchor=anchor, A=symmetric, gradient=slope, value=level)
+        b, c = expansion.at_origin()
+        quadric = cls(symmetric, b, c, feature_names, labels)
+        object.__setattr__(quadric, "_anchor", anchor)
+        object.__setattr__(quadric, "_gradient_at_anchor", slope)
+        object.__setattr__(quadric, "_value_at_anchor", level)
+        return quadric
 
     @property
     def kind(self) -> str:
         """What the quadric is: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
-        return quadric_kind(self.A, self.b, self.c)
+        return quadric_kind(self.A, self._gradient_at_anchor, self._value_at_anchor)
 
     @property
-    def coefficients(self) -> tuple[Floats, Floats, float]:
+    def _coefficients(self) -> tuple[Floats, Floats, float]:
         return self.A, self.b, self.c
 
     def _section(
@@ -78,13 +111,13 @@ class Quadric(Surface):
         value: float,
         feature_names: tuple[str, ...] | None,
     ) -> Quadric:
-        return Quadric(
+        return Quadric.about(
+            point=self._anchor[axes],
             A=self.A[np.ix_(axes, axes)],
-            b=gradient,
-            c=value,
+            gradient=gradient,
+            value=value,
             feature_names=feature_names,
             labels=self.labels,
-            anchor=self.anchor[axes],
         )
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
@@ -173,11 +206,11 @@ def quadric_between(
     delta_a = a.log_prior - 0.5 * (a.log_det + a.offset @ a.precision @ a.offset)
     delta_b = b.log_prior - 0.5 * (b.log_det + b.offset @ b.precision @ b.offset)
     # A = ½(P_b − P_a),  ∇y(m) = P_a(μ_a − m) − P_b(μ_b − m),  y(m) = δ_a(m) − δ_b(m)
-    return Quadric(
+    return Quadric.about(
+        point=anchor,
         A=0.5 * (b.precision - a.precision),
-        b=a.precision @ a.offset - b.precision @ b.offset,
-        c=float(delta_a - delta_b),
+        gradient=a.precision @ a.offset - b.precision @ b.offset,
+        value=float(delta_a - delta_b),
         feature_names=feature_names,
         labels=labels,
-        anchor=anchor,
     )

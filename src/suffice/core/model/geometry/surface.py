@@ -36,18 +36,24 @@ class ClassTerms(NamedTuple):
 
 
 class Surface(ABC):
-    """Where y(x) = uᵀAu + bᵀu + c is 0, u = x − m, and its two sides; A is None if y is linear."""
+    """Where y(x) = xᵀAx + bᵀx + c is 0, and its two sides; A is None if y is linear.
+
+    y is computed about a point m near the data, its anchor, so that no digit cancels:
+    y(x) = uᵀAu + ∇y(m)ᵀu + y(m) with u = x − m.
+    """
 
     __slots__ = ()
 
     feature_names: tuple[str, ...] | None
     labels: Sides | None
-    anchor: Floats  # m, a point near the data  (d,)
+    _anchor: Floats  # m  (d,)
+    _gradient_at_anchor: Floats  # ∇y(m)  (d,)
+    _value_at_anchor: float  # y(m)
 
     @property
     @abstractmethod
-    def coefficients(self) -> tuple[Floats | None, Floats, float]:
-        """A (d, d) or None, b = ∇y(m) (d,) and c = y(m)."""
+    def _coefficients(self) -> tuple[Floats | None, Floats, float]:
+        """A (d, d) or None, b (d,) and c of the equation."""
 
     @abstractmethod
     def _steps(self, x: npt.ArrayLike) -> Floats:
@@ -65,18 +71,20 @@ class Surface(ABC):
 
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
-        u = as_points(x, self.n_features) - self.anchor
-        A, b, c = self.coefficients
+        u = as_points(x, self.n_features) - self._anchor
+        A, _, _ = self._coefficients
+        slope = self._gradient_at_anchor
         if A is None:
-            return u @ b + c
-        return np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
+            return u @ slope + self._value_at_anchor
+        return np.asarray(np.einsum("ij,ij->i", u @ A + slope, u) + self._value_at_anchor)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
-        u = as_points(x, self.n_features) - self.anchor
-        A, b, _ = self.coefficients
-        # ∇y = 2Au + b
-        return np.tile(b, (len(u), 1)) if A is None else 2 * u @ A + b
+        u = as_points(x, self.n_features) - self._anchor
+        A, _, _ = self._coefficients
+        slope = self._gradient_at_anchor
+        # ∇y(x) = 2Au + ∇y(m)
+        return np.tile(slope, (len(u), 1)) if A is None else 2 * u @ A + slope
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return the exact distance to the surface with the sign of y, (n,).
@@ -100,14 +108,15 @@ class Surface(ABC):
                 f"roots() is for a boundary of one feature, and this one has {self.n_features}: "
                 "use curve() instead"
             )
-        A, b, c = self.coefficients
+        A, _, _ = self._coefficients
         square = 0.0 if A is None else float(A[0, 0])
-        return self.anchor + real_roots(square, float(b[0]), c)
+        slope = float(self._gradient_at_anchor[0])
+        return self._anchor + real_roots(square, slope, self._value_at_anchor)
 
     @property
     def n_features(self) -> int:
         """Number of features, d."""
-        return len(self.anchor)
+        return len(self._anchor)
 
     @property
     def distance_of_origin(self) -> float:
@@ -139,7 +148,7 @@ class Surface(ABC):
             msg = f"features={features!r}: a plane is drawn over two different features"
             raise InvalidParameterError(msg)
         point = np.zeros(d) if at is None else fixed("at", at, (d,)).copy()
-        point[axes] = self.anchor[axes]
+        point[axes] = self._anchor[axes]
         return self._section(
             axes,
             self.gradient(point)[0, axes],
@@ -170,7 +179,7 @@ class Surface(ABC):
         low, high = limits.T
         half = 0.5 * (high - low)
         centre = low + half
-        A, _, _ = section.coefficients
+        A, _, _ = section._coefficients
         scaled_A = None if A is None else half[:, None] * A * half
         scaled_b = half * section.gradient(centre)[0]
         c = float(section.evaluate(centre)[0])
@@ -220,37 +229,47 @@ class Surface(ABC):
 
     def _terms(self) -> list[Term]:
         """Return every coefficient of y(x) that is not zero, and the features it multiplies."""
-        A, b, c = self.coefficients
+        A, b, c = self._coefficients
         d = self.n_features
-        anchor_size = np.abs(self.anchor)
-        curvature_size = np.zeros(d)
         terms: list[Term] = []
         if A is not None:
-            curvature_size = np.abs(A) @ anchor_size
             for i in range(d):
                 terms.append((float(A[i, i]), (i, i)))
                 terms += [(float(2 * A[i, j]), (i, j)) for j in range(i + 1, d)]
-        # ∇y and y at the origin, and zero where a sum of terms of that size cancelled entirely
-        slopes = self.gradient(np.zeros(d))[0]
-        slope_size = 2 * curvature_size + np.abs(b)
-        slopes = np.where(np.abs(slopes) <= 16 * EPS * slope_size, 0.0, slopes)
-        terms += [(float(slope), (i,)) for i, slope in enumerate(slopes)]
-        level = float(self.evaluate(np.zeros(d))[0])
-        level_size = float(anchor_size @ (curvature_size + np.abs(b)) + abs(c))
-        if abs(level) > 16 * EPS * level_size:
-            terms.append((level, ()))
+        terms += [(float(slope), (i,)) for i, slope in enumerate(b)]
+        terms.append((c, ()))
         return [(value, features) for value, features in terms if value != 0]
 
-    def _check_anchor_and_names(self, d: int) -> None:
-        """Make the anchor read-only and (d,), and the names text."""
-        anchor = self.anchor if np.ndim(self.anchor) else np.full(d, self.anchor)
-        object.__setattr__(self, "anchor", fixed("anchor", anchor, (d,)))
+    def _check_names(self, d: int) -> None:
+        """Make the feature names text, one of each feature."""
         names = self.feature_names
         if names is None:
             return
         if len(names) != d:
             raise FeatureMismatchError(f"{len(names)} feature names for {d} features")
         object.__setattr__(self, "feature_names", tuple(str(name) for name in names))
+
+
+class Expansion(NamedTuple):
+    """y about a point m: A (d, d) or None, ∇y(m) and y(m)."""
+
+    anchor: Floats  # m  (d,)
+    A: Floats | None
+    gradient: Floats  # ∇y(m)  (d,)
+    value: float  # y(m)
+
+    def at_origin(self) -> tuple[Floats, float]:
+        """Return b = ∇y(0) and c = y(0); 0 where terms cancel to their last digit."""
+        m = self.anchor
+        curvature = np.zeros_like(m) if self.A is None else self.A @ m
+        curvature_size = np.zeros_like(m) if self.A is None else np.abs(self.A) @ np.abs(m)
+        # ∇y(0) = ∇y(m) − 2Am,  y(0) = y(m) − ∇y(m)ᵀm + mᵀAm
+        b = self.gradient - 2 * curvature
+        b_size = np.abs(self.gradient) + 2 * curvature_size
+        c = self.value - self.gradient @ m + m @ curvature
+        c_size = abs(self.value) + np.abs(m) @ (np.abs(self.gradient) + curvature_size)
+        b = np.where(np.abs(b) <= 16 * EPS * b_size, 0.0, b)
+        return b, 0.0 if abs(c) <= 16 * EPS * c_size else float(c)
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -83,7 +83,9 @@ function setUpNavigation() {
   const links = new Map();
   for (const link of elements("nav a")) {
     links.set(link.hash.slice(1), link);
+    link.addEventListener("click", () => unfold(link.hash.slice(1)));
   }
+  unfold(location.hash.slice(1));
   const observer = new IntersectionObserver(
     (entries) => {
       for (const entry of entries) {
@@ -94,8 +96,15 @@ function setUpNavigation() {
     },
     { rootMargin: "-10% 0px -75% 0px" },
   );
-  for (const section of elements("section[id]")) {
+  for (const section of elements("section[id], details.section[id]")) {
     observer.observe(section);
+  }
+}
+
+function unfold(id) {
+  const section = byId(id);
+  if (section?.tagName === "DETAILS") {
+    section.open = true;
   }
 }
 
@@ -381,7 +390,7 @@ const DRAWN_PROPERTIES = [
 ];
 
 function setUpSaveButtons() {
-  for (const svg of elements("figure svg:not(.legend svg)")) {
+  for (const svg of elements("figure:not(.multiples) svg:not(.legend svg)")) {
     const figure = svg.closest("figure");
     const button = appendElement("button", "save SVG", figure);
     button.className = "save";

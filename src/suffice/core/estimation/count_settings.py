@@ -1,0 +1,75 @@
+"""Every choice of a classifier of counts as one value, which refuses contradictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from suffice.core.checks import is_number
+from suffice.core.decision.classifier import check_temperature
+from suffice.core.decision.costs import CostsLike
+from suffice.core.estimation.priors import Priors, check_priors, class_priors
+from suffice.core.moments.count_sums import check_threshold
+from suffice.errors import InvalidParameterError, require_word
+from suffice.typing import Floats, Labels
+
+KindWord: TypeAlias = Literal["multinomial", "complement", "bernoulli", "poisson"]
+KINDS = ("multinomial", "complement", "bernoulli", "poisson")
+AlphaLike: TypeAlias = float | Literal["auto"]
+TemperatureLike: TypeAlias = float | Literal["auto"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountSettings:
+    """How sums of counts become a classifier."""
+
+    kind: KindWord = "multinomial"
+    alpha: AlphaLike = 1.0  # pseudo-count of each feature in each class
+    priors: Priors = None
+    costs: CostsLike = None
+    temperature: TemperatureLike = 1.0
+    binarize: float = 0.0  # only of the Bernoulli model
+
+    def __post_init__(self) -> None:
+        require_word(self.kind, KINDS, "kind")
+        _check_alpha(self.alpha)
+        check_priors(self.priors)
+        check_threshold(self.binarize)
+        if self.temperature != "auto":
+            check_temperature(self.temperature)
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold of presence that sums need; None where they are of counts."""
+        return float(self.binarize) if self.kind == "bernoulli" else None
+
+    @property
+    def open_settings(self) -> tuple[str, ...]:
+        """Names of the settings that say "auto"."""
+        named = (("alpha", self.alpha), ("temperature", self.temperature))
+        return tuple(name for name, value in named if isinstance(value, str))
+
+    def pseudo_count(self) -> float:
+        """Return α, or say that it has not been chosen yet."""
+        if isinstance(self.alpha, str):
+            raise InvalidParameterError(
+                "alpha='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "
+                "give a number"
+            )
+        return float(self.alpha)
+
+    def class_priors(self, classes: Labels, weights: Floats) -> Floats:
+        """Return π (K,)."""
+        return class_priors(self.priors, classes, weights)
+
+
+def _check_alpha(alpha: object) -> None:
+    if isinstance(alpha, str) and alpha == "auto":
+        return
+    if not is_number(alpha) or not 0 < alpha < np.inf:
+        raise InvalidParameterError(
+            f"alpha must be a positive number or 'auto', got {alpha!r}: it is added to every "
+            "count, so that a word that a class has not shown is not impossible there"
+        )

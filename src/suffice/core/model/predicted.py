@@ -1,0 +1,94 @@
+"""Posteriors by classifiers of other libraries, and models of rows whose gaps are filled."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.model.linear import LinearModel
+from suffice.typing import Array, Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedModel:
+    """p(k | x) as ``fitted.predict_proba`` states it."""
+
+    fitted: Any  # takes rows of numbers (n, d); its classes are in order
+    n_classes: int
+    n_features: int
+    has_posterior = True
+    has_density = False
+    temperature = 1.0
+
+    def allowing_missing(self) -> Self:
+        """Return itself: the classifier takes NaN, or refuses it."""
+        return self
+
+    def posterior(self, x: Array) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return np.asarray(self.fitted.predict_proba(x), np.float64)
+
+    def log_posterior(self, x: Array) -> Floats:
+        """Return log p(k | x), shape (n, K)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.posterior(x))
+
+    def scores(self, x: Array) -> Floats:
+        """Return log p(k | x), shape (n, K): there are no other scores."""
+        return self.log_posterior(x)
+
+    def most_probable(self, x: Array) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        return np.asarray(self.posterior(x).argmax(1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilledModel:
+    """A model of rows without gaps, of rows in which NaN is replaced first."""
+
+    inner: PredictedModel | LinearModel
+    fills: Floats  # of the first m features; NaN in others, indicators of levels, is 0  (m,)
+    has_density = False
+
+    @property
+    def n_classes(self) -> int:
+        return self.inner.n_classes
+
+    @property
+    def n_features(self) -> int:
+        return self.inner.n_features
+
+    @property
+    def has_posterior(self) -> bool:
+        return self.inner.has_posterior
+
+    @property
+    def temperature(self) -> float:
+        return self.inner.temperature
+
+    def allowing_missing(self) -> Self:
+        """Return itself: NaN is always replaced."""
+        return self
+
+    def posterior(self, x: Array) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return self.inner.posterior(self._filled(x))
+
+    def log_posterior(self, x: Array) -> Floats:
+        """Return log p(k | x), shape (n, K)."""
+        return self.inner.log_posterior(self._filled(x))
+
+    def scores(self, x: Array) -> Floats:
+        """Return the score of each class, shape (n, K)."""
+        return self.inner.scores(self._filled(x))
+
+    def most_probable(self, x: Array) -> Codes:
+        """Return the class of the largest score, shape (n,)."""
+        return self.inner.most_probable(self._filled(x))
+
+    def _filled(self, x: Array) -> Floats:
+        rows = np.array(x, np.float64)
+        m = len(self.fills)
+        rows[:, :m] = np.where(np.isnan(rows[:, :m]), self.fills, rows[:, :m])
+        rows[np.isnan(rows)] = 0.0
+        return rows

@@ -1,0 +1,132 @@
+"""Compiled accumulation of exact sums: three products of small whole numbers, free of rounding."""
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+import numpy as np
+
+from suffice.core.compiled import njit
+from suffice.core.moments.loops import (
+    LANES,
+    STRIDE,
+    add_gram,
+    add_sums,
+    gather,
+    sort_block,
+    touch,
+)
+
+MOST = 4096  # rows of a class whose products add up without rounding
+_HALF = 1048576.0  # 2²⁰
+_ROUND = 6755399441055744.0  # 1.5 · 2⁵²
+
+
+@njit(nogil=True)
+def split(tile, scales, lanes, largest, low, both):
+    """Turn x − origin into the upper part of q, and write its lower part and the sum of both."""
+    # q = 2²⁰ upper + lower; adding and subtracting 1.5 · 2⁵² rounds to a whole number
+    n_outside = 0
+    for j in range(len(scales)):
+        for r in range(lanes):
+            q = (tile[j, r] * scales[j] + _ROUND) - _ROUND
+            n_outside += not abs(q) < largest
+            upper = (q * (1.0 / _HALF) + _ROUND) - _ROUND
+            lower = q - upper * _HALF
+            tile[j, r] = upper
+            low[j, r] = lower
+            both[j, r] = upper + lower
+    return n_outside == 0
+
+
+@njit(nogil=True)
+def weigh_exactly(tile, w, rows, lanes, out):
+    """Write w_r q_r to ``out``."""
+    for j in range(len(tile)):
+        for r in range(len(rows)):
+            out[j, r] = tile[j, r] * w[rows[r]]
+        for r in range(len(rows), lanes):
+            out[j, r] = 0.0
+
+
+@njit(nogil=True)
+def flush_sums(tile, lanes, line, integers):
+    """Add the sums over the lanes of a tile to integers; ``line`` is room for them."""
+    line[:] = 0.0
+    add_sums(tile, lanes, line)
+    for j in range(len(integers)):
+        integers[j] += np.int64(line[j])
+
+
+@njit(nogil=True)
+def flush(floats, integers):
+    """Add whole numbers held as floats to integers, and start again from zero."""
+    for i in range(floats.shape[0]):
+        for j in range(floats.shape[1]):
+            integers[i, j] += np.int64(floats[i, j])
+            floats[i, j] = 0.0
+
+
+@njit(nogil=True)
+def exact_chunk(
+    x,
+    codes,
+    w,
+    lo,
+    hi,
+    block,
+    by_column,
+    origins,
+    scales,
+    largest,
+    is_pooled,
+    sums,
+    grams,
+):
+    """Add upper and lower sums (2, K, d) and three products (3, G, D, D) of rows lo … hi−1."""
+    # ``w`` holds digits from 0 to 7, and is empty where every weight is one; G is K, or 1 if pooled
+    n_classes = sums.shape[1]
+    padded = grams.shape[2]
+    upper = np.zeros((padded, STRIDE))
+    lower = np.zeros((padded, STRIDE))
+    both = np.zeros((padded, STRIDE))
+    weighted = np.zeros((padded if len(w) else 0, STRIDE))
+    n_groups = grams.shape[1]
+    held = np.zeros((3, n_groups, padded, padded))
+    n_held = np.zeros(n_groups, np.intp)
+    line = np.zeros(len(origins))
+    order = np.empty(block, np.intp)
+    starts = np.empty(n_classes + 1, np.intp)
+    is_inside = True
+    touched = 0.0
+    for b in range(lo, hi, block):
+        touched += touch(x, b, min(b + block, hi), by_column)
+        sort_block(codes, b, min(b + block, hi), order, starts)
+        for k in range(n_classes):
+            g = 0 if is_pooled else k
+            for s in range(starts[k], starts[k + 1], LANES):
+                rows = order[s : min(s + LANES, starts[k + 1])]
+                if n_held[g] + len(rows) > MOST:
+                    for part in range(3):
+                        flush(held[part, g], grams[part, g])
+                    n_held[g] = 0
+                n_held[g] += len(rows)
+                lanes = gather(x, rows, origins, by_column, upper)
+                if not split(upper, scales, lanes, largest, lower, both):
+                    is_inside = False
+                if len(w):
+                    weigh_exactly(upper, w, rows, lanes, weighted)
+                    flush_sums(weighted, lanes, line, sums[0, k])
+                    add_gram(weighted, upper, lanes, False, held[0, g])
+                    weigh_exactly(lower, w, rows, lanes, weighted)
+                    flush_sums(weighted, lanes, line, sums[1, k])
+                    add_gram(weighted, lower, lanes, False, held[1, g])
+                    weigh_exactly(both, w, rows, lanes, weighted)
+                    add_gram(weighted, both, lanes, False, held[2, g])
+                else:
+                    flush_sums(upper, lanes, line, sums[0, k])
+                    flush_sums(lower, lanes, line, sums[1, k])
+                    add_gram(upper, upper, lanes, False, held[0, g])
+                    add_gram(lower, lower, lanes, False, held[1, g])
+                    add_gram(both, both, lanes, False, held[2, g])
+    for g in range(n_groups):
+        for part in range(3):
+            flush(held[part, g], grams[part, g])
+    return is_inside, touched

@@ -1,0 +1,201 @@
+"""Third and fourth moments of each column of numbers, whatever the class of the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.table import Table
+from suffice.typing import Codes, Flags, Floats
+
+_BLOCK_CELLS = 1 << 16  # numbers held at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HigherMoments:
+    """Sums of powers of each column about its mean, over the rows that have the column.
+
+    A column whose sums are not known holds NaN, and so does every sum with it.
+    Pébay (2008), *Sandia Report* SAND2008-6212, equations 2.1 and 3.1.
+    """
+
+    weights: Floats  # w = Σ w_i  (d,)
+    means: Floats  # μ  (d,)
+    squares: Floats  # Σ w (x − μ)²  (d,)
+    cubes: Floats  # Σ w (x − μ)³  (d,)
+    fourths: Floats  # Σ w (x − μ)⁴  (d,)
+
+    @classmethod
+    def unknown(cls, n_columns: int) -> HigherMoments:
+        """Return columns whose sums are not known."""
+        return cls.of_powers(np.full((5, n_columns), np.nan), np.zeros(n_columns))
+
+    @classmethod
+    def of_powers(cls, powers: Floats, origin: Floats) -> HigherMoments:
+        """Return the moments of columns with Σ w zᵖ, p = 0 … 4, z = x − origin; powers (5, d)."""
+        w, s1, s2, s3, s4 = powers
+        # m = Σ w z / w
+        m = np.divide(s1, w, out=np.zeros_like(w), where=w != 0)
+        return cls(
+            weights=w,
+            means=origin + m,
+            # Σ w (z − m)²
+            squares=s2 - w * m**2,
+            # Σ w (z − m)³
+            cubes=s3 - 3 * m * s2 + 2 * w * m**3,
+            # Σ w (z − m)⁴
+            fourths=s4 - 4 * m * s3 + 6 * m**2 * s2 - 3 * w * m**4,
+        )
+
+    @classmethod
+    def of_classes(
+        cls, weights: Floats, shifts: Floats, powers: tuple[Floats, ...]
+    ) -> HigherMoments:
+        """Return the moments of all classes, given Σ w zᵖ (K, d), p = 1 … 4, z = x − shift."""
+        # an overflow is reported later, by its row and column
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = np.repeat(weights[:, None], shifts.shape[1], axis=1)
+            by_class = cls.of_powers(np.stack([w, *powers]), shifts)
+            total = weights.sum()
+            shares = weights / total if total > 0 else weights
+            pivot = shifts[np.argmax(weights)]
+            mean = pivot + shares @ (by_class.means - pivot)
+            about_mean = by_class._about(np.where(w > 0, by_class.means - mean, 0.0))
+            return cls(
+                weights=w.sum(0),
+                means=mean,
+                squares=about_mean.squares.sum(0),
+                cubes=about_mean.cubes.sum(0),
+                fourths=about_mean.fourths.sum(0),
+            )
+
+    @classmethod
+    def of_rows(cls, x: Floats, w: Floats) -> HigherMoments:
+        """Return the moments of complete rows (n, d), given their weights (n,)."""
+        weight = np.add.reduce(w)
+        means = w @ x / weight if weight > 0 else np.zeros(x.shape[1])
+        return cls._of_centred(np.full(x.shape[1], weight), means, x - means, w)
+
+    @classmethod
+    def of_incomplete(cls, table: Table) -> HigherMoments:
+        """Return the moments of the numbers of a table, each over the rows that have it."""
+        n_columns = table.x.shape[1]
+        total = cls.of_powers(np.zeros((5, n_columns)), np.zeros(n_columns))
+        step = max(_BLOCK_CELLS // max(n_columns, 1), 1)
+        for lo in range(0, table.n_rows, step):
+            x = table.x[lo : lo + step].astype(np.float64)
+            w = table.weights[lo : lo + step]
+            is_missing = np.isnan(x)
+            weights = w @ ~is_missing
+            sums = w @ np.where(is_missing, 0.0, x)
+            means = np.divide(sums, weights, out=np.zeros_like(sums), where=weights != 0)
+            z = np.where(is_missing, 0.0, x - means)
+            total = total.merged(cls._of_centred(weights, means, z, w))
+        return total
+
+    @classmethod
+    def _of_centred(
+        cls, weights: Floats, means: Floats, z: Floats, w: Floats
+    ) -> HigherMoments:
+        """Return the moments of rows z = x − μ, zero where a number is missing."""
+        square = z * z
+        return cls(
+            weights=weights,
+            means=means,
+            squares=w @ square,
+            cubes=w @ (square * z),
+            fourths=w @ (square * square),
+        )
+
+    def merged(self, other: HigherMoments, sign: float = 1.0) -> HigherMoments:
+        """Return the moments of both, or of the rows without ``other`` for ``sign`` −1."""
+        total = self.weights + sign * other.weights
+        # μ = μ_a ± (w_b/w) (μ_b − μ_a); where a has no rows, it starts from the mean of b
+        start = np.where(self.weights == 0, other.means, self.means)
+        delta = np.where(other.weights == 0, 0.0, other.means - start)
+        share = np.divide(other.weights, total, out=np.zeros_like(total), where=total != 0)
+        shift = sign * share * delta
+        mine = self._about(-shift)
+        others = other._about(delta - shift)
+        return HigherMoments(
+            weights=total,
+            means=start + shift,
+            squares=mine.squares + sign * others.squares,
+            cubes=mine.cubes + sign * others.cubes,
+            fourths=mine.fourths + sign * others.fourths,
+        )
+
+    def _about(self, e: Floats) -> HigherMoments:
+        """Return the sums of powers of z + e, z = x − μ."""
+        return HigherMoments(
+            weights=self.weights,
+            means=self.means,
+            # Σ w (z + e)²
+            squares=self.squares + self.weights * e**2,
+            # Σ w (z + e)³
+            cubes=self.cubes + 3 * e * self.squares + self.weights * e**3,
+            # Σ w (z + e)⁴
+            fourths=(
+                self.fourths
+                + 4 * e * self.cubes
+                + 6 * e**2 * self.squares
+                + self.weights * e**4
+            ),
+        )
+
+    def moved(self, steps: Floats) -> HigherMoments:
+        """Return the moments of columns with a constant added to each, (d,)."""
+        return HigherMoments(
+            weights=self.weights,
+            means=self.means + steps,
+            squares=self.squares,
+            cubes=self.cubes,
+            fourths=self.fourths,
+        )
+
+    def without_cells(self, weights: Floats, values: Floats) -> HigherMoments:
+        """Return the moments without cells of one value a column, such as filled ones, (d,)."""
+        zero = np.zeros_like(values)
+        return self.merged(HigherMoments(weights, values, zero, zero, zero), -1.0)
+
+    def as_array(self) -> Floats:
+        """Return the five sums in the order of the fields, (5, d)."""
+        return np.stack([self.weights, self.means, self.squares, self.cubes, self.fourths])
+
+    def select(self, columns: Codes) -> HigherMoments:
+        """Return other columns by position; a position beyond the last is not known."""
+        is_known = (columns >= 0) & (columns < len(self.weights))
+        sources = np.where(is_known, columns, 0)
+
+        def chosen(values: Floats) -> Floats:
+            if not len(values):
+                return np.full(len(columns), np.nan)
+            return np.where(is_known, values[sources], np.nan)
+
+        return HigherMoments(
+            weights=chosen(self.weights),
+            means=chosen(self.means),
+            squares=chosen(self.squares),
+            cubes=chosen(self.cubes),
+            fourths=chosen(self.fourths),
+        )
+
+    def without(self, is_lost: Flags) -> HigherMoments:
+        """Return the moments with NaN for columns whose sums lost their digits, (d,)."""
+        if not is_lost.any():
+            return self
+        return self.select(np.where(is_lost, -1, np.arange(len(is_lost))))
+
+
+def merged_higher(
+    a: HigherMoments | None,
+    b: HigherMoments | None,
+    sign: float,
+) -> HigherMoments | None:
+    """Return a + b, or a − b for ``sign`` −1; None where either is not known."""
+    if a is None or b is None:
+        return None
+    # an overflow of a fourth power leaves a column unknown
+    with np.errstate(over="ignore", invalid="ignore"):
+        return a.merged(b, sign)

@@ -1,0 +1,141 @@
+"""The law of every moments value: finite sums that some rows could have.
+
+``refuse_overflow`` guards the result of every operation; ``refuse_impossible`` guards what comes
+from files and what is left after rows were forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PooledScatter
+from suffice.core.table.matrix import column_name
+from suffice.errors import InvalidInputError
+from suffice.typing import Array, Floats
+
+if TYPE_CHECKING:
+    from suffice.core.moments.moments import Moments
+
+_SLACK = 1e-6  # relative error that adding and forgetting rows may leave in a sum
+_RANK_SLACK = 1e-4  # the same of an eigenvalue, relative to the variances
+
+
+def refuse_overflow(m: Moments) -> Moments:
+    """Return moments whose sums are finite; raise where rows, together, make one overflow.
+
+    Fourth moments, which few models read, are dropped if they alone overflow.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(m.weights.sum()):
+            k = int(np.argmax(m.weights))
+            raise InvalidInputError(
+                f"the sum of the weights overflows, in class {m.classes[k].item()!r} it is "
+                f"{m.weights[k]:.3g}: divide all sample weights by a constant"
+            )
+        if not is_finite(m):
+            _refuse_column(m)
+        fourth = m.fourth
+        if fourth is not None and not all(np.isfinite(sums).all() for sums in fourth):
+            return replace(m, fourth=None)
+    return m
+
+
+def is_finite(m: Moments) -> bool:
+    """Return whether all sums but the fourth moments are finite, and squares of means, too."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        arrays = [m.means, m.means_low, m.scatter.values, m.scatter.pooled_diagonal()]
+        arrays.append(_squares_about_zero(m).sum(0))
+        if m.log_slopes is not None:
+            arrays.append(m.log_slopes)
+        return all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+def _squares_about_zero(m: Moments) -> Floats:
+    """Return a bound of Σ w (x̄ − c)² for the mean x̄ of a class and any c between means, (K, d)."""
+    return m.weights[:, None] * np.square(2 * m.means)
+
+
+def _refuse_column(m: Moments) -> None:
+    """Raise the error that names the class and the column whose sums overflow."""
+    squares = _squares_about_zero(m)
+    if m.storage != "pooled":
+        squares = squares + m.scatter.diagonals()
+    squares = np.where(np.isnan(squares), np.inf, squares)
+    is_usable = np.isfinite(squares.sum(0)) & np.isfinite(m.scatter.pooled_diagonal())
+    j = int(np.argmin(is_usable))
+    k = int(np.argmax(squares[:, j]))
+    raise InvalidInputError(
+        f"the sums of squares of column {column_name(m.feature_names, j)} overflow with the rows "
+        f"of class {m.classes[k].item()!r}: leave out rows with such large numbers, or rescale "
+        "the column"
+    )
+
+
+def refuse_impossible(m: Moments) -> None:
+    """Raise unless some rows could have these sums."""
+    _refuse_counts(m)
+    scatter = m.scatter
+    if isinstance(scatter, DiagonalScatter):
+        diagonals: Floats = scatter.values
+    else:
+        diagonals = np.diagonal(scatter.values, axis1=-2, axis2=-1)
+    sizes = np.abs(diagonals)
+    if diagonals.ndim > 1 and len(diagonals):
+        sizes = np.broadcast_to(sizes.max(0), diagonals.shape)
+    if np.any(diagonals < -_SLACK * sizes):
+        raise InvalidInputError("field 'scatter' holds a negative sum of squares")
+    if isinstance(scatter, DiagonalScatter):
+        return
+    _refuse_asymmetry(scatter.values, sizes)
+    # pairs of columns that were summed over different rows need no rows in common
+    if m.patterns is None and not is_semidefinite(m):
+        raise InvalidInputError(
+            "field 'scatter' holds a matrix that is not positive semi-definite"
+        )
+
+
+def _refuse_counts(m: Moments) -> None:
+    """Raise unless exactly the classes with rows have a weight."""
+    if np.any(m.counts < 0) or np.any(m.weights < 0):
+        raise InvalidInputError("field 'counts' or 'weights' holds negative numbers")
+    if np.any((m.counts > 0) != (m.weights > 0)):
+        raise InvalidInputError(
+            "field 'counts' does not agree with the weights: a class has rows or a weight alone"
+        )
+
+
+def _refuse_asymmetry(scatter: Array, sizes: Floats) -> None:
+    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
+    roots = np.sqrt(sizes)
+    slack = _SLACK * roots[..., :, None] * roots[..., None, :]
+    asymmetry = np.abs(scatter - np.swapaxes(scatter, -1, -2))
+    if np.any(asymmetry > slack + _SLACK * np.abs(scatter)):
+        raise InvalidInputError("field 'scatter' holds a matrix that is not symmetric")
+
+
+def is_semidefinite(m: Moments) -> bool:
+    """Return whether the scatter of every class is positive semi-definite but for rounding."""
+    if isinstance(m.scatter, DiagonalScatter):
+        return True
+    scatters = m.scatter.values
+    peaks = np.zeros(m.means.shape) if m.peaks is None else m.peaks
+    if isinstance(m.scatter, PooledScatter):
+        scatters = scatters[None]
+        peaks = peaks.max(0, keepdims=True, initial=0.0)
+    variances = np.diagonal(scatters, axis1=1, axis2=2)
+    # rounding leaves this much on the diagonal
+    slack = _RANK_SLACK * np.abs(variances) + m.n_features * ROUNDING * peaks
+    scale = 1 / np.sqrt(np.maximum(variances, 0.0) + slack + np.finfo(np.float64).tiny)
+    j = np.arange(m.n_features)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            # D (S + slack) D, whose diagonal is 1
+            scaled = scatters * scale[:, :, None] * scale[:, None, :]
+            scaled[:, j, j] = 1.0
+            factors = np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(factors).all())

@@ -1,0 +1,375 @@
+"""Naive Bayes for counts: words, clicks and events, in dense or sparse rows."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.core.decision.classifier import Classifier
+from suffice.core.decision.costs import CostsLike
+from suffice.core.estimation.count_kinds import decide_counts, estimate_counts
+from suffice.core.estimation.count_settings import (
+    AlphaLike,
+    CountSettings,
+    KindWord,
+    TemperatureLike,
+)
+from suffice.core.estimation.priors import Priors
+from suffice.core.model.counts import CountModel
+from suffice.core.moments.count_sums import CountSums
+from suffice.core.table.count_rows import CountRows
+from suffice.core.table.foreign import to_numpy
+from suffice.core.table.labels import as_labels, code_of, codes_of
+from suffice.core.table.matrix import as_weights
+from suffice.core.table.table import require_as_many
+from suffice.core.threads import at_most, one_at_a_time
+from suffice.errors import InvalidParameterError
+from suffice.estimators.predictor import (
+    DensityMixin,
+    ScoreMixin,
+    checked_rows,
+    checked_table,
+    feature_names,
+    set_features,
+)
+from suffice.persistence.count_sums_file import count_sums_from
+from suffice.persistence.counts import count_state, restored_count_settings
+from suffice.persistence.fields import State
+from suffice.selection.search.count_choice import choose_count_settings
+from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+
+
+class CountNB(DensityMixin, ScoreMixin):
+    """Naive Bayes for counts: words, clicks and events, in dense or sparse rows.
+
+    The model is a function of K × d sums, so it streams, merges, forgets and has an exact
+    leave-one-out estimate.
+
+    Parameters
+    ----------
+    kind : {"multinomial", "complement", "bernoulli", "poisson"}, default="multinomial"
+        Distribution of the counts in a class. "multinomial": counts given their total, the usual
+        model of words. "bernoulli": whether each count is above ``binarize``. "poisson":
+        independent counts. "complement": scores by the counts of all other classes, which is
+        often better for classes of unequal size; it has no density.
+    alpha : float or "auto", default=1.0
+        Pseudo-count of each feature in each class. "auto" is chosen by the log-loss of rows left
+        out one by one.
+    priors : None, "uniform", array, {label: p} or Dirichlet, default=None
+        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+    costs : array (K, K), {(action, truth): cost} or Costs, optional
+        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
+        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+    temperature : float or "auto", default=1.0
+        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by the
+        log-loss of rows left out one by one. Naive Bayes is over-confident on long rows.
+    binarize : float, default=0.0
+        Counts above it are present, for "bernoulli".
+    n_jobs : int, optional
+        Threads of prediction; None and -1 use every core. The answer is the same.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+        Labels, in the order of every other attribute.
+    moments_ : CountSums
+        What was learnt from the data; add two to merge two fits.
+    settings_ : CountSettings
+        Every choice, those that said "auto" as they were chosen.
+    model_ : Classifier
+        Densities and posteriors of the fitted model, free of scikit-learn.
+    priors_ : array (K,)
+        Class priors.
+    feature_log_weights_ : array (K, d)
+        Score of one count of each feature in each class.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> counts = [[3, 0, 1], [2, 0, 0], [0, 2, 1], [0, 3, 0]]
+    >>> model = sf.CountNB().fit(counts, ["ham", "ham", "spam", "spam"])
+    >>> model.predict([[0, 1, 0]]).tolist(), model.predict_proba([[0, 1, 0]]).round(2).tolist()
+    (['spam'], [[0.18, 0.82]])
+    >>> [name for name, _ in model.top_features("spam", 1, names=["tea", "win", "the"])]
+    ['win']
+    """
+
+    classes_: Labels
+    moments_: CountSums
+    settings_: CountSettings
+
+    _model: Classifier | None = None  # estimated from ``moments_`` when first needed
+
+    def __init__(
+        self,
+        kind: KindWord = "multinomial",
+        *,
+        alpha: AlphaLike = 1.0,
+        priors: Priors = None,
+        costs: CostsLike = None,
+        temperature: TemperatureLike = 1.0,
+        binarize: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.alpha = alpha
+        self.priors = priors
+        self.costs = costs
+        self.temperature = temperature
+        self.binarize = binarize
+        self.n_jobs = n_jobs
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # on rows that are not counts
+        return tags
+
+    def count_settings(self) -> CountSettings:
+        """Return every choice as one value; raise where choices contradict each other."""
+        return CountSettings(
+            kind=self.kind,
+            alpha=self.alpha,
+            priors=self.priors,
+            costs=self.costs,
+            temperature=self.temperature,
+            binarize=self.binarize,
+        )
+
+    def resolved_count_settings(self) -> CountSettings:
+        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        settings = self.count_settings()
+        if not hasattr(self, "settings_"):
+            return settings
+        if isinstance(settings.alpha, str):
+            settings = replace(settings, alpha=self.settings_.alpha)
+        if isinstance(settings.temperature, str):
+            settings = replace(settings, temperature=self.settings_.temperature)
+        return settings
+
+    # --- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
+        settings = self.count_settings()
+        moments, settings = self._summed_and_chosen(x, labels, weight, settings, None)
+        self._set_moments(moments, settings)
+        self._model = self._estimate()
+        return self
+
+    def fit_moments(self, moments: CountSums) -> Self:
+        """Learn from sums collected elsewhere, without a pass over the data.
+
+        A fitted estimator keeps what ``fit`` chose for settings that say "auto".
+        """
+        if not isinstance(moments, CountSums):
+            raise InvalidParameterError(
+                f"CountNB learns from CountSums, not from {type(moments).__name__}: collect them "
+                "with CountSums.of(X, y)"
+            )
+        settings = self.resolved_count_settings()
+        for name in settings.open_settings:
+            raise InvalidParameterError(
+                f"{name}='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "
+                f"give a value for {name}"
+            )
+        set_features(self, moments.n_features, moments.feature_names)
+        self._set_moments(moments, settings)
+        self._model = self._estimate()
+        return self
+
+    @one_at_a_time
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike = None,
+    ) -> Self:
+        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        is_first = not hasattr(self, "moments_")
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
+        if is_first:
+            settings = self.count_settings()
+            moments, settings = self._summed_and_chosen(x, labels, weight, settings, classes)
+        else:
+            settings = self.resolved_count_settings()
+            moments = self.moments_ + self._summed(x, labels, weight, settings, classes)
+        self._set_moments(moments, settings)
+        return self
+
+    @one_at_a_time
+    def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
+        """Remove rows that were learnt before, as if they had never been seen."""
+        check_is_fitted(self)
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
+        settings = self.resolved_count_settings()
+        rest = self.moments_ - self._summed(x, labels, weight, settings, None)
+        self._set_moments(rest, settings)
+        return self
+
+    def _summed(
+        self,
+        x: RowsLike,
+        labels: LabelsLike,
+        weight: WeightsLike,
+        settings: CountSettings,
+        classes: LabelsLike | None,
+    ) -> CountSums:
+        return CountSums.of(
+            x,
+            labels,
+            weight,
+            threshold=settings.threshold,
+            classes=classes,
+            names=feature_names(self),
+        )
+
+    def _summed_and_chosen(
+        self,
+        x: RowsLike,
+        labels: LabelsLike,
+        weight: WeightsLike,
+        settings: CountSettings,
+        classes: LabelsLike | None,
+    ) -> tuple[CountSums, CountSettings]:
+        """Return the sums of rows, and the settings with what they leave open chosen."""
+        moments = self._summed(x, labels, weight, settings, classes)
+        if not settings.open_settings:
+            return moments, settings
+        rows = CountRows.of(x)
+        codes = codes_of(as_labels(to_numpy(labels)), moments.classes)
+        checked = as_weights(to_numpy(weight), rows.n_rows)
+        w = np.ones(rows.n_rows) if checked is None else checked
+        judged = np.flatnonzero(w)
+        if len(judged) < rows.n_rows:
+            rows = rows.take(judged)
+        read = rows if settings.threshold is None else rows.presence(settings.threshold)
+        with at_most(self.n_jobs):
+            chosen = choose_count_settings(settings, moments, read, codes[judged], w[judged])
+        return moments, chosen
+
+    def _set_moments(self, moments: CountSums, settings: CountSettings) -> None:
+        """Keep the sums; what was read from others is forgotten."""
+        self.moments_ = moments
+        self.settings_ = settings
+        self.classes_ = moments.classes
+        self._model = None
+
+    def _estimate(self) -> Classifier:
+        model = estimate_counts(self.moments_, self.settings_)
+        return decide_counts(model, self.moments_, self.settings_)
+
+    @property
+    def model_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn: posteriors, densities, samples."""
+        check_is_fitted(self)
+        if self._model is None:
+            self._model = self._estimate()
+        return self._model
+
+    # --- files -------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        return count_state(self.moments_, self.settings_)
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
+        moments = count_sums_from(header, arrays)
+        set_features(self, moments.n_features, moments.feature_names)
+        self._set_moments(moments, restored_count_settings(header))
+        self._model = self._estimate()
+        return self
+
+    # --- what was learnt ---------------------------------------------------------------------
+
+    @property
+    def _density(self) -> CountModel:
+        model = self.model_.model
+        assert isinstance(model, CountModel)
+        return model
+
+    @property
+    def priors_(self) -> Floats:
+        """π, shape (K,)."""
+        return self._density.priors
+
+    @property
+    def feature_log_weights_(self) -> Floats:
+        """Score of one count of each feature in each class, shape (K, d)."""
+        return self._density.weights
+
+    def with_priors(self, priors: Priors) -> Self:
+        """Return a copy under other priors; nothing is fitted again."""
+        check_is_fitted(self)
+        settings = replace(self.settings_, priors=priors)
+        changed = copy.copy(self)
+        changed.priors = priors
+        changed.settings_ = settings
+        class_priors = settings.class_priors(self.classes_, self.moments_.weights)
+        changed._model = self.model_.with_priors(class_priors)
+        return changed
+
+    def with_costs(self, costs: CostsLike) -> Self:
+        """Return a copy that decides by other costs; nothing is fitted again."""
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        changed.costs = costs
+        changed.settings_ = replace(self.settings_, costs=costs)
+        changed._model = self.model_.with_costs(costs)
+        return changed
+
+    def log_likelihood(self, X: RowsLike | None = None, y: LabelsLike | None = None) -> float:
+        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
+        if X is None and y is None:
+            return self._density.log_likelihood_of(self.moments_)
+        if X is None or y is None:
+            raise InvalidParameterError(
+                "log_likelihood takes rows and their labels, or neither: give X and y"
+            )
+        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
+        log_joint = self._density.log_joint(checked_rows(self, X))
+        require_as_many(len(log_joint), len(codes))
+        return float(log_joint[np.arange(len(codes)), codes].sum())
+
+    def top_features(
+        self,
+        label: object,
+        n: int = 10,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> list[tuple[str | int, float]]:
+        """Return the n features that speak most for a class, with their log odds.
+
+        The log odds of a feature are its score in the class, less the mean of its scores in all
+        other classes: how much one more count of it favours the class.
+
+        Parameters
+        ----------
+        label : label
+            The class.
+        n : int, default=10
+            Number of features.
+        names : sequence of d names, optional
+            Names of the features, such as the words of a vectorizer; by default those seen in
+            fit, or else positions.
+        """
+        weights = self.feature_log_weights_
+        k = code_of(label, self.classes_)
+        others = (weights.sum(0) - weights[k]) / (len(weights) - 1)
+        log_odds = weights[k] - others
+        best = np.argsort(-log_odds, kind="stable")[:n].tolist()
+        known = feature_names(self) if names is None else names
+        if known is not None and len(known) != len(log_odds):
+            raise InvalidParameterError(
+                f"names holds {len(known)} names, but there are {len(log_odds)} features: give "
+                "each feature one name"
+            )
+        return [(j if known is None else str(known[j]), float(log_odds[j])) for j in best]

@@ -1,0 +1,105 @@
+"""What a reader should know before believing an error: leaks, copies, few rows, rare classes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from suffice.core.decision.predictions import Predictions
+from suffice.core.text.lists import counted
+from suffice.evaluate.comparison.copied_rows import CopiesEffect
+from suffice.evaluate.diagnostics.data import DataChecks, data_checks, dates_in
+from suffice.typing import Codes, LabelsLike, RowsLike
+
+CaveatCode: TypeAlias = Literal[
+    "leak", "identifier", "copies", "together", "few rows", "rare class"
+]
+Severity: TypeAlias = Literal["serious", "minor"]
+FEW_ROWS = 100  # below which the error is known only roughly
+FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """One reason to doubt an error, in a sentence, with the columns and classes concerned."""
+
+    code: CaveatCode
+    severity: Severity  # whether a model can be used only with care
+    sentence: str
+    columns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return the caveat as JSON holds it."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "sentence": self.sentence,
+            "columns": list(self.columns),
+            "classes": list(self.classes),
+        }
+
+
+def caveats_of_rows(X: RowsLike, y: LabelsLike, *, grouped: bool) -> tuple[Caveat, ...]:
+    """Return what rows give reason to doubt; ``grouped`` if folds hold out whole groups."""
+    return caveats_of_checks(data_checks(X, y, dates_in(X)), grouped=grouped)
+
+
+def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...]:
+    """Return the caveats that checks of the rows lead to."""
+    caveats = [
+        Caveat(
+            code="leak" if suspect.predicts_alone else "identifier",
+            severity="serious",
+            sentence=suspect.sentence,
+            columns=(suspect.column,),
+        )
+        for suspect in checks.suspects
+    ]
+    if checks.together and not grouped:
+        caveats.append(Caveat("together", "serious", f"{checks.together}."))
+    return tuple(caveats)
+
+
+def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
+    """Return the caveat on rows that repeat others, which is serious where folds share them."""
+    if copies is None:
+        return ()
+    severity: Severity = "serious" if copies.n_seen else "minor"
+    return (Caveat("copies", severity, copies.sentence),)
+
+
+def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:
+    """Return the caveat on few rows, or on the rarest class of few rows."""
+    judged = np.unique(rows.rows, return_index=True)[1]
+    counts = np.bincount(rows.truth[judged], minlength=len(rows.classes))
+    present = np.flatnonzero(counts)
+    n_rows = int(counts.sum())
+    if n_rows < FEW_ROWS:
+        sentence = f"There are only {counted(n_rows, 'row')}: the error is known only roughly."
+        return (Caveat("few rows", "serious", sentence),)
+    return _on_rare_classes([str(label) for label in rows.classes], counts, present)
+
+
+def _on_rare_classes(
+    names: Sequence[str],
+    counts: Codes,
+    present: Codes,
+) -> tuple[Caveat, ...]:
+    rare = [k for k in present.tolist() if counts[k] < FEW_OF_A_CLASS]
+    if not rare:
+        return ()
+    rarest = min(rare, key=lambda k: counts[k])
+    n_rarest = counted(int(counts[rarest]), "row")
+    sentence = (
+        f"Class {names[rarest]} has only {n_rarest}: how often it is found is hardly known."
+    )
+    return (Caveat("rare class", "serious", sentence, classes=tuple(names[k] for k in rare)),)
+
+
+def leaking_columns(caveats: Iterable[Caveat]) -> tuple[str, ...]:
+    """Return the columns that alone predict nearly every class."""
+    return tuple(
+        column for caveat in caveats if caveat.code == "leak" for column in caveat.columns
+    )

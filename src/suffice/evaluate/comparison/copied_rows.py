@@ -1,0 +1,79 @@
+"""Identical rows: how many there are, and the error that they would hide."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.core.table.sampling import stratified_folds
+from suffice.core.text.lists import counted
+from suffice.core.text.numbers import percent
+from suffice.evaluate.comparison.judging import (
+    Case,
+    judged_fold,
+    learner_of,
+    recorded_warnings,
+)
+from suffice.evaluate.comparison.models import ComparedModel
+from suffice.selection.validation.folds import Folds
+
+
+@dataclass(frozen=True, slots=True)
+class CopiesEffect:
+    """Rows whose features equal those of another row, and what keeping them together changes."""
+
+    n_rows: int  # rows that repeat an earlier one
+    of: int  # all rows
+    n_seen: int  # held-out rows with a copy in training: 0 unless the folds were given
+    error_together: float  # of the recommended model, copies in one fold
+    error_apart: float  # the same with copies in different folds
+
+    @property
+    def sentence(self) -> str:
+        """What a reader should know of the copies."""
+        repeated = counted(self.n_rows, "row")
+        if self.n_seen:
+            return (
+                f"{repeated} of {self.of:,} repeat others, and {self.n_seen:,} held-out rows were "
+                "seen in training: the error is too low. Give the folds by number."
+            )
+        return (
+            f"{repeated} of {self.of:,} repeat others. Identical rows stay in one fold: the error "
+            f"is {percent(self.error_together)}, and would seem to be "
+            f"{percent(self.error_apart)} with copies in several folds."
+        )
+
+
+def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
+    """Return how many rows are copies, and the error of a model with copies in several folds."""
+    folds = case.folds
+    copies = folds.copies
+    if copies is None:
+        return None
+    n_seen = sum(int(copies.is_seen(train, test).sum()) for train, test in folds.splits)
+    error_apart = np.nan
+    if n_seen == 0:
+        judged_rows = folds.judged_rows
+        splits = []
+        for train, test in stratified_folds(folds.codes[judged_rows], len(folds.splits), seed):
+            splits.append((judged_rows[train], judged_rows[test]))
+        error_apart = _error(case.model, replace(folds, splits=tuple(splits)))
+    return CopiesEffect(
+        n_rows=copies.n_rows,
+        of=len(folds.codes),
+        n_seen=n_seen,
+        error_together=error,
+        error_apart=error_apart,
+    )
+
+
+def _error(model: ComparedModel, folds: Folds) -> float:
+    """Return the share of held-out rows that a model misclassifies."""
+    n_wrong = 0.0
+    weight = 0.0
+    with recorded_warnings():
+        learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
+        for fold in range(len(folds.splits)):
+            held_out = judged_fold(learner, folds, fold).held_out
+            n_wrong += float(held_out.weights @ held_out.wrong)
+            weight += float(held_out.weights.sum())
+    return n_wrong / weight

@@ -1,0 +1,109 @@
+"""The models compared: their held-out losses, and how each differs from the recommended one."""
+
+from suffice.core.text.lists import listed
+from suffice.evaluate.comparison.models import CONSTANT
+from suffice.present.report import blocks as page
+from suffice.present.report.findings import Findings
+
+#: Columns of the table of models: heading, name in the comparison, style.
+MODEL_COLUMNS = (
+    ("model", "model", "text"),
+    ("approach", "approach", "text"),
+    ("error", "error", "percent"),
+    ("from", "error_low", "percent"),
+    ("to", "error_high", "percent"),
+    ("log-loss", "log_loss", "loss"),
+    ("Brier", "brier", "loss"),
+    ("calib. error", "calibration_error", "loss"),
+    ("AUC", "auc", "loss"),
+    ("size", "n_parameters", "count"),
+    ("fit", "fit_seconds", "seconds"),
+    ("p", "p_adjusted", "p"),
+)
+
+
+def models_compared(findings: Findings) -> page.Section:
+    """Return the section of the models compared."""
+    comparison = findings.comparison
+    blocks: list[page.Block] = [
+        page.Paragraph(comparison.verdict, "lead"),
+        _table_of_models(findings),
+    ]
+    n_judged = findings.sample.table.n_rows
+    n_rows = findings.data.table.n_rows
+    if n_judged < n_rows:
+        on_sample = (
+            f"The models were compared on a stratified sample of {n_judged:,} of {n_rows:,} rows; "
+            f"{findings.name} was then fitted to {findings.learnt_from}."
+        )
+        blocks.append(page.Paragraph(on_sample, "note"))
+    if comparison.left_out:
+        left_out = f"Not compared: {listed(comparison.left_out)}."
+        blocks.append(page.Paragraph(left_out, "note"))
+    blocks.extend(page.Paragraph(sentence, "note") for sentence in _failures(findings))
+    blocks.append(_differences(findings))
+    return page.Section("models", "Models compared", tuple(blocks), is_folded=True)
+
+
+def _failures(findings: Findings) -> list[str]:
+    """Return which models could not be judged, and why."""
+    return [
+        f"{failure.name} failed: {failure.message.rstrip('.')}."
+        for failure in findings.comparison.failures
+    ]
+
+
+def _table_of_models(findings: Findings) -> page.DataTable:
+    comparison = findings.comparison
+    models = comparison.rows()
+    headings, names, styles = zip(*MODEL_COLUMNS, strict=True)
+    chosen = [i for i, model in enumerate(models) if model["model"] == findings.name]
+    rows = []
+    for model in models:
+        row = tuple(model[name] for name in names)
+        rows.append(row)
+    return page.DataTable(
+        caption=f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
+        columns=headings,
+        styles=styles,
+        rows=tuple(rows),
+        note=(
+            "From, to: 95 % interval of the error (Wilson). p: whether it errs as often as "
+            f"{findings.name}, on the same rows (McNemar), adjusted for the number of models "
+            "(Bonferroni) but for the constant classifier. Both are widened, since folds share "
+            "training rows. Brier and AUC: sum and mean over classes. Calib. error: expected "
+            "calibration error of the most probable class. Size: free parameters. Fit: time for "
+            "one fold. Generative models describe the columns of each class and derive posteriors "
+            "by Bayes' rule; discriminative models describe the posteriors or boundaries alone."
+        ),
+        marked=tuple(chosen),
+    )
+
+
+def _differences(findings: Findings) -> page.Intervals:
+    """Return how much more often than the recommended model each other one errs."""
+    comparison = findings.comparison
+    has_two_models = len(comparison.outcomes) == 2
+    items = []
+    for difference in comparison.differences():
+        # the constant classifier is so much worse that it would rule the scale
+        if difference.model == CONSTANT and not has_two_models:
+            continue
+        item = page.Interval(
+            name=difference.model,
+            value=difference.mean,
+            remark="" if difference.verdict == "alike" else difference.verdict,
+            low=difference.low,
+            high=difference.high,
+        )
+        items.append(item)
+    return page.Intervals(
+        caption=f"More or fewer errors than {comparison.reference}",
+        axis="percentage points; left: fewer errors",
+        style="points",
+        items=tuple(items),
+        note=(
+            "Paired on the same held-out rows. The 95 % intervals hold for all models at once: "
+            "where one excludes zero, the difference is significant."
+        ),
+    )

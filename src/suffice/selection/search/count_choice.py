@@ -1,0 +1,83 @@
+"""The pseudo-count and the temperature of a classifier of counts, by exact leave-one-out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.core.decision.predictions import ABSENT_LOSS
+from suffice.core.estimation.count_kinds import left_out_joint, left_out_rows
+from suffice.core.estimation.count_settings import CountSettings
+from suffice.core.moments.count_sums import CountSums
+from suffice.core.table.count_rows import CountRows
+from suffice.selection.search.temperatures import best_temperature
+from suffice.typing import Codes, Floats
+
+ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+#: Each is half of the next: exponentials are squared, not computed again.
+COARSE_TEMPERATURES = np.exp2(np.arange(-1.0, 9.0))
+_AT_ONCE = 2  # pseudo-counts that share one pass over the cells
+_ROWS = 4096  # scores of so many rows stay in cache
+SPREAD = 2.0  # prior standard deviation of log T: naive Bayes is often far too sure
+_FINE_STEPS = np.exp2(np.linspace(-1.0, 1.0, 9))  # about the best coarse temperature
+
+
+def choose_count_settings(
+    settings: CountSettings,
+    sums: CountSums,
+    rows: CountRows,
+    codes: Codes,
+    w: Floats,
+) -> CountSettings:
+    """Return the settings, what says "auto" chosen by the log-loss of rows left out one by one.
+
+    The rows are those that were summed, as the model reads them. Where both are open, each α is
+    judged at its own best temperature.
+    """
+    alphas = ALPHAS if isinstance(settings.alpha, str) else (settings.alpha,)
+    if len(alphas) == 1 and not isinstance(settings.temperature, str):
+        return settings
+    temperatures: Floats = COARSE_TEMPERATURES
+    if not isinstance(settings.temperature, str):
+        temperatures = np.array([float(settings.temperature)])
+    losses = np.empty((len(alphas), len(temperatures)))
+    for first in range(0, len(alphas), _AT_ONCE):
+        some = alphas[first : first + _AT_ONCE]
+        left = left_out_rows(sums, settings, rows, codes, w, some)
+        for a, alpha in enumerate(some, first):
+            scores = left_out_joint(sums, replace(settings, alpha=alpha), left)
+            losses[a] = log_losses(scores, codes, w, temperatures)
+    penalty = np.square(np.log(temperatures) / SPREAD) / (2 * len(codes))
+    best_alpha, best_t = np.unravel_index(np.argmin(losses + penalty), losses.shape)
+    chosen = replace(settings, alpha=alphas[int(best_alpha)])
+    if not isinstance(settings.temperature, str):
+        return chosen
+    left = left_out_rows(sums, settings, rows, codes, w, (chosen.pseudo_count(),))
+    scores = left_out_joint(sums, chosen, left)
+    fine = temperatures[best_t] * _FINE_STEPS
+    fine_losses = [log_losses(scores, codes, w, np.array([t]))[0] for t in fine]
+    _, temperature = best_temperature(np.array([fine_losses]), fine, len(codes), SPREAD)
+    return replace(chosen, temperature=float(temperature[0]))
+
+
+def log_losses(scores: Floats, truth: Codes, w: Floats, temperatures: Floats) -> Floats:
+    """Return the mean log-loss of scores (n, K) at each temperature, (T,).
+
+    Each temperature but the last is half of the next.
+    """
+    summed = np.zeros(len(temperatures))
+    for start in range(0, len(truth), _ROWS):
+        block = slice(start, start + _ROWS)
+        a = scores[block]
+        codes = truth[block]
+        d = a - a.max(1, keepdims=True)
+        true_d = d[np.arange(len(codes)), codes]
+        powers = np.exp(d / temperatures[-1])
+        for t in range(len(temperatures) - 1, -1, -1):
+            # −log p(true class) = log Σ_k exp(d_k / T) − d_true / T
+            losses = np.log(powers.sum(1)) - true_d / temperatures[t]
+            losses[~np.isfinite(losses)] = ABSENT_LOSS  # of a class without other rows
+            summed[t] += losses @ w[block]
+            np.square(powers, out=powers)
+    return np.asarray(summed / w.sum())

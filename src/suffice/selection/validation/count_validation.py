@@ -1,0 +1,144 @@
+"""Exact leave-one-out and cross-validation of classifiers of counts, from sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeGuard
+
+import numpy as np
+
+from suffice.core.decision.classifier import check_temperature
+from suffice.core.decision.costs import CostsLike
+from suffice.core.decision.predictions import Predictions, losses_of_rows
+from suffice.core.estimation.count_kinds import (
+    decide_counts,
+    estimate_counts,
+    left_out_joint,
+    left_out_rows,
+)
+from suffice.core.estimation.count_settings import CountSettings
+from suffice.core.model.posterior import LogPosterior
+from suffice.core.moments.count_sums import CountSums
+from suffice.core.table.count_rows import CountRows
+from suffice.core.table.foreign import to_numpy
+from suffice.core.table.labels import as_labels, encode
+from suffice.core.table.matrix import as_weights
+from suffice.core.table.table import require_as_many
+from suffice.errors import InvalidParameterError
+from suffice.typing import (
+    Codes,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    SklearnClassifier,
+    WeightsLike,
+)
+
+
+class CountFamily(SklearnClassifier, Protocol):
+    """A classifier of counts: its model is a function of their sums."""
+
+    costs: CostsLike
+
+    def resolved_count_settings(self) -> CountSettings:
+        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+
+
+def is_count_family(estimator: object) -> TypeGuard[CountFamily]:
+    """Whether an estimator is a classifier of counts, read from their sums."""
+    return hasattr(estimator, "resolved_count_settings")
+
+
+def leave_one_count_row_out(
+    estimator: CountFamily,
+    X: RowsLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike = None,
+    *,
+    refit_priors: bool = True,
+) -> Predictions:
+    """Return the posterior of every row as if it had not been seen, by subtracting its counts."""
+    settings = estimator.resolved_count_settings()
+    for name in settings.open_settings:
+        raise InvalidParameterError(
+            f"{name} of this {type(estimator).__name__} says 'auto', which fit chooses: fit it "
+            "first"
+        )
+    rows, classes, codes, weight = _labelled_counts(X, y, sample_weight)
+    kept = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
+    if len(kept) < rows.n_rows:
+        rows = rows.take(kept)
+        codes = codes[kept]
+        weight = None if weight is None else weight[kept]
+    sums = CountSums.of_rows(rows, classes, codes, weight, threshold=settings.threshold)
+    model = estimate_counts(sums, settings)
+    w = np.ones(len(codes)) if weight is None else weight
+    alphas = (settings.pseudo_count(),)
+    left = left_out_rows(sums, settings, model.counts_of(rows), codes, w, alphas)
+    scores = left_out_joint(sums, settings, left, refit_priors=refit_priors)
+    logs = LogPosterior(check_temperature(settings.temperature)).read(scores)
+    return Predictions(
+        classes=classes,
+        truth=codes,
+        predicted=scores.argmax(1),
+        logs=logs,
+        rows=kept,
+        weight=weight,
+    )
+
+
+def fold_losses_of_counts(
+    candidates: Sequence[CountFamily],
+    X: RowsLike,
+    classes: Labels,
+    codes: Codes,
+    weight: Floats | None,
+    splits: Sequence[tuple[Codes, Codes]],
+    fixed_weights: Floats | None,
+) -> Floats:
+    """Return error, log-loss and Brier score (C, F, 3); each model is read from sums.
+
+    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    """
+    rows = CountRows.of(X)
+    losses = np.empty((len(candidates), len(splits), 3))
+    for f, (train, test) in enumerate(splits):
+        train_weight = None if weight is None else weight[train]
+        test_weight = np.ones(len(test)) if weight is None else weight[test]
+        train_rows = rows.take(train)
+        held_out = rows.take(test).matrix()
+        sums_of_threshold: dict[float | None, CountSums] = {}
+        for c, candidate in enumerate(candidates):
+            settings = candidate.resolved_count_settings()
+            threshold = settings.threshold
+            if threshold not in sums_of_threshold:
+                sums_of_threshold[threshold] = CountSums.of_rows(
+                    train_rows, classes, codes[train], train_weight, threshold=threshold
+                )
+            sums = sums_of_threshold[threshold]
+            classifier = decide_counts(estimate_counts(sums, settings), sums, settings)
+            if fixed_weights is not None:
+                priors = settings.class_priors(classes, fixed_weights)
+                classifier = classifier.with_priors(priors)
+            row_losses = losses_of_rows(classifier.log_posterior(held_out), codes[test])
+            losses[c, f] = row_losses @ test_weight / test_weight.sum()
+    return losses
+
+
+def is_read_from_counts(candidate: object) -> TypeGuard[CountFamily]:
+    """Whether an estimator is a function of sums of counts alone, and free of costs."""
+    if not is_count_family(candidate) or candidate.costs is not None:
+        return False
+    return not candidate.resolved_count_settings().open_settings
+
+
+def _labelled_counts(
+    X: RowsLike, y: LabelsLike, sample_weight: WeightsLike
+) -> tuple[CountRows, Labels, Codes, Floats | None]:
+    rows = CountRows.of(X)
+    labels = as_labels(to_numpy(y))
+    require_as_many(rows.n_rows, len(labels))
+    weight = as_weights(sample_weight, rows.n_rows)
+    classes, codes = encode(labels)
+    return rows, classes, codes, weight

@@ -1,0 +1,296 @@
+"""Exact sums: the laws of a group bit for bit, and a read-out that is rounded once."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import suffice as sf
+from suffice.core.moments import exact_collect
+from suffice.core.moments.grid import Grid
+from suffice.core.moments.int128 import Int128
+from suffice.errors import (
+    FeatureMismatchError,
+    ForgetError,
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    SufficeWarning,
+)
+
+INTEGERS = st.integers(-(2**127), 2**127 - 1)
+
+
+def wide(numbers):
+    """Return integers of Python as an array of 128 bits."""
+    data = b"".join((number % 2**128).to_bytes(16, "big") for number in numbers)
+    return Int128.from_bytes(data, (len(numbers),))
+
+
+def rows(n=240, d=3, k=3, seed=0, offset=0.0):
+    r = np.random.default_rng(seed)
+    y = r.integers(0, k, n)
+    x = r.normal(size=(n, d)) * 10.0 ** r.integers(-3, 4, d) + offset + y[:, None]
+    return x, y
+
+
+@given(st.lists(st.tuples(INTEGERS, INTEGERS), min_size=1, max_size=5), st.integers(0, 63))
+def test_integers_of_128_bits_are_those_of_python_modulo_2_to_the_128(pairs, bits):
+    a = wide([pair[0] for pair in pairs])
+    b = wide([pair[1] for pair in pairs])
+
+    def signed(number):
+        return (number + 2**127) % 2**128 - 2**127
+
+    for i, (left, right) in enumerate(pairs):
+        assert a.item(i) == left
+        assert (a + b).item(i) == signed(left + right)
+        assert (a - b).item(i) == signed(left - right)
+        assert (-a).item(i) == signed(-left)
+        assert (a * b).item(i) == signed(left * right)
+        assert (a << bits).item(i) == signed(left << bits)
+        assert bool(a.is_negative[i]) == (left < 0)
+        assert bool(a.is_zero[i]) == (left == 0)
+    assert Int128.from_bytes(a.to_bytes(), a.shape).equals(a)
+    assert a[:, None].sum(0).item(0) == signed(sum(pair[0] for pair in pairs))
+
+
+@given(st.lists(INTEGERS, min_size=1, max_size=8))
+def test_a_pair_of_floats_holds_106_bits_of_an_integer(numbers):
+    pair = wide(numbers).to_pair()
+    for i, number in enumerate(numbers):
+        value = Fraction(pair.high[i]) + Fraction(pair.low[i])
+        assert abs(value - number) <= Fraction(abs(number), 2**104)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, -3e-9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_and_scatters_are_the_true_ones_rounded_once(offset, weighted):
+    x, y = rows(60, 2, offset=offset)
+    r = np.random.default_rng(5)
+    w = r.integers(1, 5000, len(y)) if weighted else np.ones(len(y), int)
+    grid = Grid.around(x)
+    m = sf.Moments.of(x, y, w if weighted else None, exact=grid)
+    steps = [Fraction(2) ** int(e) for e in grid.exponents]
+    for k in range(3):
+        members = np.flatnonzero(y == k)
+        q = grid.rounded(x[members], None)
+        # the values that were summed, as fractions
+        value = [
+            [Fraction(grid.origins[j]) + steps[j] * int(row[j]) for j in range(2)] for row in q
+        ]
+        weight = [int(u) for u in w[members]]
+        n = sum(weight)
+        mean = [sum(u * v[j] for u, v in zip(weight, value, strict=True)) / n for j in (0, 1)]
+        assert m.means[k].tolist() == [float(mu) for mu in mean]
+        for i in range(2):
+            for j in range(2):
+                scatter = sum(
+                    u * (v[i] - mean[i]) * (v[j] - mean[j])
+                    for u, v in zip(weight, value, strict=True)
+                )
+                assert m.scatters[k, i, j] == float(scatter)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(["per-class", "pooled"]))
+def test_any_order_and_grouping_of_parts_gives_the_same_bits(seed, n_parts, storage):
+    x, y = rows(50, 2, seed=seed)
+    grid = Grid.around(x)
+    whole = sf.Moments.of(x, y, exact=grid, storage=storage)
+    r = np.random.default_rng(seed)
+    order = r.permutation(len(y))
+    total = sf.Moments.empty()
+    for part in np.array_split(order, n_parts):
+        total = total + sf.Moments.of(x[part], y[part], exact=grid, storage=storage)
+    assert total.digest() == whole.digest()
+    assert np.array_equal(total.means, whole.means)
+    assert np.array_equal(total.means_low, whole.means_low)
+    assert np.array_equal(total.scatter.values, whole.scatter.values)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 50))
+def test_forgotten_rows_leave_no_bit_behind(seed, n_forgotten):
+    x, y = rows(50, 2, seed=seed)
+    x[0] *= 1e3  # an outlier, which would cost floating sums their digits
+    grid = Grid.around(x)
+    gone = np.random.default_rng(seed).permutation(len(y))[:n_forgotten]
+    kept = np.setdiff1d(np.arange(len(y)), gone)
+    rest = sf.Moments.of(x, y, exact=grid) - sf.Moments.of(x[gone], y[gone], exact=grid)
+    never = sf.Moments.of(x[kept], y[kept], exact=grid)
+    assert rest.digest() == never.digest()
+
+
+def test_a_long_history_of_adding_and_forgetting_equals_retraining():
+    x, y = rows(400, 2)
+    grid = Grid.around(x)
+    r = np.random.default_rng(1)
+    held = np.zeros(len(y), bool)
+    m = sf.Moments.of(x[:0], y[:0], classes=[0, 1, 2], exact=grid)
+    for _ in range(300):
+        i = int(r.integers(len(y)))
+        row = sf.Moments.of(x[[i]], y[[i]], exact=grid)
+        m = m - row if held[i] else m + row
+        held[i] = not held[i]
+    assert m.digest() == sf.Moments.of(x[held], y[held], exact=grid).digest()
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_compiled_and_plain_sums_have_the_same_digest(storage, weighted, order, monkeypatch):
+    x, y = rows(30_011, 7)
+    x = np.asarray(x, order=order)
+    w = np.random.default_rng(2).integers(0, 3000, len(y)) if weighted else None
+    grid = Grid.around(x)
+    compiled = sf.Moments.of(x, y, w, exact=grid, storage=storage)
+    monkeypatch.setattr(exact_collect, "SMALL", 10**9)
+    plain = sf.Moments.of(x, y, w, exact=grid, storage=storage)
+    assert compiled.digest() == plain.digest()
+    assert (
+        plain.digest()
+        == sf.Moments.of(x, y, w, exact=grid, storage=storage, n_jobs=3).digest()
+    )
+
+
+def test_the_digest_tells_rows_grids_names_and_labels_apart():
+    x, y = rows()
+    grid = Grid.around(x)
+    digests = {
+        sf.Moments.of(x, y, exact=grid).digest(),
+        sf.Moments.of(x[1:], y[1:], exact=grid).digest(),
+        sf.Moments.of(x, y, exact=Grid.around(x, headroom=4)).digest(),
+        sf.Moments.of(x, y.astype(str), exact=grid).digest(),
+        sf.Moments.of(x, y, exact=grid, storage="pooled").digest(),
+        sf.Moments.of(np.nextafter(x, np.inf) + grid.steps, y, exact=grid).digest(),
+    }
+    assert len(digests) == 6
+
+
+def test_the_digest_is_that_of_the_canonical_form():
+    x = np.array([[1.0], [2.0], [4.0]])
+    grid = Grid.of([0.0], [0])
+    m = sf.Moments.of(x, ["a", "a", "b"], exact=grid)
+    assert m.digest() == "f90860d80d9f27cfdc3531191c90637862bcea508833abe6a1dbf745dddfa04e"
+
+
+@pytest.mark.parametrize("table", ["iris", "wine", "penguins"])
+@pytest.mark.parametrize("model", [sf.LDA, sf.QDA])
+def test_models_of_exact_and_of_floating_sums_agree(table, model):
+    data = sf.datasets.load(table)
+    x, y = data.arrays()
+    complete = ~np.isnan(x).any(1)
+    x, y = x[complete], y[complete]
+    exact = model().fit_moments(sf.Moments.of(x, y, exact="auto"))
+    floating = model().fit(x, y)
+    np.testing.assert_allclose(
+        exact.predict_log_proba(x), floating.predict_log_proba(x), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_model_keeps_the_grid_when_rows_are_added_and_forgotten():
+    x, y = rows()
+    grid = Grid.around(x)
+    whole = sf.Moments.of(x, y, exact=grid)
+    qda = sf.QDA().fit_moments(sf.Moments.of(x[:100], y[:100], exact=grid))
+    qda.partial_fit(x[100:], y[100:])
+    assert qda.moments_.digest() == whole.digest()
+    qda.forget(x[:100], y[:100])
+    assert qda.moments_.digest() == sf.Moments.of(x[100:], y[100:], exact=grid).digest()
+
+
+def test_a_file_holds_the_integers(tmp_path):
+    x, y = rows()
+    m = sf.Moments.of(x, y, exact="auto")
+    m.save(tmp_path / "m.moments")
+    loaded = sf.load(tmp_path / "m.moments")
+    assert loaded.digest() == m.digest()
+    assert (loaded + m).digest() == (m + m).digest()
+    sf.QDA().fit_moments(m).save(tmp_path / "m.suffice")
+    assert sf.load(tmp_path / "m.suffice").moments_.digest() == m.digest()
+
+
+def test_selected_features_stay_exact():
+    x, y = rows()
+    grid = Grid.around(x)
+    m = sf.Moments.of(x, y, exact=grid).select([2, 0])
+    part = sf.Moments.of(x[:, [2, 0]], y, exact=grid.select(np.array([2, 0])))
+    assert m.digest() == part.digest()
+
+
+def test_sums_on_different_grids_are_not_added():
+    x, y = rows()
+    m = sf.Moments.of(x, y, exact=Grid.around(x))
+    other = sf.Moments.of(x, y, exact=Grid.around(x, headroom=5))
+    with pytest.raises(FeatureMismatchError, match="different grids"):
+        m + other
+    with pytest.raises(FeatureMismatchError, match="one side has exact sums"):
+        m + sf.Moments.of(x, y)
+    with pytest.raises(FeatureMismatchError, match="one side has exact sums"):
+        sf.Moments.of(x, y) - m
+    with pytest.raises(FeatureMismatchError, match="the same storage"):
+        m + sf.Moments.of(x, y, exact=Grid.around(x), storage="pooled")
+
+
+def test_rows_that_were_never_added_are_not_forgotten():
+    x, y = rows()
+    grid = Grid.around(x, headroom=10)
+    m = sf.Moments.of(x, y, exact=grid)
+    with pytest.raises(ForgetError, match="cannot be forgotten"):
+        m - (m + m)
+    with pytest.raises(ForgetError, match="their sums differ"):
+        m - sf.Moments.of(x + grid.steps, y, exact=grid)
+    with pytest.raises(ForgetError, match="never added"):
+        m - sf.Moments.of(100 * x[:-20], y[:-20], exact=grid)
+
+
+def test_values_that_a_grid_cannot_hold_are_refused_by_row_and_column():
+    x, y = rows()
+    grid = Grid.around(x)
+    x[7, 1] *= 1e6
+    with pytest.raises(
+        InvalidInputError, match=r"row 7 has .* in column 1, which lies outside"
+    ):
+        sf.Moments.of(x, y, exact=grid)
+    x[7, 1] = np.nan
+    with pytest.raises(InvalidInputError, match="row 7 has no value in column 1"):
+        sf.Moments.of(x, y, exact=grid)
+    with pytest.raises(FeatureMismatchError, match="the grid has 3 features"):
+        sf.Moments.of(x[:, :2], y, exact=grid)
+    with pytest.raises(InvalidInputError, match="missing or infinite"):
+        sf.Moments.of(x, y, exact="auto")
+
+
+def test_settings_that_exact_sums_lack_are_refused():
+    x, y = rows()
+    with pytest.raises(InvalidParameterError, match="fourth"):
+        sf.Moments.of(x, y, exact="auto", fourth=True)
+    with pytest.raises(InvalidParameterError, match="power"):
+        sf.Moments.of(x, y, exact="auto", power="yeo-johnson")
+    with pytest.raises(InvalidParameterError, match="diagonal"):
+        sf.Moments.of(x, y, exact="auto", storage="diagonal")
+    with pytest.raises(InvalidInputError, match="whole numbers"):
+        sf.Moments.of(x, y, np.full(len(y), 0.5), exact="auto")
+    with pytest.raises(MissingStatisticsError, match="only exact sums have a digest"):
+        sf.Moments.of(x, y).digest()
+    with pytest.raises(InvalidParameterError, match="exact"):
+        sf.Moments.of(x, y, exact="atuo")
+
+
+def test_a_grid_that_is_coarser_than_the_data_is_warned_about():
+    x, y = rows()
+    grid = Grid.around(x)
+    coarse = Grid.of(grid.origins, grid.exponents + np.array([0, 36, 0]))
+    with pytest.warns(SufficeWarning, match="coarse for feature 1"):
+        sf.Moments.of(x, y, exact=coarse)
+
+
+def test_weights_beyond_48_bits_are_refused():
+    x, y = rows()
+    grid = Grid.around(x)
+    heavy = sf.Moments.of(x, y, np.full(len(y), 2.0**40), exact=grid)
+    with pytest.raises(InvalidInputError, match="weights add up"):
+        heavy + heavy

@@ -1,0 +1,95 @@
+"""Third and fourth moments of columns: the algebra, the paths that collect them, and files."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import suffice as sf
+from suffice.core.moments import collect
+from suffice.core.moments.higher_moments import HigherMoments
+
+
+def by_hand(x, w=None):
+    w = np.ones(len(x)) if w is None else w
+    seen = np.isfinite(x)
+    weights = (w[:, None] * seen).sum(0)
+    means = np.nansum(w[:, None] * x, axis=0) / weights
+    z = np.where(seen, x - means, 0.0)
+    return np.stack([weights, means, *(np.sum(w[:, None] * z**p, axis=0) for p in (2, 3, 4))])
+
+
+def rows(seed, n=60, d=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return rng.exponential(size=(n, d)) + y[:, None], y, rng.integers(1, 4, n).astype(float)
+
+
+def assert_sums(higher, expected):
+    np.testing.assert_allclose(higher.as_array(), expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 59))
+def test_parts_add_up_to_the_whole_and_a_part_is_forgotten(seed, cut):
+    x, y, w = rows(seed)
+    whole = sf.Moments.of(x, y, w, storage="pooled")
+    parts = [
+        sf.Moments.of(x[i], y[i], w[i], storage="pooled")
+        for i in (slice(0, cut), slice(cut, None))
+    ]
+    assert_sums((parts[0] + parts[1]).higher, by_hand(x, w))
+    assert_sums((whole - parts[0]).higher, by_hand(x[cut:], w[cut:]))
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_compiled_loops_and_numpy_give_the_sums_by_hand(monkeypatch, storage, weighted, order):
+    x, y, w = rows(1, n=700, d=5)
+    x = np.asarray(x, order=order)
+    weight = w if weighted else None
+    small = sf.Moments.of(x, y, weight, storage=storage, fourth=False)
+    monkeypatch.setattr(collect, "SMALL", 0)
+    large = sf.Moments.of(x, y, weight, storage=storage, fourth=False)
+    assert_sums(small.higher, by_hand(x, weight))
+    assert_sums(large.higher, by_hand(x, weight))
+
+
+def test_missing_cells_are_left_out_whether_kept_or_filled():
+    x, y, _ = rows(2)
+    x[::7, 1] = np.nan
+    expected = by_hand(x)
+    assert_sums(sf.Moments.of(x, y).higher, expected)
+    filled = sf.Moments.of(x, y, missing="indicator")
+    assert_sums(filled.higher, expected)
+    parts = [sf.Moments.of(x[i::2], y[i::2], missing="indicator") for i in range(2)]
+    assert_sums((parts[0] + parts[1]).higher, expected)
+
+
+def test_a_file_keeps_them(tmp_path):
+    x, y, _ = rows(3)
+    moments = sf.Moments.of(x, y)
+    moments.save(tmp_path / "a.moments")
+    assert_sums(sf.load(tmp_path / "a.moments").higher, by_hand(x))
+
+
+def test_selected_columns_and_classes():
+    x, y, _ = rows(4)
+    moments = sf.Moments.of(x, y)
+    assert_sums(moments.select([2, 0]).higher, by_hand(x[:, [2, 0]]))
+    assert_sums((moments + sf.Moments.empty()).higher, by_hand(x))
+
+
+def test_an_unknown_column_stays_unknown():
+    known = HigherMoments.of_rows(np.ones((3, 1)), np.ones(3))
+    assert np.isnan(known.merged(HigherMoments.unknown(1)).weights).all()
+
+
+def test_digits_lost_with_a_forgotten_outlier_leave_the_column_unknown():
+    x, y, _ = rows(5)
+    outlier = np.array([[5e4, 1.0, 1.0]])
+    fitted = sf.Moments.of(np.vstack([x, outlier]), np.append(y, 0))
+    left = fitted - sf.Moments.of(outlier, [0])
+    assert np.isnan(left.higher.fourths[0])
+    np.testing.assert_allclose(left.higher.fourths[1:], by_hand(x)[4, 1:], rtol=1e-6)

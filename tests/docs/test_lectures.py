@@ -1,0 +1,85 @@
+"""The line-by-line page: no row of the lectures is missing, no cell is empty, every call runs."""
+
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from docs.formulas import mathml, with_formulas
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "lectures.md"
+ROWS = (Path(__file__).parent / "lecture_rows.tsv").read_text().splitlines()[1:]
+_ROW = re.compile(
+    r"^\| \*\*([A-E]\d+)\*\* (.*?)<br>\$(.*?)\$<br>(.*?) \| (`.*`) \|$", re.MULTILINE
+)
+
+
+def rows_of_the_page():
+    """Return {id: (what, formula, calls, links)}."""
+    rows = {}
+    for ident, what, formula, links, calls in _ROW.findall(PAGE.read_text()):
+        assert ident not in rows
+        rows[ident] = (what, formula, calls.strip("`").split("`<br>`"), links)
+    return rows
+
+
+def test_every_row_of_the_lectures_has_all_its_cells():
+    wanted = [line.split("\t")[0] for line in ROWS]
+    assert len(wanted) == 138
+    rows = rows_of_the_page()
+    assert list(rows) == wanted
+    for ident, (what, formula, calls, links) in rows.items():
+        assert what.endswith("."), ident
+        assert formula.strip(), ident
+        assert all(calls), ident
+        assert re.search(r"\(course/[\w-]+\.md\)", links), ident
+        assert re.search(r"\(lab\.md\?scene=\w+\)", links), ident
+
+
+def test_every_lesson_and_picture_of_the_page_exists():
+    text = PAGE.read_text()
+    for path in set(re.findall(r"\(((?:course|images)/[\w./-]+)\)", text)):
+        assert (ROOT / "docs" / path).exists(), path
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_call_of_the_page_runs_and_every_comparison_is_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    setup = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
+    names = {}
+    exec(setup, names)
+    failed = []
+    for ident, (_, _, calls, _) in rows_of_the_page().items():
+        for call in calls:
+            try:
+                result = eval(call, names)
+            except Exception as error:
+                failed.append(f"{ident}: {call}: {error!r}")
+                continue
+            is_comparison = isinstance(result, (bool, np.bool_, np.ndarray))
+            if is_comparison and np.asarray(result).dtype == bool and not np.all(result):
+                failed.append(f"{ident}: {call} is false")
+            plt.close("all")
+    assert failed == []
+
+
+def test_every_formula_of_the_pages_becomes_mathml():
+    for page in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
+        text = with_formulas(page.read_text())
+        assert "```math" not in text, page.name
+        assert "\\frac" not in re.sub(r"```.*?```|`[^`\n]+`", "", text, flags=re.DOTALL), (
+            page.name
+        )
+
+
+def test_a_formula_is_typeset_and_code_is_left_alone():
+    text = with_formulas("Let $w_0$ be it.\n\n```console\n$ suffice $HOME\n```\n")
+    assert "<msub><mi>w</mi><mn>0</mn></msub>" in text
+    assert "$ suffice $HOME" in text
+    assert "|" not in mathml(r"\lvert x \rvert", block=False)

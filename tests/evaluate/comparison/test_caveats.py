@@ -1,0 +1,100 @@
+"""Caveats are values: a leak, copies, few rows and rare classes are said wherever errors are."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import suffice as sf
+from suffice.cli.group import suffice
+
+
+def leaky(n=120):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "leak": 1.0 * y})
+    return X, y
+
+
+def codes(result):
+    return [caveat.code for caveat in result.caveats]
+
+
+def test_a_column_that_gives_the_class_away_is_said_and_not_called_constant():
+    X, y = leaky()
+    result = sf.compare(X, y, ["LDA", "QDA", "tree"], cv=5, progress=False)
+    assert result[result.reference].error == 0
+    (leak,) = result.caveats
+    assert (leak.code, leak.severity, leak.columns) == ("leak", "serious", ("leak",))
+    assert f"Caution: {leak.sentence}" in str(result)
+    assert "alone predicts 100" in leak.sentence
+    assert "constant: " not in " ".join(result.notes)
+
+
+def test_singular_covariances_are_noted_where_nothing_leaks(iris):
+    X, y = iris
+    doubled = np.column_stack([X, X[:, 0]])
+    result = sf.compare(doubled, y, ["LDA"], cv=5, progress=False)
+    assert result.caveats == ()
+    assert any("covariance rank" in note for note in result.notes)
+
+
+def test_an_honest_table_has_no_caveat(iris):
+    assert sf.compare(*iris, ["LDA"], cv=5, progress=False).caveats == ()
+
+
+def test_copies_are_a_minor_caveat_unless_given_folds_share_them():
+    rng = np.random.default_rng(1)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 3)) + y[:, None]
+    X = np.concatenate([X, X[:60]])
+    y = np.concatenate([y, y[:60]])
+    result = sf.compare(X, y, ["LDA"], cv=5, progress=False)
+    (copies,) = result.caveats
+    assert (copies.code, copies.severity) == ("copies", "minor")
+    assert copies.sentence.startswith(
+        "60 rows of 180 repeat others. Identical rows stay in one "
+    )
+    first_rows = np.arange(70)
+    others = np.arange(70, 180)
+    given = [(others, first_rows)]
+    (seen,) = sf.compare(X, y, ["LDA"], cv=given, progress=False).caveats[:1]
+    assert (seen.code, seen.severity) == ("copies", "serious")
+    n_seen = sum((X[others] == row).all(1).any() for row in X[first_rows])
+    assert n_seen == 60
+    assert f"and {n_seen} held-out rows were seen in training" in seen.sentence
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [((40, 50), "few rows"), ((9, 95), "rare class")]
+)
+def test_few_rows_and_rare_classes_are_said(counts, expected):
+    rng = np.random.default_rng(2)
+    y = np.repeat(["rare", "common"], counts)
+    X = rng.normal(size=(len(y), 2)) + 1.2 * (y == "rare")[:, None]
+    result = sf.compare(X, y, ["LDA"], cv=5, progress=False)
+    assert codes(result) == [expected]
+    if expected == "rare class":
+        assert result.caveats[0].classes == ("rare",)
+
+
+def test_counts_on_the_limit_need_no_caveat():
+    rng = np.random.default_rng(3)
+    y = np.repeat(["rare", "common"], [10, 90])
+    X = rng.normal(size=(100, 2)) + 1.2 * (y == "rare")[:, None]
+    assert sf.compare(X, y, ["LDA"], cv=5, progress=False).caveats == ()
+
+
+def test_the_command_line_says_what_python_says(tmp_path):
+    X, y = leaky()
+    path = tmp_path / "leaky.csv"
+    X.assign(label=np.where(y, "yes", "no")).to_csv(path, index=False)
+    arguments = ["compare", str(path), "--target", "label", "-m", "lda", "--quiet"]
+    printed = CliRunner().invoke(suffice, arguments)
+    assert printed.exit_code == 0
+    assert "Caution: Column 'leak' alone predicts 100" in printed.output
+    document = json.loads(CliRunner().invoke(suffice, [*arguments, "--json"]).stdout)
+    (caveat,) = document["caveats"]
+    assert (caveat["code"], caveat["columns"]) == ("leak", ["leak"])
