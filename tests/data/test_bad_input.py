@@ -5,7 +5,7 @@ import pytest
 
 from suffice import Columns
 from suffice.data.summarize import summarize
-from suffice.errors import InvalidInputError, UnusedDataWarning
+from suffice.errors import InvalidInputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
 
@@ -178,15 +178,12 @@ def test_a_label_missing_in_a_pandas_frame_is_a_missing_label():
     assert summarize(data, target="t").counts.tolist() == [1, 1]
 
 
-def test_labels_with_fractions_in_a_later_file_are_not_cut_off(file):
+def test_labels_with_fractions_in_a_later_file_are_refused(file):
     first, second = ({"x": [1.5, 2.5], "t": labels} for labels in ([1, 2], [1.5, 2.0]))
     paths = [file(b"", f"{i}.parquet") for i in range(2)]
     for path, columns in zip(paths, (first, second), strict=True):
         pl.DataFrame(columns).write_parquet(path)
-    with pytest.warns(
-        UnusedDataWarning, match=r"1 of 4 rows left out: no usable value in 't'"
-    ):
-        assert summarize(paths, target="t").counts.tolist() == [1, 2]
+    refused(paths, r"continuous \(row 2 of y is 1\.5\)", target="t")
 
 
 def test_weights_that_are_all_zero_are_named(file):
