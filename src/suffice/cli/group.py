@@ -33,6 +33,12 @@ SECTIONS = {
         "forget": "Remove rows from sums or from a model, exactly.",
         "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
     },
+    "Proof and privacy": {
+        "grid": "Propose a grid for exact sums, from the first rows.",
+        "verify": "Check that forgotten rows left no trace in the sums.",
+        "key": "Make the private key of a party, and print its public key.",
+        "mask": "Hide the exact sums of one party, so that only a total can be read.",
+    },
     "Other": {
         "datasets": "List the built-in data sets, or write one.",
         "warm-up": "Compile all that later commands need, and keep it.",
