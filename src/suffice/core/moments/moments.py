@@ -664,7 +664,8 @@ def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moment
     if is_required and total.fourth is None:
         column = int(np.argmax(total.scatter.pooled_diagonal()))
         raise InvalidInputError(
-            "fourth=True cannot be kept: the fourth powers of column "
-            f"{column_name(total.feature_names, column)} overflow; rescale it"
+            f"the fourth powers of column {column_name(total.feature_names, column)} overflow, "
+            "which fourth=True and shrinkage='ledoit-wolf' need: rescale it, or use "
+            "shrinkage='oas'"
         )
     return total
