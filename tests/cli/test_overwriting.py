@@ -36,6 +36,7 @@ OVER_INPUT = {
     ),
     "compare": ("compare", "mine.csv", "-t", "species", "-m", "lda", "-o", "mine.csv"),
     "report": ("report", "mine.csv", "-t", "species", "-o", "mine.csv", "--format", "md"),
+    "lecture": ("lecture", "mine.csv", "-t", "species", "-o", "mine.csv"),
     "merge": ("merge", "i.moments", "j.moments", "-o", "j.moments"),
     "forget, a part": ("forget", "i.moments", "j.moments", "-o", "j.moments"),
     "export": ("export", "m.suffice", "--to", "json", "-o", "m.suffice"),
@@ -100,3 +101,56 @@ def test_a_page_that_is_named_and_there_needs_force(refused):
 def test_a_page_has_a_format(refused):
     assert "--format" in refused("report", "exam", "-o", "page.csv")
     assert not Path("page.csv").exists()
+
+
+EXISTING = {
+    "fit": ("fit", "iris", "-o", "mine.csv"),
+    "fit over moments": ("fit", "iris", "-o", "i.moments"),
+    "summarize": ("summarize", "iris", "-o", "mine.csv"),
+    "summarize over a model": ("summarize", "iris", "-o", "m.suffice"),
+    "summarize, checkpoint": (
+        "summarize",
+        "iris",
+        "-o",
+        "x.moments",
+        "--checkpoint",
+        "mine.csv",
+    ),
+    "merge": ("merge", "i.moments", "j.moments", "-o", "m.suffice"),
+    "forget": ("forget", "i.moments", "j.moments", "-o", "mine.csv"),
+    "predict": ("predict", "m.suffice", "iris", "-o", "mine.csv"),
+    "export": ("export", "m.suffice", "--to", "json", "-o", "mine.csv"),
+    "sample": ("sample", "m.suffice", "-o", "mine.csv"),
+    "compare": ("compare", "iris", "-m", "lda", "-o", "mine.csv"),
+    "plot": ("plot", "roc", "iris", "-o", "page.svg"),
+    "report": ("report", "iris", "-o", "page.md"),
+    "lab": ("lab", "--save", "page.html"),
+}
+
+
+@pytest.mark.parametrize("case", EXISTING)
+def test_a_file_that_the_command_did_not_write_is_not_replaced_unasked(refused, files, case):
+    for name in ("page.svg", "page.md", "page.html"):
+        Path(name).write_text("remarks")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    line = refused(*EXISTING[case])
+    assert "exists" in line
+    assert "--force" in line
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_force_replaces_a_file(ok, files):
+    ok("predict", "m.suffice", "iris", "-o", "mine.csv", "--force")
+    assert Path("mine.csv").read_bytes() != files["mine.csv"]
+    ok("fit", "iris", "-o", "mine.csv", "--force")
+    assert sf.load("mine.csv").n_features_in_ == 4
+
+
+def test_models_and_moments_replace_their_like_and_any_output_an_empty_file(ok, files):
+    ok("fit", "iris", "-m", "qda", "-o", "m.suffice")
+    assert isinstance(sf.load("m.suffice"), sf.QDA)
+    ok("summarize", "wine", "-o", "i.moments")
+    assert sf.load("i.moments").n_features == 13
+    Path("empty.csv").touch()
+    ok("sample", "m.suffice", "-o", "empty.csv")
+    ok("export", "m.suffice", "--to", "json", "-o", "/dev/null")

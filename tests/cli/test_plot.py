@@ -66,7 +66,7 @@ def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
     expected = cross_val_predict(sf.QDA(), X, y, cv=folds, method="predict_proba")
     np.testing.assert_allclose(found.posteriors, expected, rtol=1e-9)
     ok("fit", "iris", "-m", "lda", "-o", "iris.suffice", "-q")
-    ok("plot", "roc", "iris", "-m", "iris.suffice", "-o", "roc.svg")
+    ok("plot", "roc", "iris", "-m", "iris.suffice", "-o", "roc.svg", "--force")
     assert isinstance(seen[1][0], sf.LDA)
 
 

@@ -107,5 +107,5 @@ def test_a_workbook_is_no_sums(refused, write):
 def test_one_column_is_enough_to_predict(ok, write, tmp_path):
     ok("fit", write("hours,t\n1,u\n2,u\n5,v\n6,v\n"), "-t", "t", "-o", "m.suffice")
     for more in ([], ["--delimiter", ","]):
-        ok("predict", "m.suffice", write("hours\n1\n6\n"), *more, "-o", "out.csv")
+        ok("predict", "m.suffice", write("hours\n1\n6\n"), *more, "-o", "out.csv", "--force")
         assert pl.read_csv(tmp_path / "out.csv")["label"].to_list() == ["u", "v"]

@@ -134,3 +134,131 @@ def test_ten_thousand_classes_load_in_little_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < MOST
     finally:
         tracemalloc.stop()
+
+
+# --- forged models ---------------------------------------------------------------------------
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def reforged(path, change_header=None, **arrays):
+    """Write a saved file again with other fields and arrays, and right checksums."""
+    import io
+
+    members = members_of(path)
+    header = json.loads(members.pop("header.json"))
+    header.pop("sha256")
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        members[f"{name}.npy"] = buffer.getvalue()
+    if change_header is not None:
+        change_header(header)
+    forged(path, header, members)
+
+
+def array_of(path, name):
+    import io
+
+    return np.load(io.BytesIO(members_of(path)[f"{name}.npy"]))
+
+
+OUT_OF_RANGE = {
+    "shrinkage": 7.0,
+    "pooling": -3,
+    "temperature": 0,
+    "priors": [0.5, 0.7, -0.2],
+    "covariance": "round",
+    "divisor": "none",
+    "missing": "ignored",
+    "power": "cube",
+    "n_components": -1,
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+@pytest.mark.parametrize("field", ["settings", "parameters"])
+@pytest.mark.parametrize("loading", ["load", "load_classifier"])
+def test_settings_out_of_range_are_a_fault_of_the_file(tmp_path, iris, name, field, loading):
+    from suffice.persistence.load import load_classifier
+
+    path = tmp_path / "forged.suffice"
+    sf.GaussianClassifier().fit(*iris).save(path)
+
+    def change(header):
+        header[field][name] = OUT_OF_RANGE[name]
+
+    is_parameter = name in sf.GaussianClassifier().get_params()
+    if field == "parameters" and (loading == "load_classifier" or not is_parameter):
+        pytest.skip("the settings decide")
+    reforged(path, change)
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path) if loading == "load" else load_classifier(path)
+
+
+def test_forged_sums_are_a_fault_of_the_file(tmp_path, iris):
+    path = tmp_path / "forged.moments"
+    for name, change in {
+        "scatter": lambda s: s + 100 * (np.ones((4, 4)) - np.eye(4)),
+        "counts": lambda c: c * [0, 1, 1],
+        "weights": lambda w: w * [0, 1, 1],
+        "means": lambda m: m * 1e200,
+        "fourths": lambda f: f * np.inf,
+    }.items():
+        sf.Moments.of(*iris).save(path)
+
+        def count_again(header, name=name, change=change):
+            if name == "counts":
+                header["n_rows"] = 100
+
+        reforged(path, count_again, **{name: change(array_of(path, name))})
+        with pytest.raises(FileFormatError, match=r"forged\.moments"):
+            sf.load(path)
+
+
+def test_names_that_are_there_twice_are_a_fault_of_the_file(tmp_path, iris):
+    path = tmp_path / "forged.moments"
+    sf.Moments.of(*iris).save(path)
+    reforged(path, lambda header: header.update(feature_names=["a", "b", "a", "c"]))
+    with pytest.raises(FileFormatError, match=r"forged.moments.*twice"):
+        sf.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("priors", lambda a: -a),
+        ("priors", lambda a: a * 3),
+        ("class_priors", lambda a: a - 1),
+        ("factors", lambda a: a * 0),
+        ("factors", lambda a: -a),
+        ("group_of", lambda a: a + 99),
+    ],
+)
+def test_forged_mixtures_are_a_fault_of_the_file(tmp_path, iris, name, change):
+    path = tmp_path / "forged.suffice"
+    sf.MixtureClassifier(n_components=2, random_state=0).fit(*iris).save(path)
+    reforged(path, **{name: change(array_of(path, name))})
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)
+
+
+def test_a_table_with_a_column_twice_is_refused_before_it_is_summed(iris):
+    import pandas as pd
+
+    X, y = iris
+    frame = pd.DataFrame(X, columns=["a", "b", "a", "c"])
+    with pytest.raises(sf.errors.InvalidInputError, match="'a'"):
+        sf.Moments.of(frame, y)
+    with pytest.raises(sf.errors.InvalidInputError, match="'a'"):
+        sf.LDA().fit(frame, y)
+
+
+def test_a_parameter_set_out_of_range_after_the_fit_is_not_saved(tmp_path, iris):
+    fitted = sf.GaussianClassifier().fit(*iris).set_params(shrinkage=7.0)
+    with pytest.raises(sf.errors.InvalidParameterError, match="shrinkage"):
+        fitted.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()

@@ -6,7 +6,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
@@ -28,14 +28,26 @@ class Command(click.Command):
         self,
         *args: Any,
         may_replace: str | None = None,
+        replaces: Sequence[str] = (),
         counts_unused: bool = False,
         kinds: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._replaces = replaces  # kinds of files of ours that an output may replace unasked
         self._kinds = kinds  # what the argument KIND can be, and what each means
         self._may_replace = may_replace  # the argument that may be the output, too
         self._counts_unused = counts_unused  # whether columns and rows left out are counted
+        self._has_own_force = any(param.name == "force" for param in self.params)
+        writes = any(isinstance(param.type, OutputFile) for param in self.params)
+        if writes and not self._has_own_force:
+            force = SectionOption(
+                ["--force"],
+                section=OUTPUT,
+                is_flag=True,
+                help="Replace an existing file.",
+            )
+            self.params.append(force)
         self.params += [
             SectionOption(
                 ["-q", "--quiet"],
@@ -88,9 +100,15 @@ class Command(click.Command):
             unused={"columns": 0, "rows": 0} if self._counts_unused else None,
         )
         ctx.obj = terminal
+        force = ctx.params.get("force", False)
+        if not self._has_own_force:
+            ctx.params.pop("force", None)
         try:
             with cleaning_up(), _warnings_as_notes(terminal):
-                refuse_overwriting(ctx, self._may_replace)
+                outputs = _outputs(ctx)
+                refuse_overwriting(ctx, outputs, self._may_replace)
+                if not force:
+                    _refuse_replacing(outputs, self._replaces)
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException):
             raise
@@ -110,6 +128,7 @@ def subcommand(
     *examples: str,
     name: str | None = None,
     may_replace: str | None = None,
+    replaces: Sequence[str] = (),
     counts_unused: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> Callable[[Function], Command]:
@@ -123,6 +142,7 @@ def subcommand(
             cls=Command,
             epilog="\n".join(lines),
             may_replace=may_replace,
+            replaces=replaces,
             counts_unused=counts_unused,
             kinds=kinds,
         )
@@ -147,15 +167,45 @@ def error_message(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {text}; run again with --debug to see where"
 
 
-def refuse_overwriting(ctx: click.Context, may_replace: str | None) -> None:
-    """Raise if a command would write over one of its inputs, or two outputs to one file."""
+def _outputs(ctx: click.Context) -> list[str | Path]:
+    """Return the files that a command was told to write."""
     outputs: list[str | Path] = []
-    inputs: list[str] = []
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
         if isinstance(param.type, OutputFile) and value is not None:
             outputs.append(value)
-        elif isinstance(param, click.Argument) and value and param.name != may_replace:
+    return outputs
+
+
+def _refuse_replacing(outputs: Sequence[str | Path], replaces: Sequence[str]) -> None:
+    """Raise if an output exists and is not known as a file of ours, of the kind to be written."""
+    for path in outputs:
+        # an empty file holds nothing, and a pipe or a device is not replaced
+        if not os.path.isfile(path) or not os.path.getsize(path):
+            continue
+        if _kind_of(path) not in replaces:
+            raise InvalidParameterError(
+                f"{path} exists: name another output, or replace it with --force"
+            )
+
+
+def _kind_of(path: str | Path) -> str | None:
+    """Return what a file of ours holds, None for any other file."""
+    from suffice.persistence import archive  # imports NumPy, which most errors do not need
+
+    return archive.kind_of(path)
+
+
+def refuse_overwriting(
+    ctx: click.Context,
+    outputs: Sequence[str | Path],
+    may_replace: str | None,
+) -> None:
+    """Raise if a command would write over one of its inputs, or two outputs to one file."""
+    inputs: list[str] = []
+    for param in ctx.command.params:
+        value = ctx.params.get(param.name or "")
+        if isinstance(param, click.Argument) and value and param.name != may_replace:
             inputs += _existing_files(value)
     for path in outputs:
         for source in inputs:

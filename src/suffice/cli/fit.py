@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     "suffice fit all.moments --model nb -o nb.suffice",
     "suffice fit penguins --model auto -o penguins.suffice",
     "suffice fit wine -m gaussian --shrinkage 0.2 --set tied=true -o wine.suffice",
+    replaces=("model",),
     counts_unused=True,
 )
 @learning_data

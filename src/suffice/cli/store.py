@@ -218,7 +218,10 @@ def log(terminal: Terminal, /, store: str) -> None:
     terminal.table((*fields, "rows"), rows)
 
 
-@subcommand("suffice store total sales.store --except site-b -o rest.moments")
+@subcommand(
+    "suffice store total sales.store --except site-b -o rest.moments",
+    replaces=("moments",),
+)
 @_store_argument
 @_selection_options
 @output("The moments file to write.", required=True)
@@ -237,7 +240,10 @@ def total(
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
 
 
-@subcommand("suffice store fit sales.store --last 30 --model qda -o model.suffice")
+@subcommand(
+    "suffice store fit sales.store --last 30 --model qda -o model.suffice",
+    replaces=("model",),
+)
 @_store_argument
 @_selection_options
 @model_options

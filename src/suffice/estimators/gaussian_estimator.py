@@ -350,12 +350,14 @@ class GaussianEstimator(
     # --- files -------------------------------------------------------------------------------
 
     def _state(self) -> State:
+        self._check_parameters(self.moments_)  # which may have changed since the fit
         return gaussian_state(self.moments_, self.settings_, self._conformity)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         moments = Moments.of_archive(header, arrays)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
+        self._check_parameters(moments)
         settings = restored_settings(header)
         if np.count_nonzero(moments.weights) < 2:
             self._set_moments(moments, settings)  # partial_fit has seen one class so far
@@ -363,6 +365,10 @@ class GaussianEstimator(
             self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
+
+    def _check_parameters(self, moments: Moments) -> None:
+        """Raise where a parameter is out of its range, as ``fit`` would."""
+        self.settings().class_priors(moments.classes, moments.weights)
 
     # --- decisions ---------------------------------------------------------------------------
 

@@ -15,7 +15,14 @@ from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
 from suffice.core.table.labels import as_labels, codes_of, has_label, label_array
-from suffice.core.table.matrix import as_weights, is_mixed, refuse_nonfinite, taken, unmasked
+from suffice.core.table.matrix import (
+    as_weights,
+    column_names,
+    is_mixed,
+    refuse_nonfinite,
+    taken,
+    unmasked,
+)
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -105,6 +112,8 @@ def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     if is_sparse(X):
         return _validated_sparse(estimator, X, reset=reset)
     X = unmasked(X)
+    if reset:
+        column_names(X)  # raises where two columns have the same name
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X

@@ -136,6 +136,16 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
         ) from error
 
 
+def kind_of(path: str | Path) -> str | None:
+    """Return what an archive of ours holds, such as "model"; None for any other file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            kind: str = _header(archive, path)["suffice"]
+            return kind
+    except Exception:
+        return None
+
+
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
     info = archive.getinfo(_HEADER)
     if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):

@@ -16,7 +16,12 @@ from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.power_transform import PowerTransform
 from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent
 from suffice.discriminative.perceptron import PerceptronLearning
-from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
+from suffice.errors import (
+    FileFormatError,
+    InvalidParameterError,
+    SufficeError,
+    TooFewClassesError,
+)
 from suffice.persistence import archive
 from suffice.persistence.moments_file import check_field
 from suffice.typing import Array
@@ -97,16 +102,18 @@ def settings_of(header: Fields) -> dict[str, Any]:
 
 
 @contextmanager
-def unpacking() -> Iterator[None]:
-    """Tell as a fault of the file whatever an altered header leads to."""
+def unpacking(path: str | Path) -> Iterator[None]:
+    """Tell as a fault of the file whatever an altered file leads to."""
     try:
         yield
-    except SufficeError:
-        raise
+    except (TooFewClassesError, MemoryError):
+        raise  # partial_fit may have seen one class only
+    except SufficeError as error:
+        raise FileFormatError(f"{path} cannot be used: {error}") from error
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise FileFormatError(
-            f"the file names an estimator or setting that this version lacks ({reason}): write "
+            f"{path} names an estimator or setting that this version lacks ({reason}): write "
             "it again with this version"
         ) from error
 

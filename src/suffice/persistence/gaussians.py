@@ -39,6 +39,8 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Array
 
+_SLACK = 1e-6  # of a sum of probabilities
+
 
 def gaussian_state(
     moments: Moments,
@@ -115,6 +117,7 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
         },
     )
     check_feature_names(header["feature_names"], d)
+    _check_mixture(arrays, is_diagonal=is_diagonal)
     is_sorted = not np.any(np.diff(class_of) < 0)
     if not is_sorted or np.any(np.unique(class_of) != np.arange(len(classes))):
         raise FileFormatError(
@@ -144,6 +147,18 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
     )
     refuse_misfits(classifier)
     return classifier.allowing_missing()
+
+
+def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
+    """Raise unless priors are probabilities and factors those of covariances."""
+    for name in ("priors", "class_priors"):
+        is_probability = np.all(arrays[name] >= 0) and abs(arrays[name].sum() - 1) < _SLACK
+        if not is_probability:
+            raise FileFormatError(f"field {name!r} must hold probabilities that sum to one")
+    factors = arrays["factors"]
+    scales = factors if is_diagonal else np.diagonal(factors, axis1=1, axis2=2)
+    if np.any(scales <= 0):
+        raise FileFormatError("field 'factors' holds a scale that is not positive")
 
 
 def refuse_misfits(classifier: Classifier) -> None:

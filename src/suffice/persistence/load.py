@@ -12,6 +12,7 @@ from suffice.persistence import archive
 from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
 from suffice.persistence.fields import KIND as MODEL
 from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
+from suffice.persistence.masked_file import KIND as MASKED_SUMS
 from suffice.persistence.moments_file import KIND as MOMENTS
 from suffice.typing import Array
 
@@ -40,11 +41,11 @@ def load(path: str | Path) -> Any:
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
-    if header["suffice"] == MOMENTS:
-        return Moments.of_archive(header, arrays)
-    if header["suffice"] == COUNT_SUMS:
-        return CountSums.of_archive(header, arrays)
-    with unpacking():
+    with unpacking(path):
+        if header["suffice"] == MOMENTS:
+            return Moments.of_archive(header, arrays)
+        if header["suffice"] == COUNT_SUMS:
+            return CountSums.of_archive(header, arrays)
         return unfitted(header)._restored(header, arrays)
 
 
@@ -56,7 +57,7 @@ def load_classifier(path: str | Path) -> Classifier:
             f"{path} holds moments, not a model: fit one with suffice fit {path} "
             "-o model.suffice"
         )
-    with unpacking():
+    with unpacking(path):
         return _classifier_from(header, arrays)
 
 
@@ -93,6 +94,11 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     is_model = kind == MODEL and name in _ESTIMATORS
     if kind in (MOMENTS, COUNT_SUMS) or is_model:
         return header, arrays
+    if kind == MASKED_SUMS:
+        raise FileFormatError(
+            f"{path} holds the masked sums of one party, which are noise by themselves: add up "
+            "the files of all parties with suffice merge --masked"
+        )
     content = name if kind == MODEL else kind
     raise FileFormatError(
         f"{path} holds {content!r}, which this version lacks: upgrade suffice"

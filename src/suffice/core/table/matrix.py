@@ -23,7 +23,7 @@ def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
 
     A masked cell of a NumPy array becomes NaN, a missing value.
     """
-    names = _column_names(x)
+    names = column_names(x)
     matrix = unmasked(x) if isinstance(x, np.ndarray) else _frame_to_numpy(to_numpy(x))
     if matrix.ndim != 2:
         raise InvalidInputError(
@@ -290,12 +290,24 @@ def column_position(
     raise InvalidParameterError(f"no {what} {column!r}: there are {n}")
 
 
-def _column_names(x: object) -> tuple[str, ...] | None:
+def column_names(x: object) -> tuple[str, ...] | None:
+    """Return the names of the columns, None if they have none or some are not text."""
     names = getattr(x, "column_names", getattr(x, "columns", None))
     if names is None or callable(names):
         return None
     names = tuple(names)
-    return names if all(isinstance(name, str) for name in names) else None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    refuse_twins(names)
+    return names
+
+
+def refuse_twins(names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    if len(set(names)) == len(names):
+        return
+    twin = next(name for j, name in enumerate(names) if name in names[:j])
+    raise InvalidInputError(f"two columns are called {twin!r}: rename or drop one of them")
 
 
 def _frame_to_numpy(x: Any) -> Array:

@@ -31,7 +31,14 @@ from suffice.evaluate.comparison.models import (
     ModelsLike,
     parse_models,
 )
-from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
+from suffice.evaluate.comparison.paired import (
+    LOSSES,
+    ChoiceEstimate,
+    Difference,
+    Loss,
+    RowLosses,
+    choice_estimate,
+)
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -98,6 +105,14 @@ class Comparison(Tabled):
     def row_losses(self) -> RowLosses:
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
+
+    @cached_property
+    def choice(self) -> ChoiceEstimate | None:
+        """The error of choosing and fitting a model; None if the reference was not chosen."""
+        losses = self.row_losses
+        if losses.names[losses.recommended()] != self.reference:
+            return None
+        return choice_estimate(losses)
 
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
