@@ -11,6 +11,7 @@ from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
 from suffice.core.model.contributions import RowExplanation
+from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
@@ -325,7 +326,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
             tables = [notebook.html_table(["class"], [[label] for label in classes])]
-        elif is_stated(moments):
+        elif isinstance(moments, Moments) and is_stated(moments):
             title = f"Stated: {n_features}, {n_classes}"
             stated_priors = moments.weights / moments.total_weight
             cells = zip(classes, stated_priors.tolist(), strict=False)
