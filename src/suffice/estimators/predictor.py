@@ -260,12 +260,13 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         csr = x.tocsr()
         size = max(_DENSE_NUMBERS // max(csr.shape[1], 1), 1)
         classifier = self.model_
-        answers: Any = []
+        answers: list[Any] = []
         for start in range(0, csr.shape[0], size):
             block = csr[start : start + size].toarray().astype(np.float64)
             refuse_nonfinite(block, feature_names(self))
             answers.append(classifier.answer(verb, block))
-        answer: Answer = np.concatenate(answers)
+        joined: Any = np.concatenate(answers)
+        answer: Answer = joined
         return answer
 
     def score(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> float:
