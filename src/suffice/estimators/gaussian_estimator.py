@@ -37,8 +37,10 @@ from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
+from suffice.core.moments.sparse_moments import moments_of_sparse
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
 from suffice.core.table.labels import as_labels, has_label, two_codes
 from suffice.core.table.matrix import filled, has_missing, refuse_unusable
@@ -89,6 +91,7 @@ class GaussianEstimator(
 
     _model: Classifier | None = None  # estimated from ``moments_`` when first needed
     _family: str | None = None
+    _covariance_word = "full"  # of classes that have no parameter ``covariance``
     _conformity: NonconformityScores | None = None
 
     @abstractmethod
@@ -98,6 +101,14 @@ class GaussianEstimator(
     @property
     def _takes_categories(self) -> bool:
         return self._takes_missing
+
+    @property
+    def _takes_sparse(self) -> bool:
+        # variances alone are sums over the non-zero cells; the rest reads dense rows
+        is_diagonal = getattr(self, "covariance", self._covariance_word) == "diagonal"
+        is_plain = self.power is None and self.categorical is None
+        is_closed = not isinstance(self.temperature, str)
+        return is_diagonal and is_plain and is_closed and self.missing == "marginal"
 
     @property
     def _takes_missing(self) -> bool:
@@ -278,6 +289,8 @@ class GaussianEstimator(
         power: PowerLike,
         classes: LabelsLike | None = None,
     ) -> Moments:
+        if is_sparse(x):
+            return moments_of_sparse(x, labels, weight, classes=classes)
         with at_most(self.n_jobs):
             moments = Moments.of(
                 x,
@@ -381,6 +394,8 @@ class GaussianEstimator(
         if is_foreign(X):
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
             return scores
+        if is_sparse(X):
+            return super().decision_function(X)
         x = self.model_.rows(checked_rows(self, X))
         is_linear = (
             len(self.classes_) > 2 and self.model_.density.shared_covariance is not None
