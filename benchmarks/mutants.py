@@ -21,10 +21,25 @@ ROOT = Path(__file__).parents[1]
 # a package, and the tests that must catch a mistake in it
 PACKAGES = {
     "core/moments": ("tests/core/moments", "tests/laws"),
-    "core/estimation": ("tests/core/estimation", "tests/reference"),
-    "core/model": ("tests/core/model",),
-    "core/decision": ("tests/core/decision",),
-    "discriminative": ("tests/discriminative",),
+    "core/estimation": (
+        "tests/core/estimation",
+        "tests/reference",
+        "tests/estimators/test_family_bayes.py",
+        "tests/estimators/test_family_edda.py",
+        "tests/estimators/test_family_shrinkage.py",
+    ),
+    "core/model": ("tests/core/model", "tests/estimators/test_from_parameters.py"),
+    "core/decision": (
+        "tests/core/decision",
+        "tests/estimators/test_from_parameters.py",
+        "tests/estimators/test_rejecting.py",
+    ),
+    "discriminative": (
+        "tests/discriminative",
+        "tests/estimators/test_logistic.py",
+        "tests/estimators/test_least_squares.py",
+        "tests/estimators/test_perceptron.py",
+    ),
     "selection/validation": ("tests/selection/validation",),
     "evaluate/comparison": ("tests/evaluate/comparison",),
     "evaluate/diagnostics": ("tests/evaluate/diagnostics",),

@@ -4,6 +4,7 @@ from . import datasets as datasets
 from . import diagnostics as diagnostics
 from . import lectures as lectures
 from . import plots as plots
+from . import privacy as privacy
 from . import sklearn as sklearn
 from . import streams as streams
 from .core.decision.costs import Costs as Costs

@@ -1,6 +1,7 @@
 """The help of every command: one line each in the group, examples that run."""
 
 import importlib.util
+import json
 import re
 import shutil
 from pathlib import Path
@@ -95,7 +96,29 @@ def made(tmp_path_factory):
     for name in ("site-a", "site-b"):
         sums.save(folder / f"{name}.moments")
     (sums + sums).save(folder / "all.moments")
+    make_private_files(folder, iris.drop("customer"))
     return folder
+
+
+def make_private_files(folder, rows):
+    """Make exact sums, a receipt, keys and masked sums."""
+    exact = sf.summarize(rows, "species", exact="auto")
+    exact.save(folder / "exact.moments")
+    grid = exact.exact.grid
+    (folder / "grid.json").write_text(json.dumps(grid.to_json()))
+    removed = sf.summarize(rows[:10], "species", columns=exact.feature_names, exact=grid)
+    left = exact - removed
+    left.save(folder / "left.moments")
+    sf.privacy.Receipt.of(exact, removed, left).save(folder / "receipt.json")
+    rows[10:].write_csv(folder / "remaining.csv")
+    keys = {party: sf.privacy.PrivateKey.generate() for party in "abc"}
+    public = {party: key.public for party, key in keys.items()}
+    (folder / "peers.json").write_text(json.dumps(public))
+    for party, key in keys.items():
+        key.save(folder / f"{party}.key")
+        peers = {name: text for name, text in public.items() if name != party}
+        masked = sf.privacy.mask(exact, party=party, key=key, peers=peers, round="2026-11")
+        sf.privacy.save_masked(masked, folder / f"{party}.masked")
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ OVER_INPUT = {
     ),
     "compare": ("compare", "mine.csv", "-t", "species", "-m", "lda", "-o", "mine.csv"),
     "report": ("report", "mine.csv", "-t", "species", "-o", "mine.csv", "--format", "md"),
+    "lecture": ("lecture", "mine.csv", "-t", "species", "-o", "mine.csv"),
     "merge": ("merge", "i.moments", "j.moments", "-o", "j.moments"),
     "forget, a part": ("forget", "i.moments", "j.moments", "-o", "j.moments"),
     "export": ("export", "m.suffice", "--to", "json", "-o", "m.suffice"),

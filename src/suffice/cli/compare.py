@@ -127,6 +127,20 @@ def _imported(path: str) -> SklearnClassifier:
     return estimator
 
 
+def _choice_document(result: Comparison) -> dict[str, object] | None:
+    """Return the error of choosing and fitting a model."""
+    choice = result.choice
+    if choice is None:
+        return None
+    return {
+        "error": choice.error,
+        "error_low": choice.low,
+        "error_high": choice.high,
+        "models": list(choice.choices),
+        "p": choice.p_value,
+    }
+
+
 def _print_comparison(result: Comparison, terminal: Terminal) -> None:
     if terminal.json:
         document = {
@@ -134,6 +148,7 @@ def _print_comparison(result: Comparison, terminal: Terminal) -> None:
             "best": result.best,
             "recommended": result.reference,
             "verdict": result.verdict,
+            "choice": _choice_document(result),
             "caveats": [caveat.document() for caveat in result.caveats],
             "notes": list(result.notes),
             "left_out": list(result.left_out),

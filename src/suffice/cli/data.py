@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
@@ -22,6 +22,7 @@ from suffice.errors import (
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
+    from suffice.core.moments.grid import Grid
     from suffice.core.table.schema import Schema
     from suffice.data.columns.roles import Roles
     from suffice.data.rows.loading import Chunk
@@ -50,9 +51,9 @@ def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
 
 def load_moments(path: Path) -> suffice.Moments:
     """Return the sums of a file: moments, or those inside a model."""
-    from suffice.persistence import archive
+    from suffice.persistence.load import read
 
-    header, arrays = archive.read(path)
+    header, arrays = read(path)
     if "storage" not in header:
         msg = f"{path} holds {header['suffice']!r} without sums: give a moments file"
         raise FileFormatError(msg)
@@ -61,9 +62,9 @@ def load_moments(path: Path) -> suffice.Moments:
 
 def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
     """Return the sums of a file, of numbers or of counts, or those inside a model."""
-    from suffice.persistence import archive
+    from suffice.persistence.load import read
 
-    header, arrays = archive.read(path)
+    header, arrays = read(path)
     if "has_fractions" in header:
         return suffice.CountSums.of_archive(header, arrays)
     return load_moments(path)
@@ -196,6 +197,7 @@ class Data:
         checkpoint: Path | None = None,
         client: str | None = None,
         device: str | None = None,
+        exact: Grid | Literal["auto"] | None = None,
     ) -> suffice.Moments:
         """Return the sums of the rows, read once."""
         from suffice.data.options import SumSettings
@@ -206,7 +208,7 @@ class Data:
             return summarize_source(
                 source,
                 roles,
-                SumSettings(storage, fourth, device=device),
+                SumSettings(storage, fourth, device=device, exact=exact),
                 progress=progress,
                 checkpoint=checkpoint,
                 client=client,
@@ -218,12 +220,13 @@ class Data:
         *,
         storage: str = "auto",
         fourth: bool = False,
+        exact: Grid | None = None,
     ) -> suffice.Moments:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:
             return self.total
         if not self.is_ours:
-            return self.moments(terminal, storage=storage, fourth=fourth)
+            return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
         options = {*self.columns, *self.reading}
         if options:
             raise InvalidInputError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from suffice.evaluate.diagnostics.drift import Drift
 
 _MOST_CHANGES = 25  # in the table, largest first
-_SHOWN = ("column", "what", "before", "after", "effect", "p_adjusted")
+_SHOWN = ("column", "what", "before", "after", "effect", "p_adjusted", "note")
 
 
 @subcommand(
@@ -30,8 +30,8 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
     """Test whether new rows differ from those a model was fitted to.
 
     Means, spreads, shares of levels and of empty cells are compared column by column, and all
-    together; p-values are adjusted for their number. Labels play no part. Exit code 0 either way:
-    --json has "moved".
+    together; p-values are adjusted for their number (Holm). A change that so few rows cannot tell
+    from chance has a note instead. Labels play no part. Exit code 0 either way: --json has "moved".
     """
     check_figure(output)
     result = _drift_of(terminal, model, data)

@@ -9,13 +9,16 @@ import click
 import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data, able
-from suffice.cli.options import file_argument, output, target_option
+from suffice.cli.options import file_argument, other_output, output, target_option
 from suffice.cli.terminal import Terminal
+from suffice.persistence.receipt import Receipt
 
 
 @subcommand(
     "suffice forget all.moments site-a.moments -o rest.moments",
     "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
+    "suffice forget exact.moments withdrawn.csv --target species -o rest.moments "
+    "--receipt proof.json",
     may_replace="total",
     replaces=("moments", "model"),
 )
@@ -23,6 +26,9 @@ from suffice.cli.terminal import Terminal
 @click.argument("parts", nargs=-1, required=True)
 @target_option
 @output("The file to write, of the same kind as TOTAL.", required=True)
+@other_output(
+    "--receipt", "Write digests that prove what was removed; TOTAL must hold exact sums."
+)
 def forget(
     terminal: Terminal,
     /,
@@ -30,6 +36,7 @@ def forget(
     parts: tuple[str, ...],
     target: str | None,
     output: Path,
+    receipt: Path | None,
 ) -> None:
     """Remove rows from sums or from a model, exactly.
 
@@ -43,13 +50,17 @@ def forget(
         before = loaded
     else:
         before = able(loaded, "moments_", total, "fit it again").moments_
-    after = before
-    for part in parts:
-        after = after - _sums_of(part, before, target, terminal)
+    removed = _sums_of(parts[0], before, target, terminal)
+    for part in parts[1:]:
+        removed = removed + _sums_of(part, before, target, terminal)
+    after = before - removed
+    proof = None if receipt is None else Receipt.of(before, removed, after)
     if isinstance(loaded, suffice.Moments):
         after.save(output)
     else:
         loaded.fit_moments(after).save(output)
+    if proof is not None and receipt is not None:
+        proof.save(receipt)
     n_left = int(after.counts.sum())
     n_forgotten = int(before.counts.sum()) - n_left
     terminal.written(
@@ -96,4 +107,9 @@ def _sums_of(
         # a schema also fixes the levels of categories, and keeps columns constant in the part
         features = total.schema or total.feature_names
         data = Data(part, {"target": target, "features": features})
-    return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)
+    return data.sums(
+        terminal,
+        storage=total.storage,
+        fourth=total.fourth is not None,
+        exact=None if total.exact is None else total.exact.grid,
+    )

@@ -15,6 +15,7 @@ SECTIONS = {
         "report": "Write a page that says which classifier to use, how good it is, and why.",
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
+        "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
         "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
     },
     "Model": {
@@ -31,6 +32,12 @@ SECTIONS = {
         "merge": "Add up the sums of several files.",
         "forget": "Remove rows from sums or from a model, exactly.",
         "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
+    },
+    "Proof and privacy": {
+        "grid": "Propose a grid for exact sums, from the first rows.",
+        "verify": "Check that forgotten rows left no trace in the sums.",
+        "key": "Make the private key of a party, and print its public key.",
+        "mask": "Hide the exact sums of one party, so that only a total can be read.",
     },
     "Other": {
         "datasets": "List the built-in data sets, or write one.",

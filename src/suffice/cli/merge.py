@@ -12,9 +12,11 @@ from typing import TypeAlias
 import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.data import load_sums
-from suffice.cli.options import file_argument, output
+from suffice.cli.options import OUTPUT, file_argument, flag, output
 from suffice.cli.terminal import Terminal
+from suffice.data.masking import unmask
 from suffice.errors import InvalidParameterError
+from suffice.persistence.masked_file import load_masked
 
 Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
 
@@ -22,16 +24,27 @@ Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
 @subcommand(
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
+    "suffice merge --masked a.masked b.masked c.masked -o all.moments",
     replaces=("moments",),
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)
-def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
+@flag("--masked", section=OUTPUT, help="FILES are masked sums, one of each party of a round.")
+def merge(
+    terminal: Terminal, /, files: tuple[Path, ...], output: Path, *, masked: bool
+) -> None:
     """Add up the sums of several files.
 
     FILES are moments or models of the same columns; the order does not matter.
     """
     _refuse_same_file(files)
+    if masked:
+        moments = unmask([load_masked(file) for file in files])
+        moments.save(output)
+        terminal.written(
+            output, repr(moments), files=len(files), rows=int(moments.counts.sum())
+        )
+        return
     parts = [load_sums(file) for file in files]
     _point_out_copies(files, parts, terminal)
     total = _total(files, parts)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
+from suffice.cli.grid import grid_named
 from suffice.cli.options import (
     OUTPUT,
     learning_data,
@@ -20,6 +21,7 @@ from suffice.cli.terminal import Terminal
     "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
     "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
     "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
+    "suffice summarize rows.csv --target label --exact grid.json -o rows.moments",
     "cat rows.csv | suffice summarize - --target label -o rows.moments",
     replaces=("moments",),
     counts_unused=True,
@@ -28,6 +30,13 @@ from suffice.cli.terminal import Terminal
 @output("The moments file to write.", required=True)
 @sums_options
 @other_output("--checkpoint", "Record progress in FILE, and resume from it if it exists.")
+@option(
+    "--exact",
+    section=OUTPUT,
+    metavar="GRID",
+    help="Sum whole numbers on the grid of this file, or on a grid made by auto, so that every "
+    "order gives the same bits.",
+)
 @option(
     "--cluster",
     section=OUTPUT,
@@ -47,6 +56,7 @@ def summarize(
     output: Path,
     storage: str,
     checkpoint: Path | None,
+    exact: str | None,
     cluster: str | None,
     device: str | None,
     *,
@@ -63,6 +73,7 @@ def summarize(
         checkpoint=checkpoint,
         client=cluster,
         device=device,
+        exact=None if exact is None else grid_named(exact),
     )
     moments.save(output)
     terminal.written(

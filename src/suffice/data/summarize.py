@@ -146,7 +146,6 @@ def summarize(
     compute = Compute.of(on)
     if exact is not None:
         _refuse_inexact_places(compute)
-        compute = replace(compute, database="local")
     settings = SumSettings(
         storage,
         fourth,
@@ -258,7 +257,7 @@ def summarize_source(
         )
     if moments.exact is not None:
         warn_of_coarse_grid(
-            moments.exact.grid, _first_numbers(source, roles), moments.feature_names
+            moments.exact.grid, first_numbers(source, roles), moments.feature_names
         )
     require_rows(int(moments.counts.sum()), source.label)
     return moments
@@ -282,10 +281,10 @@ def _grid(source: Source, roles: Roles, exact: Grid | str | None) -> Grid | None
     if exact is None or isinstance(exact, Grid):
         return exact
     require_word(exact, ("auto",), "exact")
-    return Grid.around(_first_numbers(source, roles), headroom=_HEADROOM)
+    return Grid.around(first_numbers(source, roles), headroom=_HEADROOM)
 
 
-def _first_numbers(source: Source, roles: Roles) -> Floats:
+def first_numbers(source: Source, roles: Roles) -> Floats:
     """Return the first rows of a source that lack no number."""
     numbers = source.sample.select([exactly(name) for name in roles.numbers])
     return numbers.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()

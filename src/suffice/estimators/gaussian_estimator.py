@@ -33,11 +33,14 @@ from suffice.core.estimation.settings import (
     parse_word,
 )
 from suffice.core.estimation.shrinkage import Shrinkage
+from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
+from suffice.core.moments.sparse_moments import moments_of_sparse
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
 from suffice.core.table.labels import as_labels, has_label, two_codes
 from suffice.core.table.matrix import filled, has_missing, refuse_unusable
@@ -90,6 +93,7 @@ class GaussianEstimator(
 
     _model: Classifier | None = None  # estimated from ``moments_`` when first needed
     _family: str | None = None
+    _covariance_word = "full"  # of classes that have no parameter ``covariance``
     _conformity: NonconformityScores | None = None
 
     @abstractmethod
@@ -99,6 +103,14 @@ class GaussianEstimator(
     @property
     def _takes_categories(self) -> bool:
         return self._takes_missing
+
+    @property
+    def _takes_sparse(self) -> bool:
+        # variances alone are sums over the non-zero cells; the rest reads dense rows
+        is_diagonal = getattr(self, "covariance", self._covariance_word) == "diagonal"
+        is_plain = self.power is None and self.categorical is None
+        is_closed = not isinstance(self.temperature, str)
+        return is_diagonal and is_plain and is_closed and self.missing == "marginal"
 
     @property
     def _takes_missing(self) -> bool:
@@ -299,6 +311,8 @@ class GaussianEstimator(
         power: PowerLike,
         classes: LabelsLike | None = None,
     ) -> Moments:
+        if is_sparse(x):
+            return moments_of_sparse(x, labels, weight, classes=classes)
         with at_most(self.n_jobs):
             moments = Moments.of(
                 x,
@@ -402,6 +416,8 @@ class GaussianEstimator(
         if is_foreign(X):
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
             return scores
+        if is_sparse(X):
+            return super().decision_function(X)
         x = self.model_.rows(checked_rows(self, X))
         is_linear = (
             len(self.classes_) > 2 and self.model_.density.shared_covariance is not None
@@ -584,6 +600,26 @@ class GaussianEstimator(
         return self.model_.rows_log_likelihood(checked_rows(self, X), y)
 
     # --- discriminant coordinates ------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that is lost without each column, (d,).
+
+        Exact, from the fitted densities: the Kullback–Leibler divergence of every pair of classes,
+        weighted by their priors, minus that of the densities without the column; then scaled to sum
+        to 1. Of LDA it is the lost squared Mahalanobis distance.
+        """
+        density = self.model_.density
+        density = getattr(density, "inner", density)  # of transformed features
+        covariances = density.covariance_matrices
+        if covariances.ndim == 2:
+            covariances = np.broadcast_to(
+                covariances, (len(self.classes_), *covariances.shape)
+            )
+        lost = divergence_of_features(
+            density.priors, density.means, covariances, self.model_._column_groups()
+        )
+        return lost / (lost.sum() or 1.0)
 
     @property
     def discriminants_(self) -> DiscriminantSpace:

@@ -12,6 +12,7 @@ from suffice.persistence import archive
 from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
 from suffice.persistence.fields import KIND as MODEL
 from suffice.persistence.fields import Arrays, Fields, settings_of, unpacking
+from suffice.persistence.masked_file import KIND as MASKED_SUMS
 from suffice.persistence.moments_file import KIND as MOMENTS
 from suffice.typing import Array
 
@@ -93,6 +94,11 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     is_model = kind == MODEL and name in _ESTIMATORS
     if kind in (MOMENTS, COUNT_SUMS) or is_model:
         return header, arrays
+    if kind == MASKED_SUMS:
+        raise FileFormatError(
+            f"{path} holds the masked sums of one party, which are noise by themselves: add up "
+            "the files of all parties with suffice merge --masked"
+        )
     content = name if kind == MODEL else kind
     raise FileFormatError(
         f"{path} holds {content!r}, which this version lacks: upgrade suffice"

@@ -20,8 +20,10 @@ def rows(n=70_001, d=7, n_classes=5, seed=0, offset=0.0):
 
 def assert_close(a, b, rtol=1e-11):
     left, right = arrays_of(a), arrays_of(b)
-    assert left.keys() == right.keys()
-    for name in left:
+    # the loop of the diagonal storage keeps no higher moments
+    assert left.keys() - {"higher"} == right.keys() - {"higher"}
+    assert ("higher" in left and "higher" in right) or a.storage == "diagonal"
+    for name in left.keys() & right.keys():
         scale = np.abs(right[name]).max() if left[name].dtype.kind == "f" else 0
         if name == "means_low":
             continue

@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import suffice as sf
+from suffice.core.text.numbers import percent
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
@@ -115,8 +116,8 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
     result, found = verdict(*iris, ["LDA", "tree"])
     assert found.choice.choices == ("LDA",) * 5
     assert found.sentences == (
-        "Why LDA: it is the simplest of the models about as good as the best, by error and "
-        "log-loss. Choosing again without the tested fold gives LDA in 5 of 5 folds.",
+        f"Why LDA: least log-loss ({result['LDA'].log_loss:.3f}). Choosing again without the "
+        "tested fold gives LDA in 5 of 5 folds.",
     )
     split = dataclasses.replace(found.choice, choices=("LDA", "tree", "LDA", "QDA", "LDA"))
     said = dataclasses.replace(found, choice=split).sentences[-1]
@@ -125,7 +126,8 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
     )
     assert said.endswith(
         "Choosing again without the tested fold gives LDA in 3 of 5 folds, otherwise QDA and tree, "
-        f"and an error of {e} ({low} to {high}): the price of choosing."
+        f"and an error of {e} ({low} to {high}): the price of choosing. LDA itself misclassifies "
+        f"{percent(found.own_error)} ({percent(found.own_low)} to {percent(found.own_high)})."
     )
     named = verdict_on(result.against("decision tree"), chosen=False)
     assert named.sentences == ("decision tree was asked for, not chosen.",)

@@ -164,16 +164,46 @@ def _figures(report):
     return error, f"{percent(low)} to {percent(high)}", *beside, p
 
 
+def _reasons(comparison):
+    """Yield why a model is recommended, with the losses and sizes of each."""
+    for o in comparison.outcomes:
+        yield f"least log-loss ({loss(o.log_loss)})"
+        yield f"least log-loss ({o.name}, {loss(o.log_loss)})"
+        yield f"of the least ({o.name}, {loss(o.log_loss)})"
+        yield f"with {count(o.n_parameters)} parameters, of the models"
+        yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
+        yield f"one standard error worse ({loss(o.log_loss)})"
+        yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
+
+
+def _whole_procedure(verdict):
+    """Yield the error of choosing and fitting, and that of the model itself."""
+    between = f"{percent(verdict.low)} to {percent(verdict.high)}"
+    yield (
+        f"misclassifies {percent(verdict.error)} of rows that had no part in either (95 % interval "
+        f"{between})"
+    )
+    yield f"error | 95 % interval {between} |"
+    own = f"{percent(verdict.own_low)} to {percent(verdict.own_high)}"
+    yield f"{verdict.model} itself misclassifies {percent(verdict.own_error)} ({own})"
+    yield f"the most frequent class ({p_statement(verdict.gains[0].p_value)})"
+    yield f"its error; {p_statement(verdict.gains[0].p_value)} |"
+
+
 def _verdict(report):
     error, between, beside, chance, _ = _figures(report)
     j, k = report.judgement, len(_labels(report))
     yield f"it misclassifies {error} of rows it has not seen (95 % interval {between})"
+    yield from _whole_procedure(j.verdict)
+    yield from _reasons(report.comparison)
     yield from (
         f"{word} the {beside} of the constant classifier" for word in ("against", "than")
     )
     yield f"the most frequent class ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"
+    own = f"{percent(j.verdict.own_low)} to {percent(j.verdict.own_high)}"
+    yield f"the model alone | 95 % interval {own} |"
     others = {
         "log-loss": loss(report.comparison.baseline.log_loss),
         "balanced accuracy": percent(1 / k),

@@ -19,15 +19,24 @@ class PriorShift:
     converged: bool
     statistic: float = np.nan  # twice the gain of the log-likelihood over the old priors
     df: int = 0  # classes of positive prior, less one
+    n_rows: int = 0  # m, rows whose priors are estimated
+    fitted_weight: float = np.inf  # n, weight of the rows that densities were fitted to
 
     @property
     def p_value(self) -> float:
-        """The χ² p-value of the change under the old priors, if the densities are right."""
+        """The χ² p-value of the change under the old priors, if the densities are right.
+
+        It counts the uncertainty of the fit: priors and densities of n rows are as uncertain as
+        those of the m new ones. It is NaN for a single class, and for fewer than 2 rows.
+        """
         from scipy.special import chdtrc  # slow to import, and seldom needed
 
-        if self.df == 0:
+        if self.df == 0 or not min(self.n_rows, self.fitted_weight) >= 2:
             return np.nan
-        return float(chdtrc(self.df, max(self.statistic, 0.0)))
+        # The score of the new priors has the variance V/m from the new rows. The fit adds the
+        # variance of its projection on the scores of the model, at most V/n.
+        inflation = 1 + self.n_rows / self.fitted_weight
+        return float(chdtrc(self.df, max(self.statistic, 0.0) / inflation))
 
 
 def shifted_priors(
@@ -35,11 +44,13 @@ def shifted_priors(
     priors: npt.ArrayLike,
     tol: float = 1e-10,
     max_iter: int = 10_000,
+    fitted_weight: float = np.inf,
 ) -> PriorShift:
     """Return the maximum-likelihood priors of rows whose classes are not known.
 
     Each EM step averages the posteriors under the current priors; steps are extrapolated and kept
-    only where the likelihood grows. Needs log p(k | x) (n, K) under the priors π⁰ (K,).
+    only where the likelihood grows. Needs log p(k | x) (m, K) under the priors π⁰ (K,), and, for
+    the p-value, the weight of the rows that the posteriors were fitted to.
 
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9; SQUAREM: Varadhan &
     Roland (2008), *Scandinavian Journal of Statistics* 35(2).
@@ -84,4 +95,6 @@ def shifted_priors(
         converged=gap <= tol,
         statistic=2 * len(L) * (log_likelihood(pi) - log_likelihood(old_priors)),
         df=int((old_priors > 0).sum()) - 1,
+        n_rows=len(L),
+        fitted_weight=fitted_weight,
     )

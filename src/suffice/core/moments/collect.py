@@ -200,9 +200,6 @@ def _numpy_sums(
         z, w, rows_of, storage, rows.n_classes, fourth=fourth
     )
     sums = ChunkSums(weights, means, means_low, scatter, fourth_moments)
-    if storage == "diagonal":
-        # the loop over many rows keeps none: they would cost more than all its other sums
-        return sums
     return sums._replace(higher=HigherMoments.of_rows(x[:, :n_numbers], w))
 
 
@@ -299,6 +296,7 @@ def _class_sums(
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column:
+        # this loop keeps no higher moments: they would cost more than all its other sums
         loops.diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares)
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     thirds = np.zeros((k if fourth else 0, _padded(d), _padded(d)))

@@ -114,7 +114,7 @@ class ExactSums:
         present = np.flatnonzero(self.counts)
         header = {
             "name": _DIGEST_NAME,
-            "classes": self.classes[present].tolist(),
+            "classes": [_plain_label(label) for label in self.classes[present].tolist()],
             "features": self.n_features if feature_names is None else feature_names,
             "grid": self.grid.to_json(),
             "storage": self.storage,
@@ -190,6 +190,11 @@ class ExactSums:
             # (n P − s sᵀ) / n, about the centre
             top = n * centred.item(k, t) - int(remainders[k, i[t]]) * int(remainders[k, j[t]])
             scatter.high[k, t] = float(Fraction(top, n))
+
+
+def _plain_label(label: object) -> object:
+    """Return a label with whole floats as integers: sources may give either."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def _changed(numbers: Int128, change: Callable[[Array], Array]) -> Int128:

@@ -664,8 +664,8 @@ def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moment
     if is_required and total.fourth is None:
         column = int(np.argmax(total.scatter.pooled_diagonal()))
         raise InvalidInputError(
-            f"the fourth powers of column {column_name(total.feature_names, column)} overflow, "
-            "which fourth=True and shrinkage='ledoit-wolf' need: rescale it, or use "
-            "shrinkage='oas'"
+            "fourth=True cannot be kept: the fourth powers of column "
+            f"{column_name(total.feature_names, column)} overflow: rescale the column, or use "
+            "shrinkage='oas', which needs no fourth powers"
         )
     return total

@@ -308,8 +308,8 @@ def refuse_twins(names: Sequence[str]) -> None:
         return
     twin = next(name for j, name in enumerate(names) if name in names[:j])
     raise InvalidInputError(
-        f"X has {names.count(twin)} columns {twin!r}, and a column is found by its name: rename all "
-        "but one"
+        f"X has {names.count(twin)} columns {twin!r}, and a column is found by its name: rename "
+        "all but one"
     )
 
 

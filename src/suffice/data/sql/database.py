@@ -99,6 +99,8 @@ class TableSource:
             only_from_rows = "sums on a device"
         elif settings.fourth:
             only_from_rows = "fourth moments"
+        elif settings.exact is not None:
+            only_from_rows = "exact sums"
         else:
             only_from_rows = _only_from_rows(roles, self.sample)
         if self._chosen_place(roles, only_from_rows) == "database":

@@ -29,9 +29,17 @@ from suffice.evaluate.comparison.models import (
     CONSTANT,
     ComparedModel,
     ModelsLike,
+    installed_boosters,
     parse_models,
 )
-from suffice.evaluate.comparison.paired import LOSSES, Difference, Loss, RowLosses
+from suffice.evaluate.comparison.paired import (
+    LOSSES,
+    ChoiceEstimate,
+    Difference,
+    Loss,
+    RowLosses,
+    choice_estimate,
+)
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -63,7 +71,7 @@ class Comparison(Tabled):
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
-    left_out: tuple[str, ...]  # models that would take too long, with the time
+    left_out: tuple[str, ...]  # default models that were not compared, with the reason
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
@@ -98,6 +106,14 @@ class Comparison(Tabled):
     def row_losses(self) -> RowLosses:
         """The losses of all models, row by row."""
         return RowLosses.of(self.outcomes)
+
+    @cached_property
+    def choice(self) -> ChoiceEstimate | None:
+        """The error of choosing and fitting a model; None if the reference was not chosen."""
+        losses = self.row_losses
+        if losses.names[losses.recommended()] != self.reference:
+            return None
+        return choice_estimate(losses)
 
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
@@ -216,7 +232,7 @@ class Comparison(Tabled):
 
     def _paragraphs(self) -> list[str]:
         """Return what stands below the table: the verdict, then notes."""
-        left_out = [f"left out for time: {sentence}" for sentence in self.left_out]
+        left_out = [f"Not compared: {sentence}." for sentence in self.left_out]
         caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
         return [self.verdict, *caveats, *self.notes, *left_out]
 
@@ -318,9 +334,10 @@ def compare(
         marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
-        GaussianNB, RDA, AutoGaussian, logistic regression, least squares, nearest neighbours,
-        RBF-SVM, decision tree, random forest and gradient boosting. "AutoClassifier" ("auto") and
-        "perceptron" are compared if named. A constant classifier is always added.
+        GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
+        neighbours, RBF-SVM, decision tree, random forest, gradient boosting, and LightGBM, XGBoost
+        and CatBoost where they are installed. "perceptron" is compared if named. A constant
+        classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given. A class with fewer rows than folds is absent from some. None means
@@ -359,6 +376,7 @@ def compare(
     folds = folds_for(X, y, cv, sample_weight, groups, random_state)
     left_out: tuple[str, ...] = ()
     if models is None:
+        named = (*named, *installed_boosters(random_state))
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
     result = compared(named, folds, random_state, progress, left_out=left_out)
     return replace(result, data_caveats=caveats_of_rows(X, y, grouped=groups is not None))

@@ -69,7 +69,7 @@ class Outcome:
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold, with posteriors only where they were kept
     folds: Codes  # of the held-out rows  (m,)
-    overlap: float  # held-out rows per row that a fold learns from; 0 of one fold
+    overlap: float  # ρ n / n_train, what shared training rows add to a variance; 0 of one fold
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # of the held-out rows  (m,)
@@ -116,7 +116,7 @@ class Outcome:
     def effective_rows(self) -> float:
         """Number of independent rows that would determine the error as exactly.
 
-        Nadeau & Bengio (2003).
+        The variance of a mean is σ² (1/n + ρ/n_train), after Nadeau & Bengio (2003), whose ρ is 1.
         """
         _, first, unit_of = np.unique(self.units, return_index=True, return_inverse=True)
         w = self.held_out.weights / self.held_out.weights.mean()
@@ -419,7 +419,7 @@ def outcome_of(
         is_readable=results[0].is_readable,
         held_out=held_out if keep else replace(held_out, logs=None),
         folds=np.repeat(np.arange(len(results)), fold_sizes),
-        overlap=folds.overlap,
+        overlap=model.training_share * folds.overlap,
         learnt=tuple(result.learnt for result in results) if keep else (),
         notes=tuple(notes),
         groups=None if folds.groups is None else folds.groups[held_out.rows],

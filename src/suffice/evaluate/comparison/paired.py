@@ -50,6 +50,15 @@ class MeanDifference(NamedTuple):
     df: float
 
 
+class Recommendation(NamedTuple):
+    """The model that is recommended, and what it was chosen from."""
+
+    chosen: int
+    best: int  # the model of least loss
+    loss: int  # by which: the log-loss, or the error where no model has posteriors
+    close: tuple[int, ...]  # models within one standard error of the best, itself included
+
+
 @dataclass(frozen=True, eq=False)
 class RowLosses:
     """The losses of M models by row, or by group of rows; NaN where a model was not judged."""
@@ -58,7 +67,7 @@ class RowLosses:
     losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
     weights: Floats  # (n,)
     folds: Codes  # in which each row was held out  (n,)
-    overlap: float  # held-out rows per row that a fold learns from
+    overlap: Floats  # ρ n / n_train, what shared training rows add to variances  (M,)
     sizes: Floats  # number of parameters, ∞ where it is unknown  (M,)
     readable: tuple[bool, ...]  # (M,)
     grouped: bool = False  # whether losses are means of groups of rows
@@ -81,10 +90,21 @@ class RowLosses:
             losses=losses,
             weights=weights,
             folds=widest.folds[first],
-            overlap=widest.overlap,
+            overlap=np.array([outcome.overlap for outcome in outcomes]),
             sizes=np.nan_to_num(sizes, nan=np.inf),
             readable=tuple(outcome.is_readable for outcome in outcomes),
             grouped=grouped,
+        )
+
+    def with_model(self, name: str, losses: Floats) -> Self:
+        """Return the losses with those of one more model, (2, n)."""
+        return replace(
+            self,
+            names=(*self.names, name),
+            losses=np.concatenate([self.losses, losses[:, None]], axis=1),
+            overlap=np.append(self.overlap, self.overlap.max()),
+            sizes=np.append(self.sizes, np.inf),
+            readable=(*self.readable, False),
         )
 
     def within(self, rows: Flags) -> Self:
@@ -122,9 +142,10 @@ class RowLosses:
             centre = mean * n / (n + 2)
             square = (square * n + 2) / (n + 2)
             n = n + 2
-        # se² = s² (1/n + 1/n_train)  (Nadeau & Bengio 2003, row by row)
+        # se² = s² (1/n + ρ/n_train)  (Nadeau & Bengio 2003, row by row, with their ρ = 1)
         variance = max(square - centre**2, 0.0) * n / (n - 1)
-        standard_error = float(np.sqrt(variance * (1 + self.overlap) / n))
+        overlap = max(self.overlap[model], self.overlap[other])
+        standard_error = float(np.sqrt(variance * (1 + overlap) / n))
         return MeanDifference(mean, centre, standard_error, df=n - 1)
 
     def difference(self, loss: int, model: int, other: int) -> Difference:
@@ -159,7 +180,11 @@ class RowLosses:
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
-        """Return the simplest model that is about as good as the best.
+        """Return the number of the model that ``recommendation`` arrives at."""
+        return self.recommendation().chosen
+
+    def recommendation(self) -> Recommendation:
+        """Return the simplest model that is about as good as the best, and what it was chosen from.
 
         1. No model is significantly better by error, nor by log-loss.
         2. Among those within one standard error of the least loss, it can be written down and has
@@ -184,7 +209,12 @@ class RowLosses:
             for m in able
             if self.means[loss, m] <= largest_loss and self._is_simpler(m, chosen)
         ]
-        return min(simpler, key=lambda m: self.sizes[m], default=chosen)
+        return Recommendation(
+            chosen=min(simpler, key=lambda m: self.sizes[m], default=chosen),
+            best=best,
+            loss=loss,
+            close=tuple(dict.fromkeys([*close, *simpler])),
+        )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
         """Whether losses differ by at most one standard error, of the difference and the best."""
@@ -208,8 +238,8 @@ class RowLosses:
         judged = np.isfinite(self.losses[loss, model])
         w = self.weights[judged]
         squares = np.square(self.losses[loss, model, judged] - self.means[loss, model])
-        # σ² (1 + n/n_train) Σ w² / (Σ w)²
-        variance = w @ squares / w.sum() * (1 + self.overlap)
+        # σ² (1 + ρ n/n_train) Σ w² / (Σ w)²
+        variance = w @ squares / w.sum() * (1 + self.overlap[model])
         return float(np.sqrt(variance * (w @ w)) / w.sum())
 
 
@@ -242,6 +272,7 @@ class ChoiceEstimate:
     high: float
     choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
     n_rows: int  # of a test that no fold saw, where there was one
+    p_value: float = np.nan  # that it errs as often as the constant model
 
     @classmethod
     def of_rows(
@@ -252,6 +283,7 @@ class ChoiceEstimate:
         *,
         overlap: float = 0.0,
         grouped: bool = False,
+        p_value: float = np.nan,
     ) -> Self:
         """Return the share of wrong rows, without NaN; they were chosen for by folds, or a test."""
         judged = np.isfinite(wrong)
@@ -264,7 +296,12 @@ class ChoiceEstimate:
             high=float(high),
             choices=tuple(choices),
             n_rows=0 if choices else len(wrong),
+            p_value=p_value,
         )
+
+    def differs_from(self, model: str) -> bool:
+        """Whether another model was chosen in some fold, or other rows tested the choice."""
+        return self.n_rows > 0 or set(self.choices) != {model}
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
@@ -273,13 +310,23 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
     if len(folds) < 2:
         return None
     # a choice depends on the held-out losses of the other folds only (Varma & Simon 2006)
-    errors = np.empty(len(losses.weights))
+    chosen_losses = np.empty((2, len(losses.weights)))
     choices = []
     for fold in folds:
         in_fold = losses.folds == fold
         chosen = losses.within(~in_fold).recommended()
-        errors[in_fold] = losses.losses[ERROR, chosen, in_fold]
+        chosen_losses[:, in_fold] = losses.losses[:, chosen, in_fold]
         choices.append(losses.names[chosen])
+    p_value = np.nan
+    if CONSTANT in losses.names:
+        joined = losses.with_model("the choice", chosen_losses)
+        constant = losses.names.index(CONSTANT)
+        p_value = joined.difference(ERROR, constant, len(losses.names)).p_value
     return ChoiceEstimate.of_rows(
-        errors, losses.weights, choices, overlap=losses.overlap, grouped=losses.grouped
+        chosen_losses[ERROR],
+        losses.weights,
+        choices,
+        overlap=float(losses.overlap.max()),
+        grouped=losses.grouped,
+        p_value=p_value,
     )

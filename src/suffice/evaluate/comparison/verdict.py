@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -15,6 +15,7 @@ from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.caveats import FEW_ROWS, Caveat, Severity
+from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.judging import Outcome
 from suffice.evaluate.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.evaluate.curves.thresholds import cost_curve
@@ -35,32 +36,44 @@ FEW = 5  # names that are listed in full
 
 def verdict_in_words(comparison: Comparison) -> str:
     """Return which model is recommended, its price, and which others differ significantly."""
-    model = comparison[comparison.reference]
-    constant = comparison.baseline
-    low, high = model.interval
-    constant_error = comparison.difference(constant.name, "error")
-    constant_log_loss = comparison.difference(constant.name, "log_loss")
-    p = p_statement(constant_error.p_value)
-    if "worse" in (constant_error.verdict, constant_log_loss.verdict):
-        sentences = [
-            f"Recommended: {model.name}, {percent(model.error)} misclassified (95 % interval "
-            f"{percent(low)} to {percent(high)}); the constant classifier misclassifies "
-            f"{percent(constant.error)} ({p})."
-        ]
-    else:
-        sentences = [
-            "None is significantly better than the constant classifier; the closest: "
-            f"{model.name}, {percent(model.error)} misclassified (95 % interval {percent(low)} to "
-            f"{percent(high)}); the constant classifier misclassifies {percent(constant.error)} "
-            f"({p})."
-        ]
+    sentences = [_recommendation(comparison)]
     price = price_of(comparison)
     if price:
         sentences.append(price)
     clauses = _clauses_on_others(comparison)
     if clauses:
-        sentences.append(f"Against {model.name}: {'; '.join(clauses)}.")
+        sentences.append(f"Against {comparison.reference}: {'; '.join(clauses)}.")
     return " ".join(sentences)
+
+
+def _recommendation(comparison: Comparison) -> str:
+    """Return the recommended model with the error of the procedure, beside the constant one."""
+    model = comparison[comparison.reference]
+    choice = comparison.choice
+    headline = _headline_error(model, choice)
+    constant = comparison.baseline
+    interval = f"95 % interval {percent(headline.low)} to {percent(headline.high)}"
+    own = f"{percent(headline.error)} misclassified ({interval})"
+    if choice is not None and choice.differs_from(model.name):
+        own = (
+            f"{percent(model.error)} misclassified; choosing it included, "
+            f"{percent(headline.error)} ({interval})"
+        )
+    p_value = headline.p_value
+    if np.isnan(p_value):
+        p_value = comparison.difference(constant.name, "error").p_value
+    p = p_statement(p_value)
+    errs_less = p_value <= LEVEL and headline.error < constant.error
+    log_loss_gain = comparison.difference(constant.name, "log_loss")
+    if errs_less or log_loss_gain.verdict == "worse":
+        return (
+            f"Recommended: {model.name}, {own}; the constant classifier misclassifies "
+            f"{percent(constant.error)} ({p})."
+        )
+    return (
+        f"None is significantly better than the constant classifier; the closest: {model.name}, "
+        f"{own}; the constant classifier misclassifies {percent(constant.error)} ({p})."
+    )
 
 
 def price_of(comparison: Comparison) -> str:
@@ -141,6 +154,15 @@ class Gain:
         return self.model <= self.constant
 
 
+class HeadlineError(NamedTuple):
+    """The error that a verdict states, with its 95 % interval."""
+
+    error: float
+    low: float
+    high: float
+    p_value: float  # that the constant classifier errs as often; NaN if the model's own counts
+
+
 @dataclass(frozen=True, slots=True)
 class ClassRecall:
     """How many held-out rows of a class are predicted as it."""
@@ -171,9 +193,12 @@ class Verdict:
 
     model: str
     usable: Usable
-    error: float  # of rows not seen
+    error: float  # of rows not seen, by the whole procedure: choice and fit
     low: float  # its 95 % interval
     high: float
+    own_error: float  # of the model itself, which the choice makes look better
+    own_low: float
+    own_high: float
     choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
     protocol: str  # how the error was estimated
     gains: tuple[Gain, ...]  # error, log-loss if there are posteriors, balanced accuracy
@@ -193,28 +218,39 @@ class Verdict:
 
     def _advice_with_error(self) -> str:
         gain = next(gain for gain in self.gains if gain.measure == "error")
-        error = percent(self.error)
-        low = percent(self.low)
-        high = percent(self.high)
         constant = percent(gain.constant)
         p = p_statement(gain.p_value)
         if gain.is_better:
             return (
-                f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % "
-                f"interval {low} to {high}), against the {constant} of the constant classifier, "
-                f"which always predicts the most frequent class ({p})."
+                f"{self._advice()}: {self._error_in_words()}, against the {constant} of the "
+                f"constant classifier, which always predicts the most frequent class ({p})."
             )
         if gain.model < gain.constant:
             return (
-                f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % "
-                f"interval {low} to {high}), not significantly fewer than the {constant} of the "
-                f"constant classifier, which always predicts the most frequent class ({p})."
+                f"{self._advice()}: {self._error_in_words()}, not significantly fewer than the "
+                f"{constant} of the constant classifier, which always predicts the most frequent "
+                f"class ({p})."
             )
         return (
-            f"{self._advice()}: it misclassifies {error} of rows it has not seen (95 % interval "
-            f"{low} to {high}), no fewer than the {constant} of the constant classifier, which "
-            f"always predicts the most frequent class ({p})."
+            f"{self._advice()}: {self._error_in_words()}, no fewer than the {constant} of the "
+            f"constant classifier, which always predicts the most frequent class ({p})."
         )
+
+    def _error_in_words(self) -> str:
+        error = percent(self.error)
+        interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
+        if self.includes_choice:
+            return (
+                f"choosing a model and fitting it misclassifies {error} of rows that had no part "
+                f"in either ({interval})"
+            )
+        return f"it misclassifies {error} of rows it has not seen ({interval})"
+
+    @property
+    def includes_choice(self) -> bool:
+        """Whether the error is that of the choice, which differs from that of the model."""
+        choice = self.choice
+        return choice is not None and choice.n_rows == 0 and choice.differs_from(self.model)
 
     def _advice(self) -> str:
         if self.usable == "yes":
@@ -255,7 +291,8 @@ class Verdict:
         return (
             f"Choosing again without the tested fold gives {self.model} in {n_same} of {n_folds} "
             f"folds, otherwise {listed(others, FEW)}, and an error of {error} ({low} to {high}): "
-            "the price of choosing."
+            f"the price of choosing. {self.model} itself misclassifies {percent(self.own_error)} "
+            f"({percent(self.own_low)} to {percent(self.own_high)})."
         )
 
     def _at_threshold(self, threshold: Threshold) -> str:
@@ -292,38 +329,43 @@ def verdict_on(
         The first ones forbid the verdict "yes"; the last ones follow those of the verdict itself.
     """
     model = comparison[comparison.reference]
-    gains = _gains(comparison, model)
+    choice = tested
+    if chosen and tested is None:
+        choice = choice_estimate(comparison.row_losses)
+    headline = _headline_error(model, choice)
+    gains = _gains(comparison, model, headline)
     recalls = _recalls(model.held_out)
     better_measures = [gain.measure for gain in gains if gain.is_better]
     serious = [*first, *_sentences(comparison.caveats, "serious")]
-    if better_measures and model.error > OFTEN:
+    if better_measures and headline.error > OFTEN:
         # posteriors help only where they are calibrated
         serious.append(ERRS_OFTEN if last else ERRS_OFTEN_WITH_POSTERIORS)
     misses_a_class = any(recall.misses_half for recall in recalls)
     worst = most_missed(recalls)
     misses_often = misses_a_class or worst.n_found < (1 - OFTEN) * worst.of
     # with few rows even a useful model shows no significant gain
-    may_be_useful = model.n_rows < FEW_ROWS and model.error < comparison.baseline.error
+    may_be_useful = model.n_rows < FEW_ROWS and headline.error < comparison.baseline.error
     usable: Usable = "no"
     if "error" in better_measures and not serious and not misses_often:
         usable = "yes"
     elif better_measures or may_be_useful:
         usable = "with care"
-    low, high = model.interval
+    own_low, own_high = model.interval
     if chosen:
-        choice = tested or choice_estimate(comparison.row_losses)
         protocol = comparison.protocol
-        reason = _reason(comparison, usable)
+        reason = reason_for(comparison)
     else:
-        choice = tested
         protocol = f"{comparison.protocol}; the model was fixed beforehand"
         reason = f"{model.name} was asked for, not chosen."
     return Verdict(
         model=model.name,
         usable=usable,
-        error=model.error,
-        low=low,
-        high=high,
+        error=headline.error,
+        low=headline.low,
+        high=headline.high,
+        own_error=model.error,
+        own_low=own_low,
+        own_high=own_high,
         choice=choice,
         protocol=protocol,
         gains=gains,
@@ -344,35 +386,22 @@ def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
-def _reason(comparison: Comparison, usable: Usable) -> str:
-    """Return why the reference is recommended, its price, and that of one that can be read."""
-    model = comparison[comparison.reference]
-    if usable == "no":
-        return f"Why {model.name}: it is the simplest of the models that come closest."
-    sentences = [
-        f"Why {model.name}: it is the simplest of the models about as good as the best, by error "
-        "and log-loss."
-    ]
-    price = price_of(comparison)
-    if price:
-        sentences.append(price)
-    readable = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
-    if not model.is_readable and readable is not comparison.baseline:
-        errors = comparison.difference(readable.name, "error")
-        log_losses = comparison.difference(readable.name, "log_loss")
-        sentences.append(
-            f"Easier to read, as an equation or one tree: {readable.name}, with "
-            f"{100 * errors.mean:.1f} points more errors ({p_statement(errors.p_value)}) and "
-            f"log-loss {loss_text(readable.log_loss)} against {loss_text(model.log_loss)} "
-            f"({p_statement(log_losses.p_value)}; both adjusted for the number of models)."
-        )
-    return " ".join(sentences)
+def _headline_error(model: Outcome, choice: ChoiceEstimate | None) -> HeadlineError:
+    """Return the error of the whole procedure if folds chose other models, else of the model."""
+    if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
+        return HeadlineError(choice.error, choice.low, choice.high, choice.p_value)
+    low, high = model.interval
+    return HeadlineError(model.error, low, high, np.nan)
 
 
-def _gains(comparison: Comparison, model: Outcome) -> tuple[Gain, ...]:
+def _gains(
+    comparison: Comparison, model: Outcome, headline: HeadlineError
+) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p_value = comparison.difference(constant.name, "error").p_value
-    gains = [Gain("error", model.error, constant.error, p_value)]
+    p_value = headline.p_value
+    if np.isnan(p_value):
+        p_value = comparison.difference(constant.name, "error").p_value
+    gains = [Gain("error", headline.error, constant.error, p_value)]
     if np.isfinite(model.log_loss):
         p_value = comparison.difference(constant.name, "log_loss").p_value
         gains.append(Gain("log-loss", model.log_loss, constant.log_loss, p_value))

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import fdtr, fdtrc, gammaincc, stdtr
+from scipy.special import fdtrc
 
 from suffice.core.decision.predictions import LEVEL, holm
 from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.moments.schema_change import under_schema
 from suffice.core.table.schema import Schema
-from suffice.core.text.lists import quoted
-from suffice.core.text.numbers import p_statement
+from suffice.core.text.lists import counted
+from suffice.core.text.numbers import p_statement, percent
 from suffice.core.text.tables import Row, Tabled
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.evaluate.diagnostics.row_sums import RowSums, number_names, pooled_kurtosis
-from suffice.typing import Codes, Floats, RowsLike, WeightsLike
+from suffice.evaluate.diagnostics.column_tests import (
+    Column,
+    mean_test,
+    pooled_shape,
+    share_test,
+    spread_test,
+    two_values,
+)
+from suffice.evaluate.diagnostics.diagnostic import is_weighted
+from suffice.evaluate.diagnostics.row_sums import RowSums, number_names
+from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
 if TYPE_CHECKING:
     from suffice.estimators.gaussian_estimator import GaussianEstimator
 
-GAUSSIAN_KURTOSIS = 3.0
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MOST_NAMED = 6  # columns in the words of a result
+CONSTANT = "not tested: the column is constant"
+FEW_ROWS = "not tested: too few rows for the tails of this column"
+NO_FOURTH = "not tested: the fit keeps no fourth moments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,8 @@ class ColumnDrift:
     before: float  # mean or spread of a number, share of the level that changed most
     after: float
     effect: float  # in standard deviations, or the total variation distance of the shares
-    p_value: float
+    p_value: float  # NaN where the change is not tested
+    note: str = ""  # why it is not tested
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +67,7 @@ class Drift(Tabled):
     error_df: float  # ν, degrees of freedom of S
     n_before: float
     n_after: float
+    weighted: bool = False  # weights are taken as counts
 
     @property
     def p_value(self) -> float:
@@ -100,19 +114,58 @@ class Drift(Tabled):
 
     def __repr__(self) -> str:
         rows = f"{self.n_after:g} rows against {self.n_before:g} of the fit"
-        columns = "no column has moved significantly"
-        if self.moved:
-            columns = f"moved: {quoted(self.moved, 6)}"
-        if np.isnan(self.p_value):
-            return f"Drift({rows}: {columns})"
-        return f"Drift({rows}: {columns}; all together {p_statement(self.p_value)})"
+        sentences = [f"{rows}: {self._verdict()}"]
+        if np.isfinite(self.p_value):
+            sentences.append(f"all together {p_statement(self.p_value)}")
+        n_silent = sum(bool(column.note) for column in self.columns)
+        if n_silent:
+            sentences.append(f"{counted(n_silent, 'change')} not tested for want of rows")
+        if self.weighted:
+            sentences.append("weights taken as counts")
+        return f"Drift({'; '.join(sentences)})"
+
+    def _verdict(self) -> str:
+        n_tests = sum(np.isfinite(column.p_value) for column in self.columns)
+        if n_tests == 0:
+            return "not enough rows to test"
+        if not self.moved:
+            return f"no column has moved significantly in {counted(n_tests, 'test')}"
+        changes = self._largest_changes()
+        described = [f"{name!r} ({_size(changes[name])})" for name in self.moved[:_MOST_NAMED]]
+        n_others = len(self.moved) - len(described)
+        if n_others:
+            described.append(f"{n_others} more")
+        return f"moved: {', '.join(described)}, in {counted(n_tests, 'test')}"
+
+    def _largest_changes(self) -> dict[str, ColumnDrift]:
+        """Return the significant change of each column that has moved, the largest one."""
+        largest: dict[str, ColumnDrift] = {}
+        for column, p in zip(self.columns, self.adjusted_p_values, strict=True):
+            known = largest.get(column.column)
+            if p <= LEVEL and (known is None or abs(column.effect) > abs(known.effect)):
+                largest[column.column] = column
+        return largest
+
+
+def _size(change: ColumnDrift) -> str:
+    """Return what has changed and by how much, in words."""
+    if change.what == "mean":
+        if not np.isfinite(change.effect):
+            return f"a constant, {change.before:.4g}, is {change.after:.4g} on average"
+        return f"mean by {change.effect:+.2g} standard deviations"
+    if change.what == "spread":
+        return f"standard deviation times {np.exp(change.effect):.2g}"
+    if change.what == "missing":
+        return f"missing {percent(change.before)}, now {percent(change.after)}"
+    return f"levels of {percent(change.effect)} of the rows"
 
 
 def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = None) -> Drift:
     """Return whether new rows differ from those that a model was fitted to.
 
     Means, spreads, shares of levels and shares of missing values are compared column by column, and
-    all means and shares together. Labels play no part.
+    all means and shares together. Labels play no part. P-values are adjusted for the number of
+    tests (Holm). A change that so few rows cannot tell from chance has no p-value, but a note.
 
     Parameters
     ----------
@@ -156,18 +209,15 @@ def drift_between(before: RowSums, after: RowSums) -> Drift:
                 f"{name}: weight {sample.total_weight:g} is too little for a test of drift, which "
                 "needs at least two rows"
             )
-    kurtosis = {}
-    for name, sums in after.powers.items():
-        samples = [before.powers[name], sums] if name in before.powers else [sums]
-        kurtosis[name] = pooled_kurtosis(samples)
     statistic, df, error_df = _hotelling(old, new)
     return Drift(
-        columns=(*_number_drifts(old, new, kurtosis), *_level_drifts(old, new)),
+        columns=(*_number_drifts(old, new), *_level_drifts(old, new)),
         statistic=statistic,
         df=df,
         error_df=error_df,
         n_before=old.total_weight,
         n_after=new.total_weight,
+        weighted=is_weighted(old.moments) or is_weighted(new.moments),
     )
 
 
@@ -210,42 +260,65 @@ class _Sample(NamedTuple):
                 variances = (shares * (within + np.square(moments.means - mean))).sum(0)
         return cls(moments, moments.total_weight, mean, variances, observed)
 
+    def column(self, j: int) -> Column:
+        """Return number j; its third and fourth moments are NaN where they are not known."""
+        higher = self.moments.higher
+        if higher is None or not np.isfinite(higher.as_array()[:, j]).all():
+            return Column(self.observed[j], self.mean[j], self.variances[j], np.nan, np.nan)
+        n = float(higher.weights[j])
+        if not n > 0:
+            return Column(0.0, np.nan, np.nan, np.nan, np.nan)
+        mean = float(higher.means[j])
+        squares = max(float(higher.squares[j]), 0.0)
+        fourths = float(higher.fourths[j])
+        # n Σ z⁴ ≥ (Σ z²)²: where it does not hold, the fourth powers have underflowed
+        if squares > 0 and not n * (1 + 1e-6) * fourths / squares >= squares:
+            return Column(n, mean, squares / n, np.nan, np.nan)
+        return Column(n, mean, squares / n, float(higher.cubes[j]) / n, fourths / n)
 
-def _number_drifts(
-    old: _Sample,
-    new: _Sample,
-    kurtosis: Mapping[str, float],
-) -> Iterator[ColumnDrift]:
+
+def _number_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     for j, name in enumerate(number_names(old.moments)):
         observed = np.array([old.observed[j], new.observed[j]])
         missing = np.array([old.total_weight, new.total_weight]) - observed
         if missing.any():
             yield _share_drift(name, "missing", np.stack([missing, observed], axis=1))
-        if observed.min() < 2:
+        before = old.column(j)
+        after = new.column(j)
+        if min(before.n, after.n) < 2:
             continue
-        yield _mean_drift(name, old, new, j)
-        if old.variances[j] > 0 and new.variances[j] > 0:
-            yield _spread_drift(name, old, new, j, kurtosis.get(name, GAUSSIAN_KURTOSIS))
+        values = two_values(before, after)
+        if values is not None:
+            yield _two_value_drift(name, before, after, values)
+            continue
+        yield _mean_drift(name, before, after)
+        if before.variance > 0 and after.variance > 0:
+            yield _spread_drift(name, before, after)
 
 
-def _mean_drift(name: str, old: _Sample, new: _Sample, j: int) -> ColumnDrift:
-    """Return Welch's test that a number has the same mean."""
-    n_old = old.observed[j]
-    n_new = new.observed[j]
-    change = new.mean[j] - old.mean[j]
-    # squared standard errors s²/n, s² = variance n / (n − 1)
-    old_error = old.variances[j] / (n_old - 1)
-    new_error = new.variances[j] / (n_new - 1)
-    if old_error + new_error > 0:
-        # t = (x̄₂ − x̄₁) / √(s₁²/n₁ + s₂²/n₂), with Welch's degrees of freedom
-        t = change / np.sqrt(old_error + new_error)
-        share = old_error / (old_error + new_error)
-        df = 1 / (share**2 / (n_old - 1) + (1 - share) ** 2 / (n_new - 1))
-        p = float(2 * stdtr(df, -abs(t)))
-    else:
-        p = 0.0 if change else 1.0
-    effect = _in_deviations(change, np.sqrt(old.variances[j]))
-    return ColumnDrift(name, "mean", old.mean[j], new.mean[j], effect, p)
+def _two_value_drift(
+    name: str,
+    before: Column,
+    after: Column,
+    values: tuple[float, float],
+) -> ColumnDrift:
+    """Return the test of a number with two values, whose mean says how often each occurs."""
+    low, high = values
+    sizes = np.array([before.n, after.n])
+    shares = (np.array([before.mean, after.mean]) - low) / (high - low)
+    counts = np.stack([sizes * shares, sizes * (1 - shares)], axis=1)
+    effect = _in_deviations(after.mean - before.mean, float(np.sqrt(before.variance)))
+    p = share_test(np.maximum(counts, 0.0))
+    note = "" if np.isfinite(p) else FEW_ROWS
+    return ColumnDrift(name, "mean", before.mean, after.mean, effect, p, note)
+
+
+def _mean_drift(name: str, before: Column, after: Column) -> ColumnDrift:
+    """Return the test that a number has the same mean."""
+    effect = _in_deviations(after.mean - before.mean, float(np.sqrt(before.variance)))
+    p = mean_test(before, after)
+    note = "" if np.isfinite(p) else CONSTANT
+    return ColumnDrift(name, "mean", before.mean, after.mean, effect, p, note)
 
 
 def _in_deviations(change: float, deviation: float) -> float:
@@ -255,23 +328,17 @@ def _in_deviations(change: float, deviation: float) -> float:
     return np.inf * np.sign(change) if change else 0.0
 
 
-def _spread_drift(
-    name: str, old: _Sample, new: _Sample, j: int, kurtosis: float
-) -> ColumnDrift:
-    """Return the F test that a number has the same variance, robust to its kurtosis."""
-    n_old = old.observed[j]
-    n_new = new.observed[j]
-    old_variance = old.variances[j] / (n_old - 1) * n_old
-    new_variance = new.variances[j] / (n_new - 1) * n_new
-    # s₂²/s₁² ~ F, its degrees of freedom times 2 / (κ − 1) (Box & Andersen 1955)
-    factor = 2 / (kurtosis - 1)
-    ratio = float(new_variance / old_variance)
-    below = fdtr(factor * (n_new - 1), factor * (n_old - 1), ratio)
-    above = fdtrc(factor * (n_new - 1), factor * (n_old - 1), ratio)
-    p = min(2 * float(min(below, above)), 1.0)
-    before = float(np.sqrt(old.variances[j]))
-    after = float(np.sqrt(new.variances[j]))
-    return ColumnDrift(name, "spread", before, after, float(np.log(after / before)), p)
+def _spread_drift(name: str, before: Column, after: Column) -> ColumnDrift:
+    """Return the test that a number has the same standard deviation."""
+    deviation_before = float(np.sqrt(before.variance))
+    deviation_after = float(np.sqrt(after.variance))
+    effect = float(np.log(deviation_after / deviation_before))
+    p = spread_test(before, after)
+    note = ""
+    if not np.isfinite(p):
+        has_fourth = np.isfinite(before.fourth) and np.isfinite(after.fourth)
+        note = FEW_ROWS if has_fourth else NO_FOURTH
+    return ColumnDrift(name, "spread", deviation_before, deviation_after, effect, p, note)
 
 
 def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
@@ -292,35 +359,15 @@ def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
 
 
 def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) -> ColumnDrift:
-    """Return the χ² test that two rows of counts (2, L) have the same shares."""
+    """Return the test that two rows of counts (2, L) have the same shares."""
     counts = counts[:, counts.sum(0) > 0]
-    n = counts.sum()
-    df = counts.shape[1] - 1
-    p = np.nan
-    if df > 0 and n > 3:
-        # X² = Σ (observed − expected)² / expected
-        expected = counts.sum(1, keepdims=True) * counts.sum(0) / n
-        statistic = (np.square(counts - expected) / expected).sum()
-        # Mean and variance of X² given the margins (Haldane 1940, *Biometrika* 31, 346–355). The
-        # gamma distribution that has them is χ² for many rows, and right for rare levels, too.
-        v1, w1 = _margin_terms(counts.sum(0), n)
-        v2, w2 = _margin_terms(counts.sum(1), n)
-        mean = n * df / (n - 1)
-        variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
-        p = float(gammaincc(mean**2 / variance, statistic * mean / variance))
+    p = share_test(counts)
     shares = counts / counts.sum(1, keepdims=True)
     changes = np.abs(shares[1] - shares[0])
     shown = 0 if what == "missing" else int(np.argmax(changes))
     before, after = shares[:, shown].tolist()
-    return ColumnDrift(name, what, before, after, 0.5 * float(changes.sum()), p)
-
-
-def _margin_terms(totals: Floats, n: float) -> tuple[float, float]:
-    """Return Haldane's v and w of the totals of one margin."""
-    k = len(totals)
-    v = (k - 1) * (n - k) / (n - 1)
-    w = float((n / totals).sum() - k**2) / (n - 2)
-    return v, w
+    note = "" if np.isfinite(p) else CONSTANT
+    return ColumnDrift(name, what, before, after, 0.5 * float(changes.sum()), p, note)
 
 
 def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
@@ -334,7 +381,8 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     inverse_sizes = 1 / old.total_weight + 1 / new.total_weight
     v = (old_scatter + new_scatter) * inverse_sizes / max(error_df, 1e-300)
     scale = np.sqrt(np.diagonal(v))
-    kept: Codes = np.flatnonzero((scale > 0) & (old.observed > 0) & (new.observed > 0))
+    is_observed = (scale > 0) & (old.observed > 0) & (new.observed > 0)
+    kept: Codes = np.flatnonzero(is_observed & ~_has_heavy_tails(old, new))
     correlations = v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept])
     values, vectors = np.linalg.eigh(correlations)
     delta = new.mean - old.mean
@@ -342,3 +390,19 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     resolved = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.square(z[resolved] / np.sqrt(values[resolved])).sum())
     return statistic, int(resolved.sum()), error_df
+
+
+def _has_heavy_tails(old: _Sample, new: _Sample) -> Flags:
+    """Return the features whose excess kurtosis exceeds half the rows of the smaller sample.
+
+    The mean of such a feature is far from normal, so that T² would be too large too often.
+    """
+    most = min(old.total_weight, new.total_weight) / 2
+    total = old.total_weight + new.total_weight
+    shares = (old.total_weight * old.mean + new.total_weight * new.mean) / total
+    # κ − 3 = 1/(p (1 − p)) − 6 of an indicator
+    excess = 1 / np.clip(shares * (1 - shares), 1e-300, None) - 6
+    n_numbers = len(number_names(old.moments))
+    for j in range(n_numbers):
+        excess[j] = pooled_shape(old.column(j), new.column(j)).kurtosis - 3
+    return np.nan_to_num(excess, nan=0.0) > most

@@ -32,7 +32,8 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     adapted : a copy of ``model``
         Its ``priors_`` are the new ones.
     shift : PriorShift
-        The new priors; its ``p_value`` tests whether they differ from the old ones.
+        The new priors; its ``p_value`` tests whether they differ from the old ones, and counts
+        the uncertainty of the fit.
 
     Examples
     --------
@@ -44,5 +45,10 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     >>> adapted.priors_.round(2), shift.p_value < 0.001
     (array([0.67, 0.33, 0.  ]), True)
     """
-    shift = shifted_priors(model.predict_log_proba(to_numpy(X)), model.priors_)
+    moments = model.moments_
+    shift = shifted_priors(
+        model.predict_log_proba(to_numpy(X)),
+        model.priors_,
+        fitted_weight=min(moments.total_weight, float(moments.counts.sum())),
+    )
     return model.with_priors(shift.priors), shift

@@ -1,0 +1,66 @@
+"""Exact sums beside floating ones: ``python -m benchmarks exact [ROUNDS]``.
+
+The pass over the rows, reading the moments out, the digest, and forgetting 1,000 rows; then how
+far models of exact and floating sums differ on the bundled tables.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import suffice as sf
+from benchmarks.timing import best_of, machine, table
+from suffice.core.moments.exact_collect import exact_sums
+from suffice.core.table import Table
+from suffice.privacy import Grid
+
+SHAPES = ((1_000_000, 10, 3), (200_000, 50, 10), (50_000, 200, 10))
+
+
+def main(arguments: list[str]) -> None:
+    rounds = int(arguments[0]) if arguments else 9
+    print(f"# exact sums beside floating ones ({machine()})\n")
+    print(table([speed(*shape, rounds) for shape in SHAPES]))
+    print()
+    print(table([agreement(name) for name in ("iris", "wine", "penguins")]))
+
+
+def speed(n: int, d: int, k: int, rounds: int) -> dict[str, object]:
+    r = np.random.default_rng(0)
+    y = r.integers(0, k, n)
+    x = r.normal(size=(n, d)) + r.normal(size=(k, d))[y]
+    rows = Table.of(x, y)
+    grid = Grid.around(x)
+    total = exact_sums(rows, grid, "per-class")
+    whole = sf.Moments.of(x, y, exact=grid)
+    gone_x, gone_y = x[:1000], y[:1000]
+    best = best_of(
+        {
+            "floating": lambda: sf.Moments.of_table(rows, fourth=False),
+            "exact": lambda: exact_sums(rows, grid, "per-class"),
+            "read out": lambda: (total.means(), total.scatter()),
+            "digest": lambda: total.digest(None),
+            "forget 1,000": lambda: whole - sf.Moments.of(gone_x, gone_y, exact=grid),
+        },
+        rounds,
+    )
+    return {
+        "rows, features, classes": f"{n:,} × {d} × {k}",
+        "floating pass, s": f"{best['floating']:.3f}",
+        "exact / floating": f"{best['exact'] / best['floating']:.2f}",
+        "read out, ms": f"{1e3 * best['read out']:.1f}",
+        "digest, ms": f"{1e3 * best['digest']:.1f}",
+        "forget 1,000 rows, ms": f"{1e3 * best['forget 1,000']:.1f}",
+    }
+
+
+def agreement(name: str) -> dict[str, object]:
+    x, y = sf.datasets.load(name).arrays()
+    complete = ~np.isnan(x).any(1)
+    moments = sf.Moments.of(x[complete], y[complete], exact="auto")
+    row: dict[str, object] = {"table": name}
+    for model in (sf.LDA, sf.QDA, sf.GaussianNB):
+        exact = model().fit_moments(moments).predict_proba(x[complete])
+        floating = model().fit(x[complete], y[complete]).predict_proba(x[complete])
+        row[f"{model.__name__}, largest difference"] = f"{np.abs(exact - floating).max():.1e}"
+    return row

@@ -1,0 +1,66 @@
+"""``suffice grid``: propose a grid for exact sums, which all sites then use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.data import Data
+from suffice.cli.options import OUTPUT, learning_data, option, output
+from suffice.cli.terminal import Terminal
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from suffice.core.moments.grid import Grid
+
+
+@subcommand(
+    "suffice grid iris -o iris-grid.json",
+    "suffice grid rows.csv --target label --headroom 12 -o wide-grid.json",
+)
+@learning_data
+@output("The JSON file to write.", required=True)
+@option(
+    "--headroom",
+    section=OUTPUT,
+    metavar="BITS",
+    type=click.IntRange(0, 30),
+    default=8,
+    help="Other rows may lie 2^BITS times further out than the first rows of DATA.",
+)
+def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None:
+    """Propose a grid for exact sums, from the first rows.
+
+    Values are rounded to multiples of a power of two. Sums on one grid can be added up.
+    """
+    from suffice.core.moments.grid import Grid
+    from suffice.data.summarize import first_numbers
+    from suffice.persistence import archive
+
+    source, roles = data.opened("a grid is made from rows")
+    proposed = Grid.around(first_numbers(source, roles), headroom=headroom)
+    with archive.replacing(output) as file:
+        file.write((json.dumps(proposed.to_json(), indent=1) + "\n").encode())
+    terminal.written(
+        output, f"a grid of {proposed.n_features} features", features=roles.numbers
+    )
+
+
+def grid_named(name: str) -> Grid | Literal["auto"]:
+    """Return the grid of a file that ``suffice grid`` wrote, or the word ``auto``."""
+    from suffice.core.moments.grid import Grid
+
+    if name == "auto":
+        return "auto"
+    try:
+        fields = json.loads(Path(name).read_text())
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(
+            f"--exact names {name!r}, which is not a readable grid ({error}): write one with "
+            "suffice grid, or give the word auto"
+        ) from error
+    return Grid.from_json(fields)

@@ -1,0 +1,56 @@
+"""``suffice lecture``: LDA beside logistic regression on one's own table, as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.data import Data
+from suffice.cli.options import VALIDATION, learning_data, option, output
+from suffice.cli.terminal import Terminal
+from suffice.errors import InvalidParameterError
+
+
+@subcommand(
+    "suffice lecture iris",
+    "suffice lecture exam -o exam.html",
+    "suffice lecture sales.parquet --target churned",
+    counts_unused=True,
+)
+@learning_data
+@option(
+    "--cv",
+    section=VALIDATION,
+    metavar="K",
+    type=click.IntRange(2),
+    default=10,
+    help="Number of folds.",
+)
+@output("The page to write, by default lecture-DATA.html.")
+def lecture(
+    terminal: Terminal,
+    /,
+    data: Data,
+    cv: int,
+    output: Path | None,
+) -> None:
+    """Write a page that teaches LDA and logistic regression on your own table.
+
+    It holds the fitted parameters, the hyperplanes, the posterior of both models, and a table of
+    generative against discriminative. Features are numbers.
+    """
+    if "weight" in data.columns:
+        raise InvalidParameterError("a lecture counts every row alike: leave --weight out")
+    from suffice.persistence.archive import replacing
+    from suffice.present.lecture import lecture as make_lecture
+
+    rows = data.rows(categories=False, allow_missing=False)
+    title = "standard input" if data.name == "-" else Path(data.name).stem
+    page = make_lecture(rows.frame, rows.table.labels, title, cv)
+    stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in title)
+    path = output or Path(f"lecture-{stem}.html")
+    with replacing(path) as file:
+        file.write(page.html().encode())
+    terminal.written(path, "the lecture; open it in a browser")

@@ -1,0 +1,98 @@
+"""Why a model is recommended, in the words of the rule that chose it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.text.numbers import count, percent
+from suffice.core.text.numbers import loss as loss_text
+from suffice.evaluate.comparison.models import CONSTANT
+from suffice.evaluate.comparison.paired import ERROR, LOG_LOSS, Recommendation, RowLosses
+
+if TYPE_CHECKING:
+    from suffice.evaluate.comparison.comparison import Comparison
+
+
+def reason_for(comparison: Comparison) -> str:
+    """Return why the recommended model was chosen, and what speaks for the closest other one."""
+    losses = comparison.row_losses
+    made = losses.recommendation()
+    sentences = [_why_chosen(comparison, made)]
+    rival = _rival(losses, made)
+    if rival is not None:
+        sentences.append(_why_not(comparison, made, rival))
+    readable = next((o for o in comparison.outcomes if o.is_readable), comparison.baseline)
+    if not losses.readable[made.chosen] and readable is not comparison.baseline:
+        sentences.append(
+            f"Easier to read, as an equation or one tree: {readable.name} "
+            f"({percent(readable.error)} errors, log-loss {loss_text(readable.log_loss)})."
+        )
+    return " ".join(sentences)
+
+
+def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
+    losses = comparison.row_losses
+    name = losses.names[made.chosen]
+    best = comparison[losses.names[made.best]]
+    measure = "log-loss" if made.loss == LOG_LOSS else "error"
+    least = loss_text(best.log_loss) if made.loss == LOG_LOSS else percent(best.error)
+    if sum(each != CONSTANT for each in losses.names) == 1:
+        return f"Why {name}: no other model was compared."
+    if made.chosen == made.best and _has_least(losses, made):
+        return f"Why {name}: least {measure} ({least})."
+    if made.chosen == made.best:
+        return (
+            f"Why {name}: least {measure} ({least}) of the models that no other one beats "
+            "significantly."
+        )
+    size = losses.sizes[made.chosen]
+    if np.isfinite(size) and size == min(losses.sizes[m] for m in made.close):
+        return (
+            f"Why {name}: it is the simplest, with {count(size)} parameters, of the models within "
+            f"one standard error of the least {measure} ({best.name}, {least})."
+        )
+    return (
+        f"Why {name}: its {measure} is within one standard error of the least ({best.name}, "
+        f"{least}), and it can be written down, as an equation or one tree."
+    )
+
+
+def _has_least(losses: RowLosses, made: Recommendation) -> bool:
+    """Whether no model at all has a smaller loss than the best of those that may be chosen."""
+    models = [m for m, name in enumerate(losses.names) if name != CONSTANT]
+    least = np.nanmin(losses.means[made.loss, models])
+    return bool(losses.means[made.loss, made.best] <= least)
+
+
+def _rival(losses: RowLosses, made: Recommendation) -> int | None:
+    """Return the other model of fewest errors, if it makes no more than the chosen one."""
+    others = [
+        m
+        for m, name in enumerate(losses.names)
+        if name != CONSTANT
+        and m not in (made.chosen, made.best)
+        and losses.means[ERROR, m] <= losses.means[ERROR, made.chosen]
+    ]
+    return min(others, key=lambda m: tuple(losses.means[:, m]), default=None)
+
+
+def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
+    """Return why a model that makes no more errors is not recommended."""
+    losses = comparison.row_losses
+    other = comparison[losses.names[rival]]
+    name = other.name[0].upper() + other.name[1:]
+    error = percent(other.error)
+    is_equal = losses.means[ERROR, rival] == losses.means[ERROR, made.chosen]
+    how = "errs as often" if is_equal else "errs less often"
+    if np.isnan(other.log_loss) and made.loss == LOG_LOSS:
+        return f"{name} {how} ({error}), but states no probabilities."
+    if rival not in made.close:
+        return (
+            f"{name} {how} ({error}), but its log-loss is more than one standard error worse "
+            f"({loss_text(other.log_loss)})."
+        )
+    if losses.readable[made.chosen] and not losses.readable[rival]:
+        return f"{name} {how} ({error}), but cannot be written down."
+    return f"{name} {how} ({error}), but has more parameters."

@@ -1,0 +1,106 @@
+"""Receipts of forgetting: what was removed from exact sums, and how anybody can check it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from suffice import __version__
+from suffice.core.moments.grid import Grid
+from suffice.core.moments.moments import Moments
+from suffice.errors import FileFormatError, InvalidInputError, MissingStatisticsError
+from suffice.persistence import archive
+
+_KIND = "receipt of forgetting"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The digests of exact sums before and after rows were removed, and of those rows.
+
+    Whoever has the remaining rows can sum them on ``grid`` and compare the digest with ``after``.
+    """
+
+    before: str  # SHA-256
+    removed: str
+    after: str
+    rows_removed: int
+    rows_left: int
+    features: tuple[str, ...] | None
+    storage: str
+    grid: dict[str, Any]
+    version: str
+    time: str  # UTC, ISO 8601
+
+    @classmethod
+    def of(cls, before: Moments, removed: Moments, after: Moments) -> Receipt:
+        """Return the receipt for ``before - removed``, which is ``after``."""
+        if after.exact is None:
+            raise MissingStatisticsError(
+                "a receipt needs exact sums, because others differ in their last bits from sums "
+                "of the remaining rows: collect the sums with exact=grid"
+            )
+        return cls(
+            before=before.digest(),
+            removed=removed.digest(),
+            after=after.digest(),
+            rows_removed=int(removed.counts.sum()),
+            rows_left=int(after.counts.sum()),
+            features=after.feature_names,
+            storage=after.storage,
+            grid=after.exact.grid.to_json(),
+            version=__version__,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the receipt as JSON."""
+        document = {"suffice": _KIND, "format": _FORMAT, **asdict(self)}
+        with archive.replacing(path) as file:
+            file.write((json.dumps(document, indent=1) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Receipt:
+        """Return the receipt that ``save`` wrote."""
+        try:
+            document = json.loads(Path(path).read_text())
+            if document.pop("suffice") != _KIND or document.pop("format") != _FORMAT:
+                raise ValueError("its kind or format is another")
+            features = document.pop("features")
+            receipt = cls(features=None if features is None else tuple(features), **document)
+            Grid.from_json(receipt.grid)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileFormatError(
+                f"{path} is not a receipt of suffice forget, or was damaged ({error})"
+            ) from error
+        return receipt
+
+    def verify(self, remaining: Moments, removed: Moments | None = None) -> None:
+        """Raise unless the sums of the remaining rows, and of those removed, are the stated ones.
+
+        With ``removed`` the digest before is checked, too.
+        """
+        _compare("the remaining rows", self.after, remaining, self.rows_left)
+        if removed is None:
+            return
+        _compare("the removed rows", self.removed, removed, self.rows_removed)
+        total = remaining + removed
+        _compare("all rows", self.before, total, self.rows_left + self.rows_removed)
+
+
+def _compare(what: str, stated: str, sums: Moments, n_rows: int) -> None:
+    n_found = int(sums.counts.sum())
+    if n_found != n_rows:
+        raise InvalidInputError(
+            f"the receipt does not hold: it states {n_rows:,} rows for {what}, but there are "
+            f"{n_found:,}"
+        )
+    if sums.digest() != stated:
+        raise InvalidInputError(
+            f"the receipt does not hold: the sums of {what} have the digest {sums.digest()}, but "
+            f"it states {stated}"
+        )

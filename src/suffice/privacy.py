@@ -1,0 +1,18 @@
+"""Exact sums, receipts of forgetting, and masked sums that only a total reveals."""
+
+from suffice.core.moments.grid import Grid
+from suffice.core.moments.masked import MaskedSums
+from suffice.data.masking import PrivateKey, mask, unmask
+from suffice.persistence.masked_file import load_masked, save_masked
+from suffice.persistence.receipt import Receipt
+
+__all__ = [
+    "Grid",
+    "MaskedSums",
+    "PrivateKey",
+    "Receipt",
+    "load_masked",
+    "mask",
+    "save_masked",
+    "unmask",
+]
