@@ -671,6 +671,7 @@ def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moment
         column = int(np.argmax(total.scatter.pooled_diagonal()))
         raise InvalidInputError(
             "fourth=True cannot be kept: the fourth powers of column "
-            f"{column_name(total.feature_names, column)} overflow; rescale it"
+            f"{column_name(total.feature_names, column)} overflow: rescale the column, or use "
+            "shrinkage='oas', which needs no fourth powers"
         )
     return total
