@@ -227,11 +227,11 @@ class Data:
             return self.total
         if not self.is_ours:
             return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
-        options = {*self.columns, *self.reading} - {"target"}
+        options = {*self.columns, *self.reading}
         if options:
             raise InvalidInputError(
-                f"{self.name} holds sums, whose columns and weights are fixed: leave out the "
-                f"options {quoted(sorted(options))}, or give the data file"
+                f"{self.name} holds sums, whose target, columns and weights are fixed: leave out "
+                f"the options {quoted(sorted(options))}, or give the data file"
             )
         return load_moments(Path(self.name))
 

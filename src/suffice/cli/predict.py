@@ -1,9 +1,13 @@
 """``suffice predict``: what a model says about new rows."""
 
+from __future__ import annotations
+
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +27,10 @@ from suffice.cli.options import (
 )
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.core.text.lists import counted
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @subcommand(
@@ -61,6 +69,11 @@ from suffice.core.text.lists import counted
     metavar="TEXT",
     help="Text before the names of the columns of predictions.",
 )
+@flag(
+    "--escape-formulas",
+    section=OUTPUT,
+    help="Put ' before texts that a spreadsheet would run as formulas.",
+)
 @output(
     "The file or object to write. Without it CSV goes to standard output.",
     urls=True,
@@ -77,6 +90,7 @@ def predict(
     outlier_rate: float,
     *,
     keep_all: bool,
+    escape_formulas: bool,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -109,7 +123,7 @@ def predict(
         result = predict_stream(
             classifier,
             source,
-            write_to_standard_output if output is None else output,
+            _sink(output, escape_formulas=escape_formulas),
             columns=suffice.Columns(ids=kept, ignore=ignore),
             prefix=prefix,
             outlier_rate=outlier_rate,
@@ -119,3 +133,23 @@ def predict(
     if result.outliers is not None:
         text += f", {counted(result.outliers, 'outlier')}"
     terminal.written(output, text, **asdict(result))
+
+
+def _sink(
+    output: Path | str | None,
+    *,
+    escape_formulas: bool,
+) -> Path | str | Callable[[pl.LazyFrame], object]:
+    """Return where answers go, with the texts that look like formulas escaped if asked."""
+    if not escape_formulas:
+        return write_to_standard_output if output is None else output
+    from suffice.data.formats.writing import with_escaped_formulas, write_table
+
+    if output is None:
+        return lambda frame: write_to_standard_output(with_escaped_formulas(frame))
+    if Path(output).suffix.lower() not in (".csv", ".tsv"):
+        raise InvalidParameterError(
+            f"{output} is no .csv or .tsv file, so no spreadsheet runs its texts: leave out "
+            "--escape-formulas"
+        )
+    return lambda frame: write_table(with_escaped_formulas(frame), output)

@@ -161,6 +161,7 @@ def summarize(
         _check_groups(opened, checkpoint, compute)
     if opened.roles is not None:
         _refuse_names(columns, table)
+        _refuse_column_names(target, weight)
         total = summarize_source(
             opened,
             opened.roles,
@@ -199,6 +200,16 @@ def _refuse_names(columns: object, table: str | None) -> None:
         raise InvalidParameterError(
             "table names a table of a database, but the rows are arrays: leave table out"
         )
+
+
+def _refuse_column_names(target: object, weight: object) -> None:
+    """Refuse the names of label and weight columns where rows are chunks of arrays."""
+    for name, column in (("target", target), ("weight", weight)):
+        if isinstance(column, str):
+            raise InvalidParameterError(
+                f"the rows are chunks of arrays, which have no column for {name} {column!r}: give "
+                "chunks (X, y) or (X, y, sample_weight), and leave the name out"
+            )
 
 
 def _check_groups(

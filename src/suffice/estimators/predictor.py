@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
+from suffice.core.model.contributions import RowExplanation
 from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
@@ -289,6 +290,22 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         validation.check_is_fitted(self)
         header, arrays = self._state()
         save(path, type(self).__name__, self.get_params(deep=False), header, arrays)
+
+    def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
+        """Return why a row gets its class: its log odds as a sum of one part for each column.
+
+        The two most probable classes are compared. Of linear and Gaussian models the parts are
+        exact (Shapley values of the log odds); of averages they are additive, too.
+
+        Parameters
+        ----------
+        x : array (d,), or a frame of one row
+            The row to explain.
+        reference : array (d,), or a frame of one row, optional
+            The row that the parts start from; by default the mean of all rows.
+        """
+        validation.check_is_fitted(self)
+        return self.model_.explain_row(x, reference)
 
     def export(
         self,
