@@ -1,6 +1,7 @@
 """How a subcommand runs: errors become one line and an exit code, outputs never replace inputs."""
 
 import errno
+import io
 import os
 import shlex
 import sys
@@ -109,6 +110,7 @@ class Command(click.Command):
                 refuse_overwriting(ctx, outputs, self._may_replace)
                 if not force:
                     _refuse_replacing(outputs, self._replaces)
+                _write_in_one_piece()
                 result = super().invoke(ctx)
                 sys.stdout.flush()
                 return result
@@ -124,6 +126,12 @@ class Command(click.Command):
                 traceback.print_exc(file=sys.stderr)
             terminal.error(without_passwords(error_message(error)))
             ctx.exit(1)
+
+
+def _write_in_one_piece() -> None:
+    """Keep what goes to a pipe until it is flushed, even where Python runs unbuffered."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(line_buffering=False, write_through=False)
 
 
 def subcommand(

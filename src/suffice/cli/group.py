@@ -48,8 +48,8 @@ COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
 
 HELP = """Probabilistic classification from mergeable statistics.
 
-DATA is a CSV, TSV, Parquet, Feather or JSON Lines file, a quoted glob such as
-'data/*.parquet', - for standard input, or a built-in data set such as iris.
+DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, several of them or a
+glob such as 'data/*.parquet', - for standard input, or a built-in data set such as iris.
 
 \b
 Examples:

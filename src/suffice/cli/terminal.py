@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,9 +122,18 @@ class Terminal:
             line = [_printable_cell(cell) for cell in row]
             lines.append(line)
         console = Console(file=sys.stdout, highlight=False, markup=False)
-        with console.capture() as printed:
-            console.print(rich_table(head, lines))
-        sys.stdout.write(printed.get())
+        # What is printed to a file of its own is not flushed line by line.
+        text = io.StringIO()
+        printer = Console(
+            file=text,
+            highlight=False,
+            markup=False,
+            width=console.width,
+            force_terminal=console.is_terminal,
+            color_system=None,
+        )
+        printer.print(rich_table(head, lines))
+        sys.stdout.write(text.getvalue())
 
 
 def _print(line: str) -> None:

@@ -257,6 +257,10 @@ def _opened(
 
 def _refuse_no_file(path: Path) -> None:
     """Raise unless a path leads to a file that holds something."""
+    if path.is_symlink() and not path.exists():
+        raise InvalidInputError(
+            f"{path} is a link that leads to no file, or to itself: name the file"
+        )
     if not path.exists():
         raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
     if path.is_fifo():
