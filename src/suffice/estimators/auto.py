@@ -215,6 +215,15 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         classifier = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return classifier.allowing_missing()
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that is lost without each column, (d,).
+
+        Of the best single Gaussian, ``best_estimator_``; see ``GaussianClassifier``.
+        """
+        importances: Floats = self.best_estimator_.feature_importances_
+        return importances
+
     def _state(self) -> State:
         return saved.averaged_state(self)
 

@@ -17,6 +17,7 @@ from suffice.core.estimation.settings import required_sums
 from suffice.core.moments import Moments
 from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import taken
+from suffice.core.text.lists import counted
 from suffice.core.text.tables import Tabled
 from suffice.core.threads import side_by_side
 from suffice.errors import InvalidParameterError, require_word
@@ -122,7 +123,7 @@ class CrossValidation(Tabled):
         settings = [f"{name}={value!r}" for name, value in self.best_params.items()]
         best = ", ".join(settings) or "the estimator"
         return (
-            f"CrossValidation({n_candidates} candidates × {n_folds} folds; best by "
+            f"CrossValidation({counted(n_candidates, 'candidate')} × {n_folds} folds; best by "
             f"{self.criterion}: {best}: error {error:.4f}, log-loss {log_loss:.4f})"
         )
 

@@ -17,6 +17,7 @@ from suffice.core.moments import Moments
 from suffice.core.moments.schema_change import fills_of
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.core.table.labels import codes_of, encode
 from suffice.core.table.matrix import as_matrix, as_weights, is_complete, is_mixed, taken
@@ -148,9 +149,11 @@ class Folds:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the rows are numbers, none of them missing."""
+        """Whether the rows are a dense table of numbers, none of them missing."""
         if is_foreign(self.X):
             return True
+        if is_sparse(self.X):
+            return False
         return not is_mixed(self.X) and bool(is_complete(self.X).all())
 
     @cached_property
