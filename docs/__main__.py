@@ -43,7 +43,8 @@ def stage(folder: Path = STAGED) -> Path:
     )
     readme = (ROOT / "README.md").read_text()
     (folder / "index.md").write_text(readme.replace("](docs/", "]("))
-    shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    (folder / "changelog.md").write_text(changes.replace("](docs/", "]("))
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
     reference.write(folder / "api")
     for page in folder.rglob("*.md"):

@@ -1,4 +1,4 @@
-"""Every figure of ``suffice plot`` says which model and rows it shows, and if they were held out."""
+"""Every figure of ``suffice plot`` says which model, rows and folds it shows."""
 
 import pytest
 
