@@ -66,9 +66,9 @@ def main(arguments: list[str]) -> None:
             "error %": 100 * float(np.mean(predicted != labels[unseen])),
             "log-loss": float(log_loss(labels[unseen], np.clip(posteriors, 1e-15, 1))),
         }
-        if isinstance(model, sf.CountNB):
-            row["alpha"] = float(model.settings_.alpha)
-            row["temperature"] = float(model.settings_.temperature)
+        is_ours = isinstance(model, sf.CountNB)
+        row["alpha"] = float(model.settings_.alpha) if is_ours else 1.0
+        row["temperature"] = float(model.settings_.temperature) if is_ours else 1.0
         rows.append(row)
     print(table(rows))
 

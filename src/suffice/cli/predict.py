@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,15 +94,17 @@ def predict(
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
-    Rows are read and written in bounded memory, in their order; columns are matched by name. A
-    row that lacks a number gets empty answers. An outlier has a log density below the quantile
+    Rows are read and written in bounded memory, in their order; columns are matched by name, and
+    read as the file of the fit wrote them. A row with empty cells is judged by its other cells. If
+    the model needs every number, as logistic, perceptron and least-squares do, its answers are
+    empty, and a note counts such rows. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from suffice.data.formats.writing import sink_of
-    from suffice.data.predict import predict_stream
+    from suffice.data.predict import notations_for, predict_stream
     from suffice.persistence.load import load_classifier
 
     if terminal.json and output is None:
@@ -112,8 +114,8 @@ def predict(
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # refuses an extension that names no format, before any work is done
-    source = data.source()
     classifier = load_classifier(model)
+    source = replace(data, notations=notations_for(classifier)).source()
     kept: list[str] | None = None
     if keep_all:
         kept = list(source.sample.columns)
@@ -129,7 +131,7 @@ def predict(
             outlier_rate=outlier_rate,
             progress=progress,
         )
-    text = f"{result.rows:,} rows"
+    text = counted(result.rows, "row")
     if result.outliers is not None:
         text += f", {counted(result.outliers, 'outlier')}"
     terminal.written(output, text, **asdict(result))

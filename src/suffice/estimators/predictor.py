@@ -24,6 +24,7 @@ from suffice.core.table.matrix import (
     taken,
     unmasked,
 )
+from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -56,6 +57,8 @@ def checked_table(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass labels"
         )
+    if reset:
+        estimator._notations = None
     on_device = is_on_device(X)
     if on_device and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -195,6 +198,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: Labels
     n_jobs: int | None = None
+    _notations: Notations | None = None  # how the text file of the fit wrote its columns
 
     @property
     def _takes_categories(self) -> bool:
@@ -289,6 +293,8 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
         validation.check_is_fitted(self)
         header, arrays = self._state()
+        if self._notations is not None:
+            header["notations"] = self._notations.to_json()
         save(path, type(self).__name__, self.get_params(deep=False), header, arrays)
 
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:

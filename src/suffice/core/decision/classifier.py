@@ -31,6 +31,7 @@ from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
+from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import require_as_many
 from suffice.core.text.lists import python_scalar
@@ -69,6 +70,7 @@ class Classifier:
     decision: Decision
     encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
     allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
+    notations: Notations | None = None  # how text files of the fit wrote the columns
 
     @classmethod
     def of(
@@ -452,6 +454,8 @@ def classifier_of(fitted: Any) -> Classifier:
             f"{type(fitted).__name__} is not a classifier of suffice: give a model of one density "
             "for each class, a linear one, or an average of them"
         )
+    if classifier.notations is None:
+        return replace(classifier, notations=fitted._notations)
     return classifier
 
 
