@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 PATIENCE = 5.0  # a mutant that takes so many times as long as the tests do is caught, too
 LEAST_LIMIT = 60.0  # seconds
+ENDED = "pytest ended"  # without a test that failed
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,10 @@ class Tree:
         entries, _ = self._run(["--continue-on-collection-errors", *tests], limit=None)
         seconds: dict[str, float] = defaultdict(float)
         for entry in entries:
+            if entry["test"].startswith(ENDED):
+                raise SystemExit(
+                    f"the tests {', '.join(tests)} do not run here: {entry['test']}"
+                )
             seconds[_file_of(entry["test"])] += entry["seconds"]
         failing = tuple(sorted({entry["test"] for entry in entries if entry["failed"]}))
         return Baseline(
@@ -125,7 +130,7 @@ class Tree:
         failed = any(entry["failed"] for entry in entries)
         if done.returncode != 0 and not failed:  # an error before any test, or a crash
             last = done.stdout.decode(errors="replace").strip().splitlines()[-1:]
-            entries.append({"test": f"pytest ended: {last}", "failed": True, "seconds": 0.0})
+            entries.append({"test": f"{ENDED}: {last}", "failed": True, "seconds": 0.0})
         return entries, False
 
 

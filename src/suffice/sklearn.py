@@ -9,6 +9,12 @@ cells into numbers, for classifiers of scikit-learn that take nothing else.
 ['a']
 """
 
+from suffice.estimators.dropin.counts import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    MultinomialNB,
+)
 from suffice.estimators.dropin.gaussian import (
     GaussianNB,
     LinearDiscriminantAnalysis,
@@ -19,9 +25,13 @@ from suffice.estimators.dropin.patch import patch, unpatch
 from suffice.estimators.encoder import TableEncoder
 
 __all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
     "GaussianNB",
     "LinearDiscriminantAnalysis",
     "LogisticRegression",
+    "MultinomialNB",
     "QuadraticDiscriminantAnalysis",
     "TableEncoder",
     "patch",

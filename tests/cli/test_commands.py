@@ -35,7 +35,7 @@ def test_summarize_says_what_it_guesses_and_leaves_out(run):
     assert result.stderr.splitlines() == [
         "note: taking 'label' as the target, by its name",
         "note: columns left out: 'site' (constant); 'id' (ids)",
-        "d.moments: Moments(2 classes × 1 features, 6 rows, weight 6, per-class scatter); "
+        "d.moments: Moments(2 classes × 1 feature, 6 rows, weight 6, per-class scatter); "
         "not used: 2 columns",
     ]
 

@@ -179,11 +179,10 @@ def test_levels_that_differ_by_blanks_or_case_are_said(tmp_path):
         summarize(tmp_path / "d.csv", target="y")
 
 
-def test_so_are_labels_once(write):
+def test_labels_that_do_so_are_refused(write):
     frame = pl.DataFrame({"x": range(12), "y": [" u", "u", "v", "V"] * 3})
-    with pytest.warns(SufficeWarning, match="labels ' u' and 'u' differ only") as told:
-        assert summarize(write(frame, "d.parquet"), target="y").n_classes == 4
-    assert len(told) == 1
+    with pytest.raises(InvalidInputError, match="' u' and 'u' and 'V' and 'v'"):
+        summarize(write(frame, "d.parquet"), target="y")
     plain = frame.with_columns(pl.col("y").replace("V", "v"))
     assert (
         summarize(write(plain, "d.csv"), target="y").n_classes == 2

@@ -59,7 +59,7 @@ LABELS = {
     "truth with gaps": pl.Series(holed(repeated(True, False, False))),
     "text with gaps": pl.Series(holed(repeated("u", "v"))),
     "quotes and marks": pl.Series(repeated('say "hi"', "it's", "a,b;c\t|", "two\nlines")),
-    "case": pl.Series(repeated("A", "a", "b")),
+    "case": pl.Series(repeated("A", "ab", "b")),
 }
 NAMED_AS_CATEGORIES = {
     "whole": pl.Series(repeated(0, 1, 2, 3)),

@@ -183,7 +183,8 @@ def test_open_dials_survive_a_file_and_a_stream(iris, tmp_path):
     again = sf.load(tmp_path / "m.suffice")
     np.testing.assert_array_equal(again.predict_proba(X), rda.predict_proba(X))
     before = (rda.settings_.pooling, rda.settings_.shrinkage)
-    rda.partial_fit(X[:10], y[:10])
+    with pytest.warns(sf.errors.SufficeWarning, match="keeps pooling, shrinkage"):
+        rda.partial_fit(X[:10], y[:10])
     assert (rda.settings_.pooling, rda.settings_.shrinkage) == before
     with pytest.raises(InvalidParameterError, match=r"fit\(X, y\)"):
         RDA().fit_moments(sf.Moments.of(X, y))

@@ -252,3 +252,8 @@ def test_sparse_rows_are_refused_with_the_cure_where_sums_would_be_dense(counts)
     for model in (sf.LDA(), sf.QDA(), sf.LogisticRegression()):
         with pytest.raises(InvalidInputError, match="TruncatedSVD"):
             model.fit(X, counts[1])
+
+
+def test_a_notebook_shows_the_fitted_classes(counts):
+    html = sf.CountNB().fit(*counts)._repr_html_()
+    assert "Fitted to 200 rows, 12 features, 3 classes" in html

@@ -17,7 +17,11 @@ from suffice.errors import DegenerateDataWarning, InvalidParameterError
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "edda.json").read_text(encoding="utf-8")
 )["datasets"]
-CASES = [(name, code) for name in REFERENCE for code in FAMILIES]
+CASES = [
+    pytest.param(name, code, marks=[] if name == "iris" else [pytest.mark.slow])
+    for name in REFERENCE
+    for code in FAMILIES
+]
 PLAIN = {
     "EII": GaussianClassifier("spherical", tied=True),
     "VII": GaussianClassifier("spherical"),

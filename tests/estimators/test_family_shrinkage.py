@@ -13,7 +13,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments, Shrinkage
 from suffice.core.estimation.estimate import estimate
 from suffice.core.estimation.settings import Settings
-from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    SufficeWarning,
+)
 from suffice.persistence.load import load_classifier
 
 REFERENCE = json.loads(
@@ -143,7 +148,8 @@ def test_shrinkage_cures_fewer_rows_than_features():
 def test_variances_of_naive_bayes_shrink_towards_the_sphere_only(iris):
     X, y = iris
     plain = GaussianNB().fit(X, y).covariance_
-    same = GaussianClassifier(shrinkage=0.5, covariance="diagonal").fit(X, y).covariance_
+    with pytest.warns(SufficeWarning, match=r"shrinkage=0\.5 has no effect"):
+        same = GaussianClassifier(shrinkage=0.5, covariance="diagonal").fit(X, y).covariance_
     np.testing.assert_allclose(same, plain)
     pooled = (
         GaussianClassifier(tied=True, covariance="diagonal").fit(X, y).covariance_.diagonal()

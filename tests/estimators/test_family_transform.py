@@ -19,6 +19,7 @@ from suffice.errors import (
     InvalidInputError,
     InvalidParameterError,
     MissingStatisticsError,
+    SufficeWarning,
 )
 
 FAMILY = [
@@ -139,12 +140,16 @@ def test_exponents_of_one_change_nothing(iris):
 def test_the_first_chunk_fixes_the_transform():
     X, y = skewed(n=400)
     est = LDA(power="yeo-johnson")
-    for rows in np.array_split(np.arange(400), 4):
-        est.partial_fit(X[rows], y[rows])
+    first, *batches = np.array_split(np.arange(400), 4)
+    est.partial_fit(X[first], y[first])
+    for rows in batches:
+        with pytest.warns(SufficeWarning, match="keeps power as chosen"):
+            est.partial_fit(X[rows], y[rows])
     assert est.moments_.power.equals(PowerTransform.of(X[:100]))
     whole = LDA(power=est.moments_.power).fit(X, y)
     np.testing.assert_allclose(est.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
-    est.forget(X[300:], y[300:])
+    with pytest.warns(SufficeWarning, match="keeps power as chosen"):
+        est.forget(X[300:], y[300:])
     part = LDA(power=est.moments_.power).fit(X[:300], y[:300])
     np.testing.assert_allclose(est.predict_proba(X), part.predict_proba(X), rtol=1e-7)
 

@@ -241,6 +241,8 @@ def test_names_that_are_there_twice_are_a_fault_of_the_file(tmp_path, iris):
 def test_forged_mixtures_are_a_fault_of_the_file(tmp_path, iris, name, change):
     path = tmp_path / "forged.suffice"
     sf.MixtureClassifier(n_components=2, random_state=0).fit(*iris).save(path)
+    reforged(path)
+    assert sf.load(path).score(*iris) > 0.9
     reforged(path, **{name: change(array_of(path, name))})
     with pytest.raises(FileFormatError, match=r"forged\.suffice"):
         sf.load(path)

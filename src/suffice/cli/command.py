@@ -109,7 +109,9 @@ class Command(click.Command):
                 refuse_overwriting(ctx, outputs, self._may_replace)
                 if not force:
                     _refuse_replacing(outputs, self._replaces)
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+                return result
         except (click.exceptions.Exit, click.ClickException):
             raise
         except KeyboardInterrupt as stopped:

@@ -23,6 +23,7 @@ from suffice.errors import (
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
     from suffice.core.moments.grid import Grid
+    from suffice.core.table.notation import Notation
     from suffice.core.table.schema import Schema
     from suffice.data.columns.roles import Roles
     from suffice.data.rows.loading import Chunk
@@ -79,6 +80,8 @@ class ColumnOptions(TypedDict, total=False):
     ignore: Sequence[str]
     ids: Sequence[str] | None
     categorical: Sequence[str]
+    target_kind: Literal["class"] | None
+    merge_labels: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,14 @@ class Data:
     # Options that were given, by name: those of suffice.TextFormat, and table or query.
     reading: Mapping[str, Any] = field(default_factory=dict)
     total: suffice.Moments | None = None  # the sums, where they are known
+    others: tuple[str, ...] = ()  # more files with the same columns, such as those of a glob
+    # How columns are written, where a model or sums tell.
+    notations: Mapping[str, Notation] = field(default_factory=dict)
+
+    @property
+    def names(self) -> str | list[str]:
+        """The name of the source, or those of several files."""
+        return [self.name, *self.others] if self.others else self.name
 
     @property
     def target(self) -> str | None:
@@ -107,6 +118,8 @@ class Data:
             ignore=self.columns.get("ignore", ()),
             ids=self.columns.get("ids"),
             categorical=self.columns.get("categorical", ()),
+            target_kind=self.columns.get("target_kind"),
+            merge_labels=self.columns.get("merge_labels", False),
         )
 
     @property
@@ -121,6 +134,7 @@ class Data:
             header=self.reading.get("header"),
             skip_rows=self.reading.get("skip_rows", 0),
             comment=self.reading.get("comment"),
+            columns=self.notations,
         )
 
     @property
@@ -137,19 +151,21 @@ class Data:
     @property
     def is_ours(self) -> bool:
         """Whether this is a model or moments file rather than rows."""
-        path = Path(self.name)
-        if self.total is not None or path.suffix in (".moments", ".suffice"):
+        if self.total is not None:
             return True
-        if not (path.is_file() and zipfile.is_zipfile(path)):
-            return False
-        with zipfile.ZipFile(path) as file:
-            return "header.json" in file.namelist()
+        ours = [name for name in (self.name, *self.others) if _is_ours(Path(name))]
+        if ours and self.others:
+            raise InvalidInputError(
+                f"{ours[0]} holds sums, and is one of several files: add sums up with suffice "
+                "merge, and name data files alone"
+            )
+        return bool(ours)
 
     def source(self) -> Source:
         """Return the source, whatever its columns are for."""
         from suffice.data.opening import open_source
 
-        return open_source(self.name, self.text, self.table)
+        return open_source(self.names, self.text, self.table)
 
     def opened(
         self,
@@ -164,11 +180,24 @@ class Data:
         ``why`` tells a user who gives a file of sums that rows are needed. Without ``categories``
         only columns of numbers are used, without ``allow_missing`` only complete rows.
         """
-        from suffice.data.columns.roles import roles_for_learning
-
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
         source = self.source()
+        roles = self._roles_in(
+            source, groups, categories=categories, allow_missing=allow_missing
+        )
+        return source, roles
+
+    def _roles_in(
+        self,
+        source: Source,
+        groups: str | None = None,
+        *,
+        categories: bool = True,
+        allow_missing: bool = True,
+    ) -> Roles:
+        from suffice.data.columns.roles import roles_for_learning
+
         columns = self.roles
         if groups is not None:
             columns = replace(columns, ignore=(*columns.ignore, groups))
@@ -184,9 +213,9 @@ class Data:
             )
 
         try:
-            return source, roles_with(self.target)
+            return roles_with(self.target)
         except UnknownTargetError as error:
-            return source, roles_with(_asked(error))
+            return roles_with(_asked(error))
 
     def moments(
         self,
@@ -201,18 +230,22 @@ class Data:
     ) -> suffice.Moments:
         """Return the sums of the rows, read once."""
         from suffice.data.options import SumSettings
+        from suffice.data.rereading import reading_again
         from suffice.data.summarize import summarize_source
 
-        source, roles = self.opened()
-        with terminal.progress("rows") as progress:
-            return summarize_source(
-                source,
-                roles,
-                SumSettings(storage, fourth, device=device, exact=exact),
-                progress=progress,
-                checkpoint=checkpoint,
-                client=client,
-            )
+        def summed(source: Source) -> suffice.Moments:
+            roles = self._roles_in(source)
+            with terminal.progress("rows") as progress:
+                return summarize_source(
+                    source,
+                    roles,
+                    SumSettings(storage, fourth, device=device, exact=exact),
+                    progress=progress,
+                    checkpoint=checkpoint,
+                    client=client,
+                )
+
+        return reading_again(self.source(), summed)
 
     def sums(
         self,
@@ -227,11 +260,11 @@ class Data:
             return self.total
         if not self.is_ours:
             return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
-        options = {*self.columns, *self.reading} - {"target"}
+        options = {*self.columns, *self.reading}
         if options:
             raise InvalidInputError(
-                f"{self.name} holds sums, whose columns and weights are fixed: leave out the "
-                f"options {quoted(sorted(options))}, or give the data file"
+                f"{self.name} holds sums, whose target, columns and weights are fixed: leave out "
+                f"the options {quoted(sorted(options))}, or give the data file"
             )
         return load_moments(Path(self.name))
 
@@ -243,12 +276,31 @@ class Data:
         allow_missing: bool = True,
     ) -> Chunk:
         """Return every usable row, in memory; see ``opened`` for the parameters."""
+        from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
 
-        source, roles = self.opened(
-            "this needs rows", groups, categories=categories, allow_missing=allow_missing
-        )
-        return load_rows(source, roles, groups=groups)
+        if self.is_ours:
+            raise InvalidInputError(
+                f"{self.name} holds sums, and this needs rows: give the data file"
+            )
+
+        def loaded(source: Source) -> Chunk:
+            roles = self._roles_in(
+                source, groups, categories=categories, allow_missing=allow_missing
+            )
+            return load_rows(source, roles, groups=groups)
+
+        return reading_again(self.source(), loaded)
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a file holds a model or sums rather than rows."""
+    if path.suffix in (".moments", ".suffice"):
+        return True
+    if not (path.is_file() and zipfile.is_zipfile(path)):
+        return False
+    with zipfile.ZipFile(path) as file:
+        return "header.json" in file.namelist()
 
 
 def _can_ask() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,9 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
 
 def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
     """Return the drift of rows that are read in bounded memory."""
+    from suffice.core.decision import classifier_of
     from suffice.data.columns.roles import roles_for_predicting
+    from suffice.data.predict import notations_for
     from suffice.data.rows.loading import frames_of
     from suffice.evaluate.diagnostics.drift import drift_between
     from suffice.evaluate.diagnostics.row_sums import RowSums
@@ -62,7 +65,7 @@ def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
     if moments is None:
         msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
         raise InvalidInputError(msg)
-    source = data.source()
+    source = replace(data, notations=notations_for(classifier_of(fitted))).source()
     names = None if moments.schema else moments.feature_names
     roles = roles_for_predicting(
         source, names, moments.n_features, schema=moments.schema, allow_missing=True

@@ -11,6 +11,7 @@ from suffice.cli.data import Data
 from suffice.cli.models import ModelWords, model_options, parse_priors
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def _fit_rows(
             fitted: PredictorMixin = estimator.fit(rows.frame, table.labels)
         else:
             fitted = estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
+    fitted._notations = rows.notations
     return fitted
 
 
@@ -134,10 +136,11 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
     if hasattr(fitted, "moments_"):
         n_rows = int(fitted.moments_.counts.sum())
         facts["rows"] = n_rows
-        to_rows = f" to {n_rows:,} rows"
+        to_rows = f" to {counted(n_rows, 'row')}"
     if hasattr(fitted, "log_likelihood"):
         # sums alone do not give that of every model, and the complement has none
         with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()
-    text = f"{fitted} fitted{to_rows}, {n_classes} classes, {n_features} features"
-    terminal.written(output, text, **facts)
+    classes = counted(n_classes, "class")
+    features = counted(n_features, "feature")
+    terminal.written(output, f"{fitted} fitted{to_rows}, {classes}, {features}", **facts)

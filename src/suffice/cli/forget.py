@@ -11,6 +11,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.data import Data, able
 from suffice.cli.options import file_argument, other_output, output, target_option
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import counted
 from suffice.persistence.receipt import Receipt
 
 
@@ -65,7 +66,7 @@ def forget(
     n_forgotten = int(before.counts.sum()) - n_left
     terminal.written(
         output,
-        f"{n_forgotten:,} rows forgotten, {n_left:,} left",
+        f"{counted(n_forgotten, 'row')} forgotten, {n_left:,} left",
         forgotten=n_forgotten,
         rows=n_left,
     )
@@ -106,7 +107,8 @@ def _sums_of(
     if not data.is_ours:
         # a schema also fixes the levels of categories, and keeps columns constant in the part
         features = total.schema or total.feature_names
-        data = Data(part, {"target": target, "features": features})
+        notations = total.notations.common() if total.notations else {}
+        data = Data(part, {"target": target, "features": features}, notations=notations)
     return data.sums(
         terminal,
         storage=total.storage,

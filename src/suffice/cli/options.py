@@ -121,9 +121,17 @@ def combined(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-def data_argument(name: str = "data", *, required: bool = True) -> Decorator:
-    """Declare the argument DATA: a path, a glob, an address, - or a built-in data set."""
-    return click.argument(name, required=required, shell_complete=_complete_data)
+def data_argument(
+    name: str = "data",
+    *,
+    required: bool = True,
+    nargs: int = 1,
+) -> Decorator:
+    """Declare the argument DATA: a path, a glob, an address, - or a built-in data set.
+
+    With ``nargs`` −1 it may be several files, as a shell makes them of a glob without quotes.
+    """
+    return click.argument(name, required=required, nargs=nargs, shell_complete=_complete_data)
 
 
 def _complete_data(
@@ -172,6 +180,17 @@ _column_options = combined(
         section=COLUMNS,
         metavar="COLUMN",
         help="A column of numbers that are categories; repeat for more.",
+    ),
+    choice(
+        "--target-kind",
+        section=COLUMNS,
+        of=["class"],
+        help="class: labels are names of classes, even numbers such as 0.5, and a and A differ.",
+    ),
+    flag(
+        "--merge-labels",
+        section=COLUMNS,
+        help="Labels that differ by case, blanks or a spelling of yes and no are one class.",
     ),
 )
 _reading_options = combined(
@@ -243,13 +262,15 @@ def learning_data(function: Function) -> Function:
     @functools.wraps(function)
     def with_data(
         *args: object,
-        data: str,
+        data: tuple[str, ...],
         target: str | None,
         features: tuple[str, ...],
         ignore: tuple[str, ...],
         weight: str | None,
         ids: tuple[str, ...],
         categorical: tuple[str, ...],
+        target_kind: str | None,
+        merge_labels: bool,
         **others: object,
     ) -> None:
         columns = _given(
@@ -259,22 +280,30 @@ def learning_data(function: Function) -> Function:
             weight=weight,
             ids=ids,
             categorical=categorical,
+            target_kind=target_kind,
+            merge_labels=merge_labels or None,
         )
-        reading = _take_reading_options(others)
-        function(*args, data=Data(data, cast(ColumnOptions, columns), reading), **others)
+        rows = Data(
+            name=data[0],
+            columns=cast(ColumnOptions, columns),
+            reading=_take_reading_options(others),
+            others=data[1:],
+        )
+        function(*args, data=rows, **others)
 
-    return combined(data_argument(), _column_options, _reading_options)(with_data)
+    return combined(data_argument(nargs=-1), _column_options, _reading_options)(with_data)
 
 
 def new_data(function: Function) -> Function:
     """Declare DATA and its options for rows without labels; the command gets one ``Data``."""
 
     @functools.wraps(function)
-    def with_data(*args: object, data: str, **others: object) -> None:
+    def with_data(*args: object, data: tuple[str, ...], **others: object) -> None:
         reading = _take_reading_options(others)
-        function(*args, data=Data(data, reading=reading), **others)
+        rows = Data(name=data[0], reading=reading, others=data[1:])
+        function(*args, data=rows, **others)
 
-    return combined(data_argument(), _reading_options)(with_data)
+    return combined(data_argument(nargs=-1), _reading_options)(with_data)
 
 
 def _take_reading_options(options: dict[str, object]) -> dict[str, object]:
@@ -368,6 +397,12 @@ fold_options = combined(
         metavar="COLUMN",
         help="Column of groups that folds hold out as a whole, such as persons; not a feature.",
     ),
+)
+time_option = option(
+    "--time",
+    section=VALIDATION,
+    metavar="COLUMN",
+    help="Column of times: earlier rows are learnt from, later ones judged; not a feature.",
 )
 
 

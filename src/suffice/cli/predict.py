@@ -1,9 +1,13 @@
 """``suffice predict``: what a model says about new rows."""
 
+from __future__ import annotations
+
 import os
 import sys
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +27,10 @@ from suffice.cli.options import (
 )
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.core.text.lists import counted
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @subcommand(
@@ -61,6 +69,11 @@ from suffice.core.text.lists import counted
     metavar="TEXT",
     help="Text before the names of the columns of predictions.",
 )
+@flag(
+    "--escape-formulas",
+    section=OUTPUT,
+    help="Put ' before texts that a spreadsheet would run as formulas.",
+)
 @output(
     "The file or object to write. Without it CSV goes to standard output.",
     urls=True,
@@ -77,18 +90,21 @@ def predict(
     outlier_rate: float,
     *,
     keep_all: bool,
+    escape_formulas: bool,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
-    Rows are read and written in bounded memory, in their order; columns are matched by name. A
-    row that lacks a number gets empty answers. An outlier has a log density below the quantile
+    Rows are read and written in bounded memory, in their order; columns are matched by name, and
+    read as the file of the fit wrote them. A row with empty cells is judged by its other cells. If
+    the model needs every number, as logistic, perceptron and least-squares do, its answers are
+    empty, and a note counts such rows. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from suffice.data.formats.writing import sink_of
-    from suffice.data.predict import predict_stream
+    from suffice.data.predict import notations_for, predict_stream
     from suffice.persistence.load import load_classifier
 
     if terminal.json and output is None:
@@ -98,8 +114,8 @@ def predict(
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # refuses an extension that names no format, before any work is done
-    source = data.source()
     classifier = load_classifier(model)
+    source = replace(data, notations=notations_for(classifier)).source()
     kept: list[str] | None = None
     if keep_all:
         kept = list(source.sample.columns)
@@ -109,13 +125,33 @@ def predict(
         result = predict_stream(
             classifier,
             source,
-            write_to_standard_output if output is None else output,
+            _sink(output, escape_formulas=escape_formulas),
             columns=suffice.Columns(ids=kept, ignore=ignore),
             prefix=prefix,
             outlier_rate=outlier_rate,
             progress=progress,
         )
-    text = f"{result.rows:,} rows"
+    text = counted(result.rows, "row")
     if result.outliers is not None:
         text += f", {counted(result.outliers, 'outlier')}"
     terminal.written(output, text, **asdict(result))
+
+
+def _sink(
+    output: Path | str | None,
+    *,
+    escape_formulas: bool,
+) -> Path | str | Callable[[pl.LazyFrame], object]:
+    """Return where answers go, with the texts that look like formulas escaped if asked."""
+    if not escape_formulas:
+        return write_to_standard_output if output is None else output
+    from suffice.data.formats.writing import with_escaped_formulas, write_table
+
+    if output is None:
+        return lambda frame: write_to_standard_output(with_escaped_formulas(frame))
+    if Path(output).suffix.lower() not in (".csv", ".tsv"):
+        raise InvalidParameterError(
+            f"{output} is no .csv or .tsv file, so no spreadsheet runs its texts: leave out "
+            "--escape-formulas"
+        )
+    return lambda frame: write_table(with_escaped_formulas(frame), output)

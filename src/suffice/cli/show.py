@@ -10,6 +10,7 @@ import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import counted
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _description(file: Path, header: Header, arrays: Arrays, *, stated: bool) ->
     from suffice.core.text.lists import listed
 
     classes = [str(label) for label in arrays["classes"].tolist()]
-    lines.append(f"{len(classes):,} classes: {listed(classes, _MOST_CLASSES)}")
+    lines.append(f"{counted(len(classes), 'class')}: {listed(classes, _MOST_CLASSES)}")
     if "choices" in header:
         lines += _members(header, arrays)
     return lines
@@ -97,14 +98,14 @@ def _description(file: Path, header: Header, arrays: Arrays, *, stated: bool) ->
 
 def _facts(header: Header, *, stated: bool) -> list[str]:
     facts = []
-    names = ["rows", "classes", "features"]
+    nouns = {"n_rows": "row", "n_classes": "class", "n_features": "feature"}
     if stated:
         facts.append("stated parameters, no rows")
-        names = ["classes", "features"]
-    for name in names:
-        number = header.get(f"n_{name}")
+        del nouns["n_rows"]
+    for name, noun in nouns.items():
+        number = header.get(name)
         if number is not None:
-            facts.append(f"{number:,} {name}")
+            facts.append(counted(number, noun))
     if "storage" in header:
         facts.append(f"{header['storage']} scatter")
     if header.get("fourth"):

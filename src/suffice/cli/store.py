@@ -111,7 +111,7 @@ def add(
     else:
         with terminal.progress("rows") as progress:
             rows_counted = opened.add(
-                data.name,
+                data.names,
                 partition=partition,
                 why=why,
                 progress=progress,
@@ -152,7 +152,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
         with terminal.progress("rows") as progress:
             opened.replace(
                 partition,
-                data.name,
+                data.names,
                 why=why,
                 target=data.target,
                 columns=data.roles,

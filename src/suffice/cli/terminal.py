@@ -55,9 +55,9 @@ class Terminal:
             if self.unused is not None:
                 content["not_used"] = self.unused
             line = json.dumps(json_value(content), ensure_ascii=False, allow_nan=False)
-            click.echo(CONTROL.sub(_escape, line))  # control characters steer terminals
+            _print(CONTROL.sub(_escape, line))  # control characters steer terminals
         elif text is not None:
-            click.echo(printable(text))
+            _print(printable(text))
 
     def written(self, output: Path | str | None, text: str, **facts: object) -> None:
         """Say what was written: as a JSON result, or on standard error."""
@@ -121,7 +121,18 @@ class Terminal:
             line = [_printable_cell(cell) for cell in row]
             lines.append(line)
         console = Console(file=sys.stdout, highlight=False, markup=False)
-        console.print(rich_table(head, lines))
+        with console.capture() as printed:
+            console.print(rich_table(head, lines))
+        sys.stdout.write(printed.get())
+
+
+def _print(line: str) -> None:
+    """Print a line of the result; what goes to a pipe is kept, and written in one piece."""
+    # A reader such as head, which leaves after the first line, then gets a whole result.
+    if sys.stdout.isatty():
+        click.echo(line)
+    else:
+        sys.stdout.write(f"{line}\n")
 
 
 def _escape(control: re.Match[str]) -> str:
@@ -169,7 +180,7 @@ def write_table(
 
     if output is not None:
         writing.write_table(frame, output)
-        terminal.written(output, f"{n_rows:,} rows", rows=n_rows)
+        terminal.written(output, counted(n_rows, "row"), rows=n_rows)
     elif terminal.json:
         _write_json(frame)
     else:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeGuard
 
 from suffice.core.moments.grid import Grid
 from suffice.core.power_transform import PowerTransform
+from suffice.core.table.notation import Notation
 from suffice.core.table.schema import Schema
 from suffice.errors import InvalidParameterError
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'")
-NA_VALUES = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+NA_VALUES = ("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NULL", "null", "?")
 
 Names: TypeAlias = Sequence[str]
 Device: TypeAlias = object  # "cuda", or a torch.device
@@ -37,6 +38,12 @@ class Columns:
         answers. By default columns that look like ids.
     categorical : list of str
         Columns of numbers that are categories.
+    target_kind : {"class"}, optional
+        ``"class"`` says that labels are names of classes, as they are written: numbers such as 0.5
+        are no measurements, and "a" and "A" are two classes.
+    merge_labels : bool
+        Whether labels that differ only by case, blanks or a spelling of yes and no are one class,
+        in small letters. By default they are refused.
 
     Examples
     --------
@@ -49,8 +56,13 @@ class Columns:
     ignore: Names = ()
     ids: Names | None = None
     categorical: Names = ()
+    target_kind: Literal["class"] | None = None
+    merge_labels: bool = False
 
     def __post_init__(self) -> None:
+        if self.target_kind not in (None, "class"):
+            msg = f"target_kind must be None or 'class', got {self.target_kind!r}"
+            raise InvalidParameterError(msg)
         if self.features is not None and not isinstance(self.features, Schema):
             object.__setattr__(self, "features", _names(self.features, "features"))
         object.__setattr__(self, "ignore", _names(self.ignore, "ignore"))
@@ -110,7 +122,7 @@ class TextFormat:
     encoding : str, optional
         Such as ``"utf-16"`` or ``"latin-1"``.
     na_values : list of str
-        Other spellings of a missing value than an empty cell, NA, N/A, NaN, NULL and ?.
+        Other spellings of a missing value than an empty cell, NA, N/A, #N/A, NaN, NULL and ?.
     header : bool, optional
         Whether the first line holds the names of the columns.
     skip_rows : int
@@ -133,6 +145,8 @@ class TextFormat:
     header: bool | None = None
     skip_rows: int = 0
     comment: str | None = None
+    # How columns are written, by name: as the file of a fit wrote them. Not for users.
+    columns: Mapping[str, Notation] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not _is_list_of_text(self.na_values):

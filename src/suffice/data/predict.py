@@ -1,7 +1,7 @@
 """``suffice.streams.predict_stream``: the answers of a model for rows of any source, in a file."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +11,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.core.decision import Classifier, classifier_of
 from suffice.core.table.mixed import levels_of
+from suffice.core.table.notation import Notation
 from suffice.core.text.lists import labels_of_one_type
 from suffice.core.threads import over_stream
 from suffice.data.cluster.dask import is_dask
@@ -250,7 +251,8 @@ def predict_stream(
     names = schema.names if schema else classifier.feature_names
     opened = None if is_dask(source) else array_source(source, names)
     if opened is None:
-        opened = open_source(source, text or TextFormat(), table, Compute.of(on))
+        written = replace(text or TextFormat(), columns=notations_for(classifier))
+        opened = open_source(source, written, table, Compute.of(on))
     roles = roles_for_predicting(
         opened,
         names,
@@ -272,6 +274,18 @@ def predict_stream(
         unanswered=rows_read.unusable,
         outliers=None if answers.threshold is None else n_outliers,
     )
+
+
+def notations_for(classifier: Classifier) -> dict[str, Notation]:
+    """Return how the file of the fit wrote each number that the classifier needs."""
+    encoding = classifier.encoding
+    if encoding is None:
+        numbers = classifier.feature_names or ()
+    else:
+        numbers = tuple(number.name for number in encoding.schema.numbers)
+    common = classifier.notations.common() if classifier.notations else {}
+    # Of a number that nothing is known of, a leading zero is no code.
+    return {name: common.get(name, Notation()) for name in numbers}
 
 
 def _scored(

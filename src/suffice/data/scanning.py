@@ -11,11 +11,9 @@ from typing import TypeVar
 import polars as pl
 
 from suffice.core.text.lists import without_passwords
-from suffice.data.source import Scan
+from suffice.data.source import MALFORMED, Scan
 from suffice.errors import InvalidInputError
 
-# Put behind a cell that breaks the format of its column, so that it fails to parse.
-MALFORMED = "\u200b"
 _TICK = 0.1  # seconds; some signal handlers restart a wait, so that it must end by itself
 # This process once it has read anything, or the reading process that it was forked from.
 _READERS: set[int] = set()

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import polars as pl
 
 if TYPE_CHECKING:
+    from suffice.core.table.notation import Notation
     from suffice.data.columns.roles import Roles
     from suffice.data.formats.file_source import File
     from suffice.data.options import SumSettings
     from suffice.data.rows.left_out import RowsRead
     from suffice.data.sums.running import Summed
 
+# Put behind a cell that breaks the format of its column, so that it fails to parse.
+MALFORMED = "\u200b"
 SAMPLE_ROWS = 10_000  # first rows, from which the types and roles of columns are decided
 SAMPLE_CELLS = 4_000_000  # limit on the first rows of a wide table
 
@@ -67,6 +70,10 @@ class Source:
     has_more: bool = (
         False  # whether there are more rows than the sample, however few these are
     )
+    # How text writes the numbers and dates of its columns, by name.
+    notations: Mapping[str, Notation] = field(default_factory=dict)
+    # The same rows with one more column read as text, where they can be read again.
+    with_text: Callable[[str], Source] | None = None
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the user named the columns
     # Sums of every usable row, computed by a database or a cluster.
@@ -115,9 +122,12 @@ def cast(columns: ColumnTypes) -> list[pl.Expr]:
 
 
 def as_type(column: pl.Expr, dtype: ColumnType) -> pl.Expr:
-    """Return a column in the type of its first rows; null where a whole number would be cut."""
+    """Return a column in the type of its first rows; a fraction fails where these are whole."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    # A label of 2.5 among whole numbers becomes no label, rather than another one.
-    has_fraction = column.cast(pl.Float64) % 1 != 0
-    return pl.when(~has_fraction).then(column.cast(dtype))
+    # The cast itself would cut a label of 2.5 among whole numbers to 2.
+    number = column.cast(pl.Float64).fill_nan(None)
+    has_fraction = (number % 1 != 0).fill_null(value=False)
+    whole = pl.when(~has_fraction & number.is_not_null()).then(column).cast(dtype)
+    fraction = pl.when(has_fraction).then(column.cast(pl.String) + MALFORMED)
+    return pl.coalesce(whole, fraction.cast(dtype))

@@ -16,8 +16,9 @@ from suffice.data.columns.roles import Roles, require_columns, roles_for_learnin
 from suffice.data.frames.pairs import array_chunks, chunk_source
 from suffice.data.opening import open_source
 from suffice.data.options import Columns, Compute, SumSettings, TextFormat
+from suffice.data.rereading import reading_again
 from suffice.data.rows.left_out import require_rows
-from suffice.data.rows.loading import frames_of
+from suffice.data.rows.loading import frames_of, notations_of, require_classes
 from suffice.data.source import Progress, Source, exactly
 from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
 from suffice.data.sums.groups import sums_by_column
@@ -161,6 +162,7 @@ def summarize(
         _check_groups(opened, checkpoint, compute)
     if opened.roles is not None:
         _refuse_names(columns, table)
+        _refuse_column_names(target, weight)
         total = summarize_source(
             opened,
             opened.roles,
@@ -172,20 +174,28 @@ def summarize(
         return total if opened.named else replace(total, feature_names=None)
     question = Columns.of(columns)
     if groups is None:
-        roles = roles_for_learning(opened, target, weight, question)
-        return summarize_source(
-            opened,
-            roles,
-            settings,
-            progress=progress,
-            checkpoint=checkpoint,
-            client=compute.client,
-        )
+
+        def summed(source: Source) -> Moments:
+            return summarize_source(
+                source,
+                roles_for_learning(source, target, weight, question),
+                settings,
+                progress=progress,
+                checkpoint=checkpoint,
+                client=compute.client,
+            )
+
+        return reading_again(opened, summed)
     require_columns(opened, [groups])
     question = replace(question, ignore=(*question.ignore, groups))
-    roles = roles_for_learning(opened, target, weight, question)
-    settings = replace(settings, exact=_grid(opened, roles, settings.exact))
-    return sums_by_column(opened, replace(roles, kept=(groups,)), groups, settings, progress)
+
+    def summed_by_group(source: Source) -> dict[Hashable, Moments]:
+        roles = roles_for_learning(source, target, weight, question)
+        gridded = replace(settings, exact=_grid(source, roles, settings.exact))
+        kept = replace(roles, kept=(groups,))
+        return sums_by_column(source, kept, groups, gridded, progress)
+
+    return reading_again(opened, summed_by_group)
 
 
 def _refuse_names(columns: object, table: str | None) -> None:
@@ -199,6 +209,16 @@ def _refuse_names(columns: object, table: str | None) -> None:
         raise InvalidParameterError(
             "table names a table of a database, but the rows are arrays: leave table out"
         )
+
+
+def _refuse_column_names(target: object, weight: object) -> None:
+    """Refuse the names of label and weight columns where rows are chunks of arrays."""
+    for name, column in (("target", target), ("weight", weight)):
+        if isinstance(column, str):
+            raise InvalidParameterError(
+                f"the rows are chunks of arrays, which have no column for {name} {column!r}: give "
+                "chunks (X, y) or (X, y, sample_weight), and leave the name out"
+            )
 
 
 def _check_groups(
@@ -248,8 +268,11 @@ def summarize_source(
         warn_of_coarse_grid(
             moments.exact.grid, first_numbers(source, roles), moments.feature_names
         )
-    require_rows(int(moments.counts.sum()), source.label)
-    return moments
+    n_rows = int(moments.counts.sum())
+    require_rows(n_rows, source.label)
+    if source.roles is None:
+        require_classes(moments.classes, n_rows, roles, source.label)
+    return replace(moments, notations=notations_of(source, roles))
 
 
 def _refuse_inexact_places(compute: Compute) -> None:

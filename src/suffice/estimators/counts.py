@@ -126,6 +126,10 @@ class CountNB(DensityMixin, ScoreMixin):
     def _takes_sparse(self) -> bool:
         return True
 
+    @property
+    def _scores_sparse(self) -> bool:
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True

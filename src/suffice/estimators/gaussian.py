@@ -388,6 +388,8 @@ class GaussianNB(GaussianEstimator):
     0.96
     """
 
+    _covariance_word = "diagonal"
+
     def __init__(
         self,
         *,

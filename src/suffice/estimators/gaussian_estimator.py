@@ -33,21 +33,26 @@ from suffice.core.estimation.settings import (
     parse_word,
 )
 from suffice.core.estimation.shrinkage import Shrinkage
+from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
+from suffice.core.moments.sparse_moments import moments_of_sparse
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
 from suffice.core.table.labels import as_labels, has_label, two_codes
 from suffice.core.table.matrix import filled, has_missing, refuse_unusable
 from suffice.core.table.table import numbering_rows
+from suffice.core.text.lists import listed
 from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
     InvalidParameterError,
     MissingStatisticsError,
+    warn,
 )
 from suffice.estimators.predictor import (
     DensityMixin,
@@ -88,6 +93,7 @@ class GaussianEstimator(
 
     _model: Classifier | None = None  # estimated from ``moments_`` when first needed
     _family: str | None = None
+    _covariance_word = "full"  # of classes that have no parameter ``covariance``
     _conformity: NonconformityScores | None = None
 
     @abstractmethod
@@ -97,6 +103,14 @@ class GaussianEstimator(
     @property
     def _takes_categories(self) -> bool:
         return self._takes_missing
+
+    @property
+    def _takes_sparse(self) -> bool:
+        # variances alone are sums over the non-zero cells; the rest reads dense rows
+        is_diagonal = getattr(self, "covariance", self._covariance_word) == "diagonal"
+        is_plain = self.power is None and self.categorical is None
+        is_closed = not isinstance(self.temperature, str)
+        return is_diagonal and is_plain and is_closed and self.missing == "marginal"
 
     @property
     def _takes_missing(self) -> bool:
@@ -122,6 +136,7 @@ class GaussianEstimator(
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
         settings = self.resolved_settings()
+        _warn_of_idle(settings)
         _require_sums(moments, settings)
         columns = moments.schema.names if moments.schema else moments.feature_names
         set_features(self, len(columns) if columns else moments.n_features, columns)
@@ -135,13 +150,18 @@ class GaussianEstimator(
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        """Add rows to what was learnt, new classes at any time, in any order and grouping.
+
+        Settings that say "auto", and a power transform, are chosen by the rows that came first; a
+        warning names them.
+        """
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         if is_first:
             settings = self._chosen_settings(x, labels, weight)
             moments = self._summarise(x, labels, weight, settings, settings.power, classes)
         else:
+            self._warn_of_choices("partial_fit")
             settings = self.resolved_settings()
             more = self._summarise_like(self.moments_, x, labels, weight, settings, classes)
             moments = self.moments_ + more
@@ -155,6 +175,7 @@ class GaussianEstimator(
         """Remove rows that were learnt before, as if they had never been seen."""
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
+        self._warn_of_choices("forget")
         settings = self.resolved_settings()
         removed = self._summarise_like(self.moments_, x, labels, weight, settings)
         rest = self.moments_ - removed
@@ -231,6 +252,7 @@ class GaussianEstimator(
     ) -> Settings:
         """Return the settings, what they leave open chosen by cross-validation."""
         settings = self.settings()
+        _warn_of_idle(settings)
         if not settings.open_settings:
             return settings
         table, _ = self._table(to_numpy(x), to_numpy(labels), to_numpy(weight)).encoded()
@@ -257,6 +279,18 @@ class GaussianEstimator(
                 settings = replace(settings, power=chosen.power)
         return settings
 
+    def _warn_of_choices(self, verb: str) -> None:
+        """Warn of settings that earlier rows have chosen: sums alone do not choose them again."""
+        settings = self.settings()
+        names = list(settings.open_settings)
+        if settings.power == "yeo-johnson":
+            names.append("power")
+        if names:
+            warn(
+                f"{verb} keeps {listed(names)} as chosen by the rows that came first: fit all rows "
+                "at once to choose again, or set a value"
+            )
+
     def _table(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike) -> Table:
         settings = self.settings()
         return Table.of(
@@ -277,6 +311,8 @@ class GaussianEstimator(
         power: PowerLike,
         classes: LabelsLike | None = None,
     ) -> Moments:
+        if is_sparse(x):
+            return moments_of_sparse(x, labels, weight, classes=classes)
         with at_most(self.n_jobs):
             moments = Moments.of(
                 x,
@@ -380,16 +416,28 @@ class GaussianEstimator(
         if is_foreign(X):
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
             return scores
+        if is_sparse(X):
+            return super().decision_function(X)
         x = self.model_.rows(checked_rows(self, X))
         is_linear = (
             len(self.classes_) > 2 and self.model_.density.shared_covariance is not None
         )
-        if not is_linear or has_missing(x):
+        if not is_linear:
             return super().decision_function(X)
+        # of each row alone, so that its score does not depend on the others
+        is_complete = ~np.isnan(x).any(1)
+        if is_complete.all():
+            return self._linear_scores(x)
+        all_scores: Floats = super().decision_function(X)
+        all_scores[is_complete] = self._linear_scores(x[is_complete])
+        return all_scores
+
+    def _linear_scores(self, x: Array) -> Floats:
+        """Return the scores of complete rows, linear in them, (n, K)."""
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
         # row by row, so that a row's score does not depend on the others
-        scores = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
+        scores: Floats = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
         if not np.isfinite(scores.max(1)).all():
             refuse_unusable(x, self._numbers.feature_names)
         return scores
@@ -554,6 +602,26 @@ class GaussianEstimator(
     # --- discriminant coordinates ------------------------------------------------------------
 
     @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that is lost without each column, (d,).
+
+        Exact, from the fitted densities: the Kullback–Leibler divergence of every pair of classes,
+        weighted by their priors, minus that of the densities without the column; then scaled to sum
+        to 1. Of LDA it is the lost squared Mahalanobis distance.
+        """
+        density = self.model_.density
+        density = getattr(density, "inner", density)  # of transformed features
+        covariances = density.covariance_matrices
+        if covariances.ndim == 2:
+            covariances = np.broadcast_to(
+                covariances, (len(self.classes_), *covariances.shape)
+            )
+        lost = divergence_of_features(
+            density.priors, density.means, covariances, self.model_._column_groups()
+        )
+        return lost / (lost.sum() or 1.0)
+
+    @property
     def discriminants_(self) -> DiscriminantSpace:
         """Fisher's coordinates: ``centre``, ``scalings``, ``explained_ratio``, ``loadings``."""
         centre = self._numbers.grand_mean
@@ -607,6 +675,12 @@ class GaussianEstimator(
 def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "diagonal"]:
     """Return how to store scatter: where a pooled one suffices, whichever is smaller."""
     return "auto" if settings.storage == "pooled" else settings.storage
+
+
+def _warn_of_idle(settings: Settings) -> None:
+    """Warn of settings that change nothing beside the others."""
+    for reason in settings.idle_settings:
+        warn(reason)
 
 
 def _require_sums(moments: Moments, settings: Settings) -> None:

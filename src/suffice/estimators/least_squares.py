@@ -93,7 +93,8 @@ class LeastSquaresClassifier(LinearDecisions):
         if len(coef) == 2:
             coef = np.diff(coef, axis=0)
             at_centre = np.diff(at_centre)
-        self._set_scores(coef, at_centre, model.centre)
+        scale = np.sqrt(moments.total_variances)
+        self._set_scores(coef, at_centre, model.centre, scale)
         return self
 
     def _state(self) -> State:

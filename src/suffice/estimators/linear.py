@@ -101,13 +101,38 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
     _has_posterior = False
     _centre: Floats
     _at_centre: Floats
+    _scale: Floats | None = None  # standard deviation of each feature  (d,)
 
-    def _set_scores(self, coef: Floats, at_centre: Floats, centre: Floats) -> None:
-        """Keep scores wᵀ(x − m) + b, b their values at the centre m."""
+    def _set_scores(
+        self,
+        coef: Floats,
+        at_centre: Floats,
+        centre: Floats,
+        scale: Floats | None = None,
+    ) -> None:
+        """Keep scores wᵀ(x − m) + b, b their values at the centre m; s the scale of the rows."""
+        self._scale = scale
         self._centre = centre
         self._at_centre = at_centre
         self.coef_ = coef
         self.intercept_ = at_centre - coef @ centre
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How far each column moves the scores: Σ_k |w_kj| s_j, scaled to sum to 1, (d,).
+
+        ``s_j`` is the standard deviation of the feature. A fit by ``partial_fit`` knows none.
+        """
+        check_is_fitted(self)
+        if self._scale is None:
+            raise AttributeError(
+                "feature_importances_ needs the standard deviations of the features, which "
+                "partial_fit does not keep: fit all rows"
+            )
+        movement = np.abs(self.coef_).sum(0) * self._scale
+        groups = self.model_._column_groups()
+        of_columns = np.array([movement[group].sum() for group in groups])
+        return np.asarray(of_columns / (of_columns.sum() or 1.0))
 
     @property
     def model_(self) -> Classifier:

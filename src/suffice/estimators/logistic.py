@@ -32,6 +32,7 @@ from suffice.discriminative.logistic_fit import LogisticFit, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, sum_to_zero
 from suffice.discriminative.penalty import choose_penalty
 from suffice.discriminative.problem import device_table, moments_to_fit
+from suffice.discriminative.scaling import reciprocals
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.solver import Solver
 from suffice.discriminative.starts import (
@@ -311,7 +312,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         solution = fit.solution
         self.classes_ = classes
         at_centre = sum_to_zero(solution.point.phi)[:, 0]
-        self._set_scores(sum_to_zero(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
+        scaling = fit.problem.scaling
+        scale = reciprocals(np.asarray(scaling.inverse))
+        self._set_scores(sum_to_zero(fit.beta)[:, 1:], at_centre, scaling.centre, scale)
         self.l2_ = fit.l2
         self.separation_ = fit.separation
         self.n_iter_ = solution.n_iter

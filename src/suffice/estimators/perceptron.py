@@ -119,8 +119,9 @@ class Perceptron(linear.LinearDecisions):
         table = linear.labelled(self, X, y)
         require_two_classes(table.classes, table.class_weights)
         self.classes_ = table.classes
+        moments = coded_moments(table, "diagonal")
         scaling = Scaling.of(
-            coded_moments(table, "diagonal"),
+            moments,
             fit_intercept=self.fit_intercept,
             standardize=learning.standardize,
         )
@@ -142,6 +143,7 @@ class Perceptron(linear.LinearDecisions):
 
         states, self.converged_ = passes.learn(one_pass, start, max_iter)
         self._set_weights(design, scaling, states)
+        self._scale = np.sqrt(moments.total_variances)
         self._set_path(design, rule, scaling, states)
         if not self.converged_ and self.variant == "plain":
             warnings.warn(

@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.utils import validation
 
 from suffice.core.decision.classifier import Classifier
+from suffice.core.model.contributions import RowExplanation
+from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
@@ -22,6 +24,7 @@ from suffice.core.table.matrix import (
     taken,
     unmasked,
 )
+from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -33,6 +36,7 @@ from suffice.persistence.fields import State, save
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 Answer = TypeVar("Answer")
+_DENSE_NUMBERS = 1 << 22  # of a block of sparse rows
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -53,6 +57,8 @@ def checked_table(
         raise ValueError(
             f"{name} requires y to be passed, but the target y is None: pass labels"
         )
+    if reset:
+        estimator._notations = None
     on_device = is_on_device(X)
     if on_device and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -192,6 +198,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: Labels
     n_jobs: int | None = None
+    _notations: Notations | None = None  # how the text file of the fit wrote its columns
 
     @property
     def _takes_categories(self) -> bool:
@@ -206,6 +213,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     @property
     def _takes_sparse(self) -> bool:
         """Whether rows may be a sparse matrix of SciPy."""
+        return False
+
+    @property
+    def _scores_sparse(self) -> bool:
+        """Whether the model scores sparse rows as they are; else blocks of them are made dense."""
         return False
 
     def __sklearn_tags__(self) -> Any:
@@ -237,12 +249,30 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         x = _validated(self, X, reset=False)
         try:
             with at_most(self.n_jobs):
+                if is_sparse(x) and not self._scores_sparse:
+                    return self._answer_in_blocks(x, verb)
                 return self.model_.answer(verb, x)
         except InvalidInputError:
             # an infinity is reported by its place in the rows, not in a view of them
             if isinstance(x, np.ndarray) and x.dtype.kind == "f":
                 refuse_nonfinite(np.where(np.isnan(x), 0.0, x), feature_names(self))
             raise
+
+    def _answer_in_blocks(
+        self, x: Any, verb: Callable[[Classifier, RowsLike], Answer]
+    ) -> Answer:
+        """Return what ``verb`` says of sparse rows, of which a block at a time is made dense."""
+        csr = x.tocsr()
+        size = max(_DENSE_NUMBERS // max(csr.shape[1], 1), 1)
+        classifier = self.model_
+        answers: list[Any] = []
+        for start in range(0, csr.shape[0], size):
+            block = csr[start : start + size].toarray().astype(np.float64)
+            refuse_nonfinite(block, feature_names(self))
+            answers.append(classifier.answer(verb, block))
+        joined: Any = np.concatenate(answers)
+        answer: Answer = joined
+        return answer
 
     def score(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> float:
         """Return the accuracy of ``predict`` among the rows that it answers."""
@@ -263,7 +293,25 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
         validation.check_is_fitted(self)
         header, arrays = self._state()
+        if self._notations is not None:
+            header["notations"] = self._notations.to_json()
         save(path, type(self).__name__, self.get_params(deep=False), header, arrays)
+
+    def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
+        """Return why a row gets its class: its log odds as a sum of one part for each column.
+
+        The two most probable classes are compared. Of linear and Gaussian models the parts are
+        exact (Shapley values of the log odds); of averages they are additive, too.
+
+        Parameters
+        ----------
+        x : array (d,), or a frame of one row
+            The row to explain.
+        reference : array (d,), or a frame of one row, optional
+            The row that the parts start from; by default the mean of all rows.
+        """
+        validation.check_is_fitted(self)
+        return self.model_.explain_row(x, reference)
 
     def export(
         self,
@@ -308,7 +356,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         if moments is None:
             title = f"Fitted to {n_features}, {n_classes}"
             tables = [notebook.html_table(["class"], [[label] for label in classes])]
-        elif is_stated(moments):
+        elif isinstance(moments, Moments) and is_stated(moments):
             title = f"Stated: {n_features}, {n_classes}"
             stated_priors = moments.weights / moments.total_weight
             cells = zip(classes, stated_priors.tolist(), strict=False)

@@ -53,6 +53,7 @@ class LinearEstimator(Protocol):
     intercept_: Floats
     _centre: Floats
     _at_centre: Floats
+    _scale: Floats | None
 
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
@@ -94,6 +95,8 @@ def coefficients_of(estimator: LinearEstimator) -> State:
         "centre": estimator._centre,
         "at_centre": estimator._at_centre,
     }
+    if estimator._scale is not None:
+        arrays["scale"] = estimator._scale
     return header, arrays
 
 
@@ -120,6 +123,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
         "intercept_": arrays["intercept"],
         "_centre": arrays["centre"],
         "_at_centre": arrays["at_centre"],
+        "_scale": arrays.get("scale"),
         "encoding_": encoding,
     }
     for name in _FIT_ATTRIBUTES:

@@ -117,12 +117,12 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
         },
     )
     check_feature_names(header["feature_names"], d)
-    _check_mixture(arrays, is_diagonal=is_diagonal)
     is_sorted = not np.any(np.diff(class_of) < 0)
     if not is_sorted or np.any(np.unique(class_of) != np.arange(len(classes))):
         raise FileFormatError(
             "field 'class_of' must name every class, in order: write the file again"
         )
+    _check_mixture(arrays, is_diagonal=is_diagonal)
     covariances: list[Covariance] = []
     for factor in factors:
         if is_diagonal:
@@ -151,9 +151,10 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
 
 def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
     """Raise unless priors are probabilities and factors those of covariances."""
-    for name in ("priors", "class_priors"):
-        is_probability = np.all(arrays[name] >= 0) and abs(arrays[name].sum() - 1) < _SLACK
-        if not is_probability:
+    shares = np.bincount(arrays["class_of"], arrays["priors"])  # of all components of a class
+    sums = {"priors": shares, "class_priors": arrays["class_priors"].sum()}
+    for name, total in sums.items():
+        if np.any(arrays[name] < 0) or np.any(np.abs(total - 1) > _SLACK):
             raise FileFormatError(f"field {name!r} must hold probabilities that sum to one")
     factors = arrays["factors"]
     scales = factors if is_diagonal else np.diagonal(factors, axis1=1, axis2=2)

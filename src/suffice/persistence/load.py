@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.core.moments import Moments
 from suffice.core.moments.count_sums import CountSums
+from suffice.core.table.notation import Notations
 from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.count_sums_file import KIND as COUNT_SUMS
@@ -38,7 +40,7 @@ def load(path: str | Path) -> Any:
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "site-a.moments"
     >>> sf.Moments.of(np.array([[0.0], [1.0], [5.0]]), ["a", "a", "b"]).save(path)
     >>> sf.load(path)
-    Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
+    Moments(2 classes × 1 feature, 3 rows, weight 3, per-class scatter)
     """
     header, arrays = read(path)
     with unpacking(path):
@@ -46,7 +48,9 @@ def load(path: str | Path) -> Any:
             return Moments.of_archive(header, arrays)
         if header["suffice"] == COUNT_SUMS:
             return CountSums.of_archive(header, arrays)
-        return unfitted(header)._restored(header, arrays)
+        estimator = unfitted(header)._restored(header, arrays)
+        estimator._notations = Notations.from_json(header.get("notations"))
+        return estimator
 
 
 def load_classifier(path: str | Path) -> Classifier:
@@ -58,7 +62,8 @@ def load_classifier(path: str | Path) -> Classifier:
             "-o model.suffice"
         )
     with unpacking(path):
-        return _classifier_from(header, arrays)
+        notations = Notations.from_json(header.get("notations"))
+        return replace(_classifier_from(header, arrays), notations=notations)
 
 
 def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:

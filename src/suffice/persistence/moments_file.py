@@ -15,6 +15,7 @@ from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
 from suffice.core.moments.validity import refuse_impossible, refuse_overflow
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Schema
 from suffice.errors import FileFormatError, InvalidInputError
 from suffice.persistence.exact_fields import exact_arrays, with_exact
@@ -43,6 +44,8 @@ def header_of(m: Moments) -> dict[str, object]:
     }
     if m.schema is not None:
         header["schema"] = m.schema.to_json()
+    if m.notations is not None:
+        header["notations"] = m.notations.to_json()
     if m.exact is not None:
         header["exact"] = m.exact.grid.to_json()
     if m.patterns is not None:
@@ -162,6 +165,7 @@ def _built(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         schema=_schema(header),
         patterns=_patterns(header, arrays),
         higher=_higher(header, arrays),
+        notations=Notations.from_json(header.get("notations")),
     )
 
 

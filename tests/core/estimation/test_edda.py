@@ -16,7 +16,11 @@ from suffice.errors import InvalidInputError, NotConvergedWarning
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "edda.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
-EVERY_CASE = [(name, code) for name in DATASETS for code in FAMILIES]
+EVERY_CASE = [
+    pytest.param(name, code, marks=[] if name in ("iris", "wine") else [pytest.mark.slow])
+    for name in DATASETS
+    for code in FAMILIES
+]
 SCALE_FREE = ["EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVV", "VVV"]
 SCALE_BOUND = ["EII", "VII", "EVE", "VVE", "EEV", "VEV"]
 ROTATION_FREE = ["EII", "VII", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]

@@ -16,7 +16,7 @@ def rows(iris):
 def test_more_weight_than_was_added_is_refused_though_the_rows_are_fewer(rows):
     X, y = rows
     total = Moments.of(X, y)  # ten rows of each class
-    with pytest.raises(ForgetError, match=r"only 10 were ever added \(weight 30 of 10\)"):
+    with pytest.raises(ForgetError, match=r"weight of 30 .*weight of 10"):
         total - Moments.of(X[:3], y[:3], [10.0, 10.0, 10.0])
 
 
@@ -24,7 +24,7 @@ def test_more_rows_than_were_added_are_refused_though_their_weight_is_less(rows)
     X, y = rows
     total = Moments.of(X, y)
     many = np.concatenate([X[:10], X[:1]])
-    with pytest.raises(ForgetError, match=r"cannot forget 11 rows .*only 10 were ever added"):
+    with pytest.raises(ForgetError, match=r"cannot forget 11 rows .*only 10 rows"):
         total - Moments.of(many, y[:1].repeat(11), np.full(11, 0.5))
 
 

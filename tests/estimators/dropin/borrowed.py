@@ -15,14 +15,19 @@ OURS = (
     "LinearDiscriminantAnalysis",
     "QuadraticDiscriminantAnalysis",
     "GaussianNB",
+    "MultinomialNB",
+    "ComplementNB",
+    "BernoulliNB",
+    "CategoricalNB",
     "LogisticRegression",
 )
 _NAMED = re.compile(rf"\b({'|'.join(OURS)})\b")
 
 
-def borrowed(path, *, without=()):
+def borrowed(path, *, without=(), whole=False):
     """Return the tests of a file of scikit-learn that name one of the classes, and its fixtures.
 
+    ``whole`` takes the other tests of the file, too, such as those of a list of classes.
     Those of array API namespaces are left out: without such libraries scikit-learn skips them.
     """
     where = f"{sklearn.__path__[0]}/{path}.py"
@@ -37,7 +42,7 @@ def borrowed(path, *, without=()):
         suffice.sklearn.unpatch()
     left_out, known = ("array_api", *without), vars(module).items()
     tests = {k: v for k, v in known if k.startswith("test_") and callable(v)}
-    named = {k: v for k, v in tests.items() if _NAMED.search(inspect.getsource(v))}
+    named = {k: v for k, v in tests.items() if whole or _NAMED.search(inspect.getsource(v))}
     kept = {k: _listed(v) for k, v in named.items() if not any(part in k for part in left_out)}
     return kept, {k: v for k, v in known if isinstance(v, Fixture)}
 

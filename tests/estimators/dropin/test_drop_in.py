@@ -50,6 +50,47 @@ SETTINGS = (
     ("LogisticRegression", _PRECISE | {"class_weight": {"a": 5.0}}),
 )
 
+COUNT_SETTINGS = (
+    ("MultinomialNB", {}),
+    ("MultinomialNB", {"alpha": 0.01, "fit_prior": False}),
+    ("MultinomialNB", {"alpha": np.linspace(0.1, 2, 6), "class_prior": [0.2, 0.3, 0.5]}),
+    ("MultinomialNB", {"alpha": 0.0, "force_alpha": False}),
+    ("ComplementNB", {}),
+    ("ComplementNB", {"norm": True, "alpha": 0.3}),
+    ("BernoulliNB", {}),
+    ("BernoulliNB", {"binarize": 1.0, "alpha": 0.3, "class_prior": [0.2, 0.3, 0.5]}),
+    ("CategoricalNB", {}),
+    ("CategoricalNB", {"min_categories": 12, "alpha": 0.3}),
+)
+
+
+@pytest.mark.filterwarnings("ignore:alpha too small")
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix])
+@pytest.mark.parametrize(("name", "settings"), COUNT_SETTINGS)
+def test_counts_give_scikit_learns_attributes_and_posteriors(name, settings, make):
+    if name == "CategoricalNB":
+        make = np.asarray
+    rng = np.random.default_rng(0)
+    codes = rng.choice(3, 150, p=[0.5, 0.3, 0.2])
+    X = make(rng.poisson(rng.gamma(1.0, 1.0, (3, 6))[codes]))
+    y = np.array(["a", "b", "c"])[codes]
+    w = rng.random(150)
+    mine = getattr(ours, name)(**settings)
+    theirs = getattr(sklearn.naive_bayes, name)(**settings)
+    for start in (0, 70):
+        part = slice(start, start + 80)
+        mine.partial_fit(X[part], y[part], classes=["a", "b", "c"], sample_weight=w[part])
+        theirs.partial_fit(X[part], y[part], classes=["a", "b", "c"], sample_weight=w[part])
+    expected = theirs.predict_joint_log_proba(X)
+    np.testing.assert_allclose(mine.predict_joint_log_proba(X), expected, rtol=1e-12)
+    mine.fit(X, y)
+    theirs.fit(X, y)
+    expected = theirs.predict_log_proba(X)
+    np.testing.assert_allclose(mine.predict_log_proba(X), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(mine.class_count_, theirs.class_count_, rtol=1e-12)
+    for a, b in zip(mine.feature_log_prob_, theirs.feature_log_prob_, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
 
 @pytest.fixture(name="rows")
 def _rows():
@@ -264,6 +305,7 @@ def test_code_imported_after_a_patch_uses_our_classes():
     assert done.stdout.strip() == "suffice.estimators.dropin.gaussian"
 
 
+@pytest.mark.slow
 @parametrize_with_checks([getattr(ours, name)() for name in THEIRS])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

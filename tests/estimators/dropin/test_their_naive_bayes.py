@@ -8,5 +8,5 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
     pytest.mark.usefixtures("patched"),
 ]
-_tests, _fixtures = borrowed("tests/test_naive_bayes")
+_tests, _fixtures = borrowed("tests/test_naive_bayes", whole=True)
 globals().update(_tests | _fixtures)

@@ -21,9 +21,11 @@ import suffice as sf
 from suffice.core.model.views import KernelFeatures
 from suffice.core.threads import at_most
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.evaluate.comparison import competitors
+from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
 from suffice.evaluate.comparison.model_size import n_parameters
-from suffice.evaluate.comparison.models import KNOWN_MODELS, parse_models
+from suffice.evaluate.comparison.models import KNOWN_MODELS, installed_boosters, parse_models
 from suffice.selection.processes import Worker
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -209,11 +211,13 @@ def test_two_classes_are_ranked_by_the_one_score_of_a_decision_function(wine):
     assert row["auc"] == pytest.approx(area, rel=1e-12)
 
 
-def test_the_default_line_up_has_both_halves_and_their_friends(iris):
+def test_the_default_line_up_has_both_halves_and_their_friends(iris, monkeypatch):
     steps = []
+    monkeypatch.setattr(competitors, "find_spec", lambda _: None)
     result = sf.compare(*iris, cv=2, progress=lambda done, total: steps.append((done, total)))
     assert result.to_frame().index.sort_values().tolist() == sorted(
         [
+            "AutoClassifier",
             "AutoGaussian",
             "GaussianNB",
             "LDA",
@@ -230,7 +234,7 @@ def test_the_default_line_up_has_both_halves_and_their_friends(iris):
         ]
     )
     assert not result.failures
-    assert steps[-1] == (26, 26)
+    assert steps[-1] == (28, 28)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
 
 
@@ -494,3 +498,34 @@ def test_default_models_that_draw_have_the_seed_asked_for():
     models = parse_models(None, 7) + parse_models("perceptron", 7)
     seeds = {m.name: m.estimator.get_params().get("random_state", 7) for m in models}
     assert set(seeds.values()) == {7}
+
+
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost", "CatBoost"])
+def test_boosting_libraries_join_where_installed_and_repeat_themselves(library, iris):
+    pytest.importorskip(library.lower())
+    X, y = iris
+    labels = np.array(["a", "b", "c"])[np.unique(y, return_inverse=True)[1]]
+    assert library in [model.name for model in installed_boosters(0)]
+    first, second = (sf.compare(X, labels, [library], cv=2, progress=False) for _ in range(2))
+    assert np.array_equal(first[library].row_losses, second[library].row_losses)
+    assert first[library].error < 0.1
+
+
+def test_a_boosting_library_that_is_not_installed_is_refused_by_name(iris, monkeypatch):
+    monkeypatch.setattr(competitors, "find_spec", lambda _: None)
+    assert installed_boosters(0) == ()
+    with pytest.raises(
+        InvalidInputError, match="LightGBM is not installed: pip install lightgbm"
+    ):
+        sf.compare(*iris, ["LightGBM"], cv=2, progress=False)
+
+
+def test_a_model_left_out_says_its_true_reason():
+    models = parse_models(["logistic", "LDA"], 0)
+    kept, said = affordable(models, 10, FitSize(1000, 500, 4))
+    assert [model.name for model in kept] == ["LDA"]
+    assert said == (
+        "logistic regression would have 1,503 coefficients, and chooses its penalty for at most "
+        "1,500",
+    )
+    assert affordable(models[:1], 1, FitSize(100, 499, 4)) == (models[:1], ())

@@ -1,4 +1,4 @@
-"""Drift against exact distributions: every table of the same margins, and the plain F test."""
+"""Drift against exact distributions: every table of the same margins, and tests of normal rows."""
 
 import itertools
 
@@ -10,8 +10,7 @@ from scipy.special import comb
 
 import suffice as sf
 from suffice.diagnostics import drift
-from suffice.evaluate.diagnostics.drift import drift_between
-from suffice.evaluate.diagnostics.row_sums import RowSums
+from suffice.evaluate.diagnostics.column_tests import Column, mean_test, spread_test
 
 
 def chi_square(table):
@@ -44,17 +43,33 @@ def test_levels_are_compared_by_the_mean_and_variance_of_every_table_of_these_ma
     assert found.p_value == pytest.approx(gamma.sf(chi_square(table)), rel=1e-9)
 
 
-def test_spreads_of_unknown_kurtosis_are_compared_as_those_of_gaussians():
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(60, 2))
-    new = rng.normal(size=(35, 2)) * [1.3, 0.8]
-    labels = np.arange(60) % 2
-    before = sf.Moments.of(x, labels, fourth=False)
-    after = sf.Moments.of(new, labels[:35], fourth=False)
-    columns = drift_between(RowSums(before), RowSums(after)).columns
-    spreads = [column for column in columns if column.what == "spread"]
-    for j, found in enumerate(spreads):
-        ratio = new[:, j].var(ddof=1) / x[:, j].var(ddof=1)
-        f = stats.f(34, 59)
-        assert found.p_value == pytest.approx(2 * min(f.cdf(ratio), f.sf(ratio)), rel=1e-9)
-    assert len(spreads) == 2
+def columns_of_a_normal_shape(n_old, n_new, step, variances=(1.0, 1.0)):
+    """Return two samples that have together no skewness and the kurtosis 3."""
+    n = n_old + n_new
+    shares = np.array([n_old, n_new]) / n
+    e = step * np.array([-n_new, n_old]) / n  # means about the common one
+    v = np.array(variances)
+    third = -shares @ (3 * e * v + e**3)
+    total_variance = shares @ (v + e**2)
+    fourth = 3 * total_variance**2 - shares @ (4 * e * third + 6 * e**2 * v + e**4)
+    old = Column(n_old, 0.0, v[0], third, fourth)
+    return old, Column(n_new, step, v[1], third, fourth)
+
+
+@pytest.mark.parametrize(("n_old", "n_new"), [(20, 20), (200, 8)])
+def test_means_of_normal_shapes_are_compared_by_students_test(n_old, n_new):
+    old, new = columns_of_a_normal_shape(n_old, n_new, step=0.8)
+    deviations = [np.sqrt(c.variance * c.n / (c.n - 1)) for c in (old, new)]
+    expected = stats.ttest_ind_from_stats(
+        *(old.mean, deviations[0], old.n), *(new.mean, deviations[1], new.n)
+    )
+    assert mean_test(old, new) == pytest.approx(expected.pvalue, rel=2e-3)
+
+
+def test_spreads_of_normal_shapes_are_compared_by_the_f_test():
+    v = np.array([1.0, 1.7])
+    shares = np.array([60, 35]) / 95
+    fourth = 3 * (shares @ v) ** 2
+    old, new = (Column(n, 0.0, s, 0.0, fourth) for n, s in [(60, 1.0), (35, 1.7)])
+    ratio = (1.7 * 35 / 34) / (60 / 59)
+    assert spread_test(old, new) == pytest.approx(2 * stats.f(34, 59).sf(ratio), rel=1e-9)

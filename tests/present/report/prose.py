@@ -202,6 +202,8 @@ def _verdict(report):
     yield f"the most frequent class ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"
+    own = f"{percent(j.verdict.own_low)} to {percent(j.verdict.own_high)}"
+    yield f"the model alone | 95 % interval {own} |"
     others = {
         "log-loss": loss(report.comparison.baseline.log_loss),
         "balanced accuracy": percent(1 / k),

@@ -178,6 +178,8 @@ def test_the_policy_of_the_page_allows_its_own_script_only(iris_report):
     policy = next(a["content"] for t, a in Page(text).tags if a.get("http-equiv"))
     assert "default-src 'none'" in policy
     assert f"script-src 'sha256-{digest}'" in policy
+    assert "base-uri 'none'" in policy
+    assert "form-action 'none'" in policy
 
 
 def test_the_report_is_the_same_twice(iris, iris_report):

@@ -16,6 +16,11 @@ from suffice.core.decision.rules import DecisionRule, RuleLike
 from suffice.core.model.averaged import AveragedModel
 from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.core.model.class_model import ClassModel, row_count
+from suffice.core.model.contributions import (
+    RowExplanation,
+    parts_of_log_odds,
+    replacements,
+)
 from suffice.core.model.gaussian import GaussianModel, bic
 from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
@@ -26,8 +31,10 @@ from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
+from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import require_as_many
+from suffice.core.text.lists import python_scalar
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
 
@@ -36,6 +43,7 @@ FittedModel: TypeAlias = (
 )
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
+_LEAST_LOG_POSTERIOR = -700.0  # of a posterior that an average states as 0
 _COLDEST = 1e-300  # a temperature whose reciprocal is a number
 
 
@@ -62,6 +70,7 @@ class Classifier:
     decision: Decision
     encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
     allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
+    notations: Notations | None = None  # how text files of the fit wrote the columns
 
     @classmethod
     def of(
@@ -168,6 +177,70 @@ class Classifier:
             raise InvalidParameterError(
                 "this model has linear scores and no posteriors: fit one that has, such as LDA"
             )
+
+    def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
+        """Return the log odds of the two most probable classes, a part for each column.
+
+        The cells of the reference row, by default the mean of all rows, are replaced by those of
+        the row, column by column, in both orders. The parts sum to the log odds exactly; of linear
+        and Gaussian models they are Shapley values.
+        """
+        row = self._one_row(x)
+        start = self._mean_row() if reference is None else self._one_row(reference)
+        groups = self._column_groups()
+        replaced = replacements(groups, len(row))
+        forwards = self._row_scores(np.where(replaced, row, start))
+        backwards = self._row_scores(np.where(replaced, start, row))
+        # classes by their score for the row: the best two
+        first, second = np.argsort(-forwards[-1], kind="stable")[:2]
+        parts = parts_of_log_odds(
+            (forwards[:, first] - forwards[:, second])[None],
+            (backwards[:, first] - backwards[:, second])[None],
+        )[0]
+        names = self.columns or tuple(f"x{j}" for j in range(len(groups)))
+        return RowExplanation(
+            predicted=python_scalar(self.classes[first]),
+            against=python_scalar(self.classes[second]),
+            reference=float(parts[0]),
+            columns=names,
+            parts=parts[1:],
+        )
+
+    def _one_row(self, x: RowsLike) -> Floats:
+        """Return one row as the model reads it, (D,)."""
+        if np.ndim(x) == 1:
+            x = np.asarray(x)[None]
+        rows = np.asarray(self.rows(to_numpy(x)), np.float64)
+        if len(rows) != 1:
+            raise InvalidInputError(f"expected one row to explain, got {len(rows)}")
+        return np.asarray(rows[0])
+
+    def _row_scores(self, rows: Floats) -> Floats:
+        """Return log p(k | x), or linear scores where there are no posteriors, (S, K)."""
+        if not self.has_posterior:
+            return self._reader.scores(rows)
+        return np.maximum(self._reader.log_posterior(rows), _LEAST_LOG_POSTERIOR)
+
+    def _mean_row(self) -> Floats:
+        """Return the mean of all rows, as the model knows it, (D,)."""
+        model = self.model
+        if isinstance(model, AveragedModel):
+            model = model.best
+        if isinstance(model, FilledModel):
+            model = model.inner
+        if isinstance(model, LinearModel):
+            return model.centre
+        if isinstance(model, PredictedModel):
+            raise InvalidParameterError(
+                "a classifier of another library keeps no mean of its rows: give a reference row"
+            )
+        return np.asarray(model.priors @ model.means)
+
+    def _column_groups(self) -> list[Codes]:
+        """Return the features of each column."""
+        if self.encoding is None:
+            return [np.array([j]) for j in range(self.n_features)]
+        return self.encoding.column_groups
 
     # --- densities ---------------------------------------------------------------------------
 
@@ -381,6 +454,8 @@ def classifier_of(fitted: Any) -> Classifier:
             f"{type(fitted).__name__} is not a classifier of suffice: give a model of one density "
             "for each class, a linear one, or an average of them"
         )
+    if classifier.notations is None:
+        return replace(classifier, notations=fitted._notations)
     return classifier
 
 

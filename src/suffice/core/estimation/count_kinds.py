@@ -7,16 +7,17 @@ classes stay as they are, but for the complement, where it is the other way roun
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from suffice.core.decision.classifier import Classifier, check_temperature
 from suffice.core.decision.costs import decision_by
 from suffice.core.estimation.count_left_out import (
+    LeftOutRows,
     changed_complement_sums,
     left_out_absences,
-    left_out_sums,
+    log_of_smoothed,
     log_products,
 )
 from suffice.core.estimation.count_settings import CountSettings
@@ -43,9 +44,7 @@ class CountKind(ABC):
         """Return the model of these sums."""
 
     @abstractmethod
-    def left_out_scores(
-        self, sums: CountSums, rows: CountRows, codes: Codes, w: Floats, alpha: float
-    ) -> Floats:
+    def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
         """Return a_k(x_i) (n, K), without priors, under the model of all rows but i."""
 
 
@@ -53,7 +52,7 @@ class Multinomial(CountKind):
     """θ_kj = (N_kj + α) / (N_k + α d)."""
 
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
-        weights = _logs(sums.sums + alpha)
+        weights = log_of_smoothed(sums.sums, alpha)
         weights -= np.log(sums.totals + alpha * sums.n_features)[:, None]
         return MultinomialModel(
             log_priors=log_priors,
@@ -63,17 +62,16 @@ class Multinomial(CountKind):
             has_fractions=sums.has_fractions,
         )
 
-    def left_out_scores(
-        self, sums: CountSums, rows: CountRows, codes: Codes, w: Floats, alpha: float
-    ) -> Floats:
+    def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
         d = sums.n_features
-        totals = rows.totals()
+        codes = left.codes
+        totals = left.totals
         # Σ_j x_j log (N_kj + α) − |x| log (N_k + α d)
-        scores = log_products(rows, _logs(sums.sums + alpha))
+        scores = left.products[alpha].copy()
         scores -= totals[:, None] * np.log(sums.totals + alpha * d)
         # the same with N_yj − w x_j and N_y − w |x| in the row's own class
-        own_totals = np.maximum(sums.totals[codes] - w * totals, 0.0) + alpha * d
-        own = left_out_sums(rows, sums.sums, codes, w, alpha) - totals * np.log(own_totals)
+        own_totals = np.maximum(sums.totals[codes] - left.w * totals, 0.0) + alpha * d
+        own = left.present[alpha] - totals * np.log(own_totals)
         scores[np.arange(len(codes)), codes] = own
         return scores
 
@@ -90,7 +88,7 @@ class Poisson(CountKind):
             alpha, sums.total_weight, float(sums.totals.sum()), sums.n_features
         )
         # log p(x | k) = Σ_j x_j log λ_kj − Σ_j λ_kj − Σ_j log x_j!
-        weights = _logs(sums.sums + alpha)
+        weights = log_of_smoothed(sums.sums, alpha)
         weights -= np.log(exposure)[:, None]
         return PoissonModel(
             log_priors=log_priors,
@@ -100,12 +98,12 @@ class Poisson(CountKind):
             has_fractions=sums.has_fractions,
         )
 
-    def left_out_scores(
-        self, sums: CountSums, rows: CountRows, codes: Codes, w: Floats, alpha: float
-    ) -> Floats:
+    def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
         d = sums.n_features
+        codes = left.codes
+        w = left.w
+        totals = left.totals
         each = np.arange(len(codes))
-        totals = rows.totals()
         rest_weight = sums.total_weight - w
         rest_total = np.maximum(sums.totals.sum() - w * totals, 0.0)
         beta = _prior_exposures(alpha, rest_weight, rest_total, d)[:, None]
@@ -113,8 +111,8 @@ class Poisson(CountKind):
         class_weights[each, codes] = np.maximum(sums.weights[codes] - w, 0.0)
         class_totals = np.tile(sums.totals, (len(codes), 1))
         class_totals[each, codes] = np.maximum(sums.totals[codes] - w * totals, 0.0)
-        scores = log_products(rows, _logs(sums.sums + alpha))
-        scores[each, codes] = left_out_sums(rows, sums.sums, codes, w, alpha)
+        scores = left.products[alpha].copy()
+        scores[each, codes] = left.present[alpha]
         exposure = class_weights + beta
         # Σ_j x_j log (N_kj + α) − |x| log (n_k + β) − (N_k + α d) / (n_k + β)
         scores -= totals[:, None] * np.log(exposure)
@@ -139,17 +137,15 @@ class Bernoulli(CountKind):
             threshold=sums.threshold,
         )
 
-    def left_out_scores(
-        self, sums: CountSums, rows: CountRows, codes: Codes, w: Floats, alpha: float
-    ) -> Floats:
+    def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
         d = sums.n_features
+        codes = left.codes
         weights, constants = _bernoulli_scores(sums, alpha)
-        scores = log_products(rows, weights) + constants
+        scores = log_products(left.rows, weights) + constants
         # in the row's own class, n_y − w rows are left, of which N_yj − w b_j have feature j
-        present = left_out_sums(rows, sums.sums, codes, w, alpha)
-        absent = left_out_absences(rows, sums, codes, w, alpha)
-        left = np.maximum(sums.weights[codes] - w, 0.0)
-        own = present + absent - d * np.log(left + 2 * alpha)
+        absent = left_out_absences(sums, codes, left.w, alpha) - left.absent[alpha]
+        rest = np.maximum(sums.weights[codes] - left.w, 0.0)
+        own = left.present[alpha] + absent - d * np.log(rest + 2 * alpha)
         scores[np.arange(len(codes)), codes] = own
         return scores
 
@@ -160,7 +156,7 @@ class Complement(CountKind):
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
         complements = sums.sums.sum(0) - sums.sums
         totals = sums.totals.sum() - sums.totals
-        weights = -_logs(complements + alpha)
+        weights = -log_of_smoothed(complements, alpha)
         weights += np.log(totals + alpha * sums.n_features)[:, None]
         return ComplementModel(
             log_priors=log_priors,
@@ -170,18 +166,18 @@ class Complement(CountKind):
             has_fractions=sums.has_fractions,
         )
 
-    def left_out_scores(
-        self, sums: CountSums, rows: CountRows, codes: Codes, w: Floats, alpha: float
-    ) -> Floats:
+    def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
         d = sums.n_features
+        codes = left.codes
+        w = left.w
+        totals = left.totals
         each = np.arange(len(codes))
         complements = sums.sums.sum(0) - sums.sums
-        totals = rows.totals()
         # every class but the row's own loses the row from its complement
         class_totals = sums.totals.sum() - sums.totals
         rest_totals = np.maximum(class_totals - (w * totals)[:, None], 0.0)
         rest_totals[each, codes] = class_totals[codes]
-        scores = -changed_complement_sums(rows, complements, codes, w, alpha)
+        scores = -changed_complement_sums(left.rows, complements, codes, w, alpha)
         scores += totals[:, None] * np.log(rest_totals + alpha * d)
         return scores
 
@@ -221,21 +217,36 @@ def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -
     )
 
 
-def left_out_joint(
+def left_out_rows(
     sums: CountSums,
     settings: CountSettings,
     rows: CountRows,
     codes: Codes,
     w: Floats,
+    alphas: Sequence[float],
+) -> LeftOutRows:
+    """Return the rows that were summed, as the model reads them, to be left out one by one."""
+    # the complement's scores change in every class but the row's own, and need no logarithms of it
+    needed = () if settings.kind == "complement" else tuple(alphas)
+    return LeftOutRows.of(
+        sums, rows, codes, w, needed, with_absences=settings.kind == "bernoulli"
+    )
+
+
+def left_out_joint(
+    sums: CountSums,
+    settings: CountSettings,
+    left: LeftOutRows,
     *,
     refit_priors: bool = True,
 ) -> Floats:
     """Return log p(x_i, k) (n, K), up to a common term, under the model of all rows but i.
 
-    The rows are those that were summed, as the model reads them.
+    ``left`` holds the logarithms of the settings' α.
     """
+    codes = left.codes
     kind = COUNT_KINDS[settings.kind]
-    scores = kind.left_out_scores(sums, rows, codes, w, settings.pseudo_count())
+    scores = kind.left_out_scores(sums, left, settings.pseudo_count())
     pseudo_count = prior_pseudo_count(settings.priors, at_mode=False)
     with np.errstate(divide="ignore"):
         if pseudo_count is None or not refit_priors:
@@ -244,18 +255,11 @@ def left_out_joint(
         # π_k ∝ n_k + a, less the row's weight for its own class
         prior_weights = sums.weights + pseudo_count
         scores += np.log(prior_weights)
-        own = np.maximum(sums.weights[codes] - w, 0.0)
+        own = np.maximum(sums.weights[codes] - left.w, 0.0)
         own[sums.counts[codes] == 1] = 0.0
         own += pseudo_count
         scores[np.arange(len(codes)), codes] += np.log(own / prior_weights[codes])
     return scores
-
-
-def _logs(values: Floats) -> Floats:
-    """Return the logarithms of a matrix (K, d), column after column in memory."""
-    logs = np.empty(values.shape, order="F")
-    np.log(values, out=logs)
-    return logs
 
 
 def _mean_totals(sums: CountSums) -> Floats:
@@ -279,9 +283,9 @@ def _prior_exposures(alpha: float, weights: Floats, totals: Floats, d: int) -> F
 def _bernoulli_scores(sums: CountSums, alpha: float) -> tuple[Floats, Floats]:
     """Return w_kj = log p_kj − log (1 − p_kj) (K, d) and c_k = Σ_j log (1 − p_kj) (K,)."""
     n = sums.weights[:, None]
-    present = _logs(sums.sums + alpha)
+    present = log_of_smoothed(sums.sums, alpha)
     # 1 − p_kj = (n_k − N_kj + α) / (n_k + 2 α)
-    absent = _logs(np.maximum(n - sums.sums, 0.0) + alpha)
+    absent = log_of_smoothed(np.maximum(n - sums.sums, 0.0), alpha)
     constants = absent.sum(1) - sums.n_features * np.log(sums.weights + 2 * alpha)
     present -= absent
     return present, constants

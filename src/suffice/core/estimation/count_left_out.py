@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from suffice.core.model.counts import SMALL, sparse_products
@@ -11,6 +14,53 @@ from suffice.core.threads import in_order
 from suffice.typing import Codes, Floats
 
 _ROWS = 1 << 14  # rows that one thread reads at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOutRows:
+    """Rows that were summed, and their own logarithms for some pseudo-counts, read in one pass."""
+
+    rows: CountRows
+    codes: Codes  # class y of each row  (n,)
+    w: Floats  # weight of each row  (n,)
+    totals: Floats  # |x|, the sum of each row  (n,)
+    present: Mapping[float, Floats]  # α → Σ_j x_j log (N_yj − w x_j + α)  (n,)
+    absent: Mapping[float, Floats]  # α → Σ_{j in row} log (n_y − N_yj − w + α)  (n,)
+    products: Mapping[float, Floats]  # α → Σ_j x_j log (N_kj + α)  (n, K)
+
+    @classmethod
+    def of(
+        cls,
+        sums: CountSums,
+        rows: CountRows,
+        codes: Codes,
+        w: Floats,
+        alphas: Sequence[float],
+        *,
+        with_absences: bool,
+    ) -> LeftOutRows:
+        """Return the rows with their logarithms for each α; absences are of rows of ones.
+
+        Rows of counts have products, rows of ones have absences.
+        """
+        values = np.array(alphas, np.float64)
+        present = left_out_sums(rows, sums.sums, codes, w, values)
+        absent = np.zeros((len(values), rows.n_rows))
+        products: dict[float, Floats] = {}
+        if not with_absences:
+            products = _products_of_each(rows, sums.sums, alphas)
+        else:
+            lacking = sums.weights[:, None] - sums.sums
+            absent = left_out_sums(rows, lacking, codes, w, values)
+        return cls(
+            rows=rows,
+            codes=codes,
+            w=w,
+            totals=rows.totals(),
+            present=dict(zip(alphas, present, strict=True)),
+            absent=dict(zip(alphas, absent, strict=True)),
+            products=products,
+        )
 
 
 def log_products(rows: CountRows, logs: Floats) -> Floats:
@@ -27,43 +77,69 @@ def log_products(rows: CountRows, logs: Floats) -> Floats:
     return products
 
 
+def _products_of_each(
+    rows: CountRows, sums: Floats, alphas: Sequence[float]
+) -> dict[float, Floats]:
+    """Return Σ_j x_j log (N_kj + α) (n, K) of each α, in one pass over the cells."""
+    if not alphas:
+        return {}
+    logs = [log_of_smoothed(sums, alpha).T for alpha in alphas]
+    products = log_products(rows, np.concatenate(logs, axis=1).T)
+    n_classes = len(sums)
+    of_each = {}
+    for a, alpha in enumerate(alphas):
+        of_each[alpha] = products[:, a * n_classes : (a + 1) * n_classes]
+    return of_each
+
+
+def log_of_smoothed(sums: Floats, alpha: float) -> Floats:
+    """Return log (N + α) of sums (K, d), column after column in memory."""
+    if sums.size < SMALL:
+        return np.asfortranarray(np.log(sums + alpha))
+    from suffice.core.compiled import read_only
+    from suffice.core.estimation import count_loops
+
+    logs = np.empty(sums.shape[::-1])
+    count_loops.log_of_smoothed(*read_only(sums), alpha, logs)
+    return logs.T
+
+
 def left_out_sums(
-    rows: CountRows, sums: Floats, codes: Codes, w: Floats, alpha: float
+    rows: CountRows, sums: Floats, codes: Codes, w: Floats, alphas: Floats
 ) -> Floats:
-    """Return Σ_j x_ij log (N_yj − w_i x_ij + α) of every row, y its class, (n,)."""
-    if rows.n_cells >= SMALL:
-        from suffice.core.compiled import read_only
-        from suffice.core.estimation import count_loops
+    """Return Σ_j x_ij log (N_yj − w_i x_ij + α) of every α and row, y the row's class, (A, n)."""
+    if rows.n_cells < SMALL:
+        i = rows.row_of_cell
+        rest = np.maximum(sums[codes[i], rows.columns] - w[i] * rows.values, 0.0)
+        own = [summed(i, rows.values * np.log(rest + alpha), rows.n_rows) for alpha in alphas]
+        return np.array(own).reshape(len(alphas), rows.n_rows)
+    from suffice.core.compiled import read_only
+    from suffice.core.estimation import count_loops
 
-        cells = read_only(rows.values, rows.columns, rows.starts, codes, w, sums)
-        own = np.empty(rows.n_rows)
+    tables = count_loops.log_tables(alphas)
+    # class by class, so that the sums of a class stay in cache
+    order = np.argsort(codes, kind="stable")
+    cells = read_only(rows.values, rows.columns, rows.starts, codes, w, sums)
+    read = read_only(alphas, tables, order)
+    by_row = np.empty((rows.n_rows, len(alphas)))
 
-        def write(lo: int) -> None:
-            count_loops.left_out_sums(*cells, alpha, lo, min(lo + _ROWS, rows.n_rows), own)
+    def write(lo: int) -> None:
+        count_loops.left_out_sums(*cells, *read, lo, lo + _ROWS, by_row)
 
-        for _ in in_order(write, list(range(0, rows.n_rows, _ROWS))):
-            pass
-        return own
-    i = rows.row_of_cell
-    rest = np.maximum(sums[codes[i], rows.columns] - w[i] * rows.values, 0.0)
-    return summed(i, rows.values * np.log(rest + alpha), rows.n_rows)
+    for _ in in_order(write, list(range(0, rows.n_rows, _ROWS))):
+        pass
+    return by_row.T
 
 
-def left_out_absences(
-    rows: CountRows, sums: CountSums, codes: Codes, w: Floats, alpha: float
-) -> Floats:
-    """Return Σ_{j not in row i} log (n_y − w_i − N_yj + α) of every row, y its class, (n,)."""
-    # a feature that row i lacks has n_y − N_yj ≥ w_i; for the others any common value will do,
-    # since their terms are subtracted again
-    i = rows.row_of_cell
-    absences = np.maximum(sums.weights[codes[i]] - sums.sums[codes[i], rows.columns] - w[i], 0)
-    of_cells = summed(i, np.log(absences + alpha), rows.n_rows)
+def left_out_absences(sums: CountSums, codes: Codes, w: Floats, alpha: float) -> Floats:
+    """Return Σ_j log (n_y − N_yj − w_i + α) of every row over all features, y its class, (n,)."""
+    # a feature that row i lacks has n_y − N_yj ≥ w_i; the terms of the others are subtracted again
     pairs, pair_of_row = np.unique(np.stack([codes, w]), axis=1, return_inverse=True)
     of_features = np.empty(pairs.shape[1])
     for p, (k, weight) in enumerate(pairs.T.tolist()):
         left = sums.weights[int(k)] - sums.sums[int(k)] - weight
         of_features[p] = np.log(np.maximum(left, 0.0) + alpha).sum()
-    return np.asarray(of_features[pair_of_row.ravel()] - of_cells)
+    return np.asarray(of_features[pair_of_row.ravel()])
 
 
 def changed_complement_sums(

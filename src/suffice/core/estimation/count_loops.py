@@ -7,12 +7,12 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 2048  # log (m + α) of smaller whole numbers m is looked up
+_TABLE = 512  # log (m + α) of smaller whole numbers m is looked up
 
 
 @njit(nogil=True)
 def log_table(alpha):
-    """Return log (m + α) of m = 0 … 2047."""
+    """Return log (m + α) of m = 0 … 511."""
     table = np.empty(_TABLE)
     for m in range(_TABLE):
         table[m] = math.log(m + alpha)
@@ -30,17 +30,44 @@ def log_plus(rest, alpha, table):
 
 
 @njit(nogil=True)
-def left_out_sums(values, columns, starts, codes, w, sums, alpha, lo, hi, own):
-    """Write Σ_j x_ij log (N_yj − w_i x_ij + α) of rows lo … hi − 1."""
+def log_of_smoothed(sums, alpha, logs):
+    """Write log (N_kj + α) of sums (K, d) to logs (d, K)."""
     table = log_table(alpha)
-    for i in range(lo, hi):
+    for j in range(len(logs)):
+        for k in range(len(sums)):
+            logs[j, k] = log_plus(sums[k, j], alpha, table)
+
+
+@njit(nogil=True)
+def log_tables(alphas):
+    """Return log (m + α) of m = 0 … 511 and each α, (512, A)."""
+    tables = np.empty((_TABLE, len(alphas)))
+    for m in range(_TABLE):
+        for a in range(len(alphas)):
+            tables[m, a] = math.log(m + alphas[a])
+    return tables
+
+
+@njit(nogil=True)
+def left_out_sums(values, columns, starts, codes, w, sums, alphas, tables, order, lo, hi, own):
+    """Write Σ_j x_ij log (N_yj − w_i x_ij + α) of rows order[lo:hi] and each α to own (n, A)."""
+    n_alphas = len(alphas)
+    for i in order[lo:hi]:
         class_sums = sums[codes[i]]
         u = w[i]
-        total = 0.0
+        total = own[i]
+        total[:] = 0.0
         for cell in range(starts[i], starts[i + 1]):
             x = float(values[cell])
-            total += x * log_plus(class_sums[columns[cell]] - u * x, alpha, table)
-        own[i] = total
+            rest = max(class_sums[columns[cell]] - u * x, 0.0)
+            whole = int(rest) if rest < _TABLE else -1
+            if whole == rest:
+                logs = tables[whole]
+                for a in range(n_alphas):
+                    total[a] += x * logs[a]
+            else:
+                for a in range(n_alphas):
+                    total[a] += x * math.log(rest + alphas[a])
 
 
 @njit(nogil=True)

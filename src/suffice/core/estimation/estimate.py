@@ -55,6 +55,7 @@ def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifie
         decision=decision_by(settings.costs, moments.classes),
         encoding=encoding,
         allow_missing=not settings.needs_fourth,
+        notations=moments.notations,
     )
 
 

@@ -317,6 +317,25 @@ class Settings:
         return tuple(name for name, word in words.items() if is_open(word))
 
     @property
+    def idle_settings(self) -> tuple[str, ...]:
+        """Sentences about settings that change nothing beside the others."""
+        reasons = []
+        target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else "diagonal"
+        shrinks_correlations = self.intensity != 0 and target == "diagonal"
+        if shrinks_correlations and self.covariance in ("diagonal", "spherical"):
+            reasons.append(
+                f"shrinkage={self.intensity!r} has no effect: it shrinks correlations, and "
+                f"covariance={self.covariance!r} has none; leave it out, or shrink variances by "
+                "Shrinkage(0.5, target='sphere')"
+            )
+        if self.pooling is not None and self.tied_classes is True:
+            reasons.append(
+                f"pooling={self.pooling!r} has no effect: all classes share one covariance "
+                "already; leave it out, or set tied=False"
+            )
+        return tuple(reasons)
+
+    @property
     def needs_fourth(self) -> bool:
         """Whether fourth moments are needed (Ledoit–Wolf)."""
         return self.intensity == "ledoit-wolf"
@@ -494,7 +513,7 @@ def _check_closed_form(settings: Settings) -> None:
     if settings.covariance in ("diagonal", "spherical"):
         raise InvalidParameterError(
             "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
-            f"covariance={settings.covariance!r} has none: use covariance='full', or a number"
+            f"covariance={settings.covariance!r} has none: use covariance='full'"
         )
     if settings.divisor == "averaged":
         raise InvalidParameterError(

@@ -58,7 +58,9 @@ from suffice.core.table.matrix import (
     refuse_nonfinite,
     refuse_unusable,
 )
+from suffice.core.table.notation import Notations, merged_notations
 from suffice.core.table.schema import Encoding, Schema
+from suffice.core.text.lists import noun_for
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most
 from suffice.errors import (
@@ -125,6 +127,7 @@ class Moments:
     peaks: Floats | None = (
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
+    notations: Notations | None = None  # how text files wrote the columns
     exact: ExactSums | None = None  # the same sums as whole numbers on a grid
     higher: HigherMoments | None = (
         None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
@@ -428,7 +431,8 @@ class Moments:
         # an overflow is an error that names its class and column
         with np.errstate(invalid="ignore", over="ignore"):
             total = combined(a, b)
-        return refuse_overflow(total)
+        notations = merged_notations(self.notations, other.notations)
+        return refuse_overflow(replace(total, notations=notations))
 
     def __radd__(self, other: object) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -444,7 +448,7 @@ class Moments:
         check_held(total, part)
         with np.errstate(invalid="ignore", over="ignore"):
             rest = forgotten(total, part)
-        return refuse_overflow(rest)
+        return refuse_overflow(replace(rest, notations=self.notations))
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
@@ -465,10 +469,11 @@ class Moments:
         return titled_html(repr(self), html_table(head, rows))
 
     def __repr__(self) -> str:
+        n_rows = int(self.counts.sum())
         return (
-            f"Moments({self.n_classes} classes × {self.n_features} features, "
-            f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
-            f"{self.storage} scatter)"
+            f"Moments({self.n_classes} {noun_for(self.n_classes, 'class')} × {self.n_features} "
+            f"{noun_for(self.n_features, 'feature')}, {n_rows} {noun_for(n_rows, 'row')}, weight "
+            f"{self.total_weight:g}, {self.storage} scatter)"
         )
 
 
@@ -532,7 +537,8 @@ def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
             "one side has exact sums and the other has not: collect both with the same grid"
         )
     total = a.exact + b.exact if sign > 0 else a.exact - b.exact
-    return from_exact(total, a.feature_names or b.feature_names)
+    notations = merged_notations(a.notations, b.notations) if sign > 0 else a.notations
+    return replace(from_exact(total, a.feature_names or b.feature_names), notations=notations)
 
 
 def _total(
@@ -668,6 +674,7 @@ def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moment
         column = int(np.argmax(total.scatter.pooled_diagonal()))
         raise InvalidInputError(
             "fourth=True cannot be kept: the fourth powers of column "
-            f"{column_name(total.feature_names, column)} overflow; rescale it"
+            f"{column_name(total.feature_names, column)} overflow: rescale the column, or use "
+            "shrinkage='oas', which needs no fourth powers"
         )
     return total

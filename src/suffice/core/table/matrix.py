@@ -307,7 +307,10 @@ def refuse_twins(names: Sequence[str]) -> None:
     if len(set(names)) == len(names):
         return
     twin = next(name for j, name in enumerate(names) if name in names[:j])
-    raise InvalidInputError(f"two columns are called {twin!r}: rename or drop one of them")
+    raise InvalidInputError(
+        f"X has {names.count(twin)} columns {twin!r}, and a column is found by its name: rename "
+        "all but one"
+    )
 
 
 def _frame_to_numpy(x: Any) -> Array:

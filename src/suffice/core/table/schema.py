@@ -342,6 +342,20 @@ class Encoding:
         edges = self.schema.first_level + np.cumsum([0, *sizes])
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
 
+    @cached_property
+    def column_groups(self) -> list[Codes]:
+        """Features of each column that is read, in the order of the columns."""
+        schema = self.schema
+        groups: dict[str, list[int]] = {}
+        for j, number in enumerate(schema.numbers):
+            groups[number.name] = [j]
+        for h, j in enumerate(schema.filled):
+            groups[schema.numbers[j].name].append(schema.n_numbers + h)
+        for category, block in zip(schema.categories, self.blocks, strict=True):
+            groups[category.name] = list(range(block.start, block.stop))
+        read_columns = [c.name for c in schema.columns if c.kind != "left out"]
+        return [np.array(groups[name], np.intp) for name in read_columns]
+
     def rows(self, x: Array, indicators: LevelCodes) -> Floats:
         """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q).
 

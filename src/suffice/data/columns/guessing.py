@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from itertools import islice
 
+import numpy as np
 import polars as pl
 
-from suffice.core.table.mixed import twins
 from suffice.data.columns.kinds import EMPTY, NUMBER, OTHER, TEXT, kind_of_type
+from suffice.data.columns.labels import refuse_pairs
+from suffice.data.options import Columns
 from suffice.data.source import ColumnType, values_of
-from suffice.errors import InvalidInputError, UnknownTargetError, warn
+from suffice.errors import InvalidInputError, UnknownTargetError
+from suffice.typing import Labels
 
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
 _ID = re.compile(
@@ -69,7 +71,7 @@ def is_wide(dtype: ColumnType) -> bool:
     return dtype.is_decimal() or str(dtype) in ("Int128", "UInt128")
 
 
-def check_target(column: pl.Series, label: str) -> None:
+def check_target(column: pl.Series, label: str, columns: Columns) -> None:
     """Raise unless the values of a column can be labels of classes."""
     name = column.name
     kind = kind_of_type(column.dtype)
@@ -84,17 +86,26 @@ def check_target(column: pl.Series, label: str) -> None:
             "numbers or true and false"
         )
     n_distinct = values.n_unique()
-    if kind == NUMBER:
+    if kind == NUMBER and columns.target_kind is None:
         _refuse_measurements(name, values, n_distinct, label)
     if kind == TEXT and n_distinct == len(values) and n_distinct > _FEW_CLASSES:
         raise InvalidInputError(
             f"{label}: the target {name!r} has another value in every row, like an id: name the "
             "column of the classes"
         )
-    if kind == TEXT:
-        labels = values.cast(pl.String).unique().sort()
-        for twin, one in islice(twins(labels), 1):
-            warn(f"{name!r}: labels {twin!r} and {one!r} differ only by blanks or case")
+    if kind == TEXT and columns.target_kind is None and not columns.merge_labels:
+        refuse_pairs(name, values.cast(pl.String).unique(), label)
+
+
+def check_classes(classes: Labels, n_rows: int, name: str, label: str) -> None:
+    """Raise unless the labels (K,) of all rows can be classes, as those of the first rows can."""
+    if classes.dtype.kind == "U":
+        refuse_pairs(name, classes.tolist(), label)
+    elif classes.dtype.kind in "iuf":
+        has_parts = classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
+        is_many = len(classes) > _MANY_CLASSES and len(classes) > n_rows / 10
+        if has_parts or is_many:
+            _refuse_regression(name, len(classes), label)
 
 
 def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: str) -> None:
@@ -108,8 +119,14 @@ def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: s
         )
     is_many = n_distinct > _MANY_CLASSES and n_distinct > len(values) / 10
     if has_parts or is_many:
-        raise InvalidInputError(
-            f"{label}: the target {name!r} holds {n_distinct:,} distinct numbers, which looks like "
-            "regression: cut it into a few classes first, for example with polars: "
-            f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high']))"
-        )
+        _refuse_regression(name, n_distinct, label)
+
+
+def _refuse_regression(name: str, n_distinct: int, label: str) -> None:
+    raise InvalidInputError(
+        f"{label}: the target {name!r} holds {n_distinct:,} distinct numbers, which looks like "
+        "regression: cut it into a few classes first, for example with polars: "
+        f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high'])). If the "
+        "numbers are names of classes, add --target-kind class (Columns(target_kind='class') in "
+        "Python)"
+    )

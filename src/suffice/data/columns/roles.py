@@ -2,14 +2,14 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
 
 from suffice.core.table.mixed import category_of, is_free_text, levels_of
 from suffice.core.table.schema import Category, Column, Number, Schema
-from suffice.core.text.lists import noun_for, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.data.columns.guessing import check_target, guess_target, id_columns, is_wide
 from suffice.data.columns.kinds import (
     DAYS,
@@ -20,6 +20,7 @@ from suffice.data.columns.kinds import (
     is_date,
     kind_of_type,
 )
+from suffice.data.columns.labels import LabelMerge
 from suffice.data.options import Columns
 from suffice.data.source import (
     SAMPLE_CELLS,
@@ -47,7 +48,9 @@ class Roles:
     kept: tuple[str, ...] = ()  # copied to the output, as they are written
     schema: Schema | None = None  # of the features, where not all are numbers
     allow_missing: bool = False  # whether rows that lack a number count
-    words: frozenset[str] = frozenset()  # categories to read as text, whatever it looks like
+    words: frozenset[str] = frozenset()  # columns to read as text, whatever it looks like
+    merge: LabelMerge | None = None  # whether and how labels are brought to one spelling
+    named_classes: bool = False  # whether the user says that the labels are classes
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -63,15 +66,18 @@ class Roles:
     def columns(self, sample: pl.DataFrame) -> dict[str, ColumnType | None]:
         """Return the type to read each column as; None: as it is written."""
         columns: dict[str, ColumnType | None] = {}
+        types = sample.schema
         for name in self.kept:
             columns[self.copied(name)] = None
-        if self.target is not None:
-            columns[self.target] = _type_of_labels(sample.schema[self.target])
+        if self.target is not None and self.named_classes:
+            columns[self.target] = pl.String
+        elif self.target is not None:
+            columns[self.target] = _type_of_labels(types[self.target])
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         features = self.schema.columns if self.schema else [Number(n) for n in self.features]
         for feature in features:
-            columns[feature.name] = _type_of_feature(feature, sample.schema[feature.name])
+            columns[feature.name] = _type_of_feature(feature, types[feature.name])
         for name in self.words:
             columns[name] = pl.String
         return columns
@@ -106,24 +112,19 @@ def roles_for_learning(
     sample = source.sample
     schema = columns.schema
     _refuse_nothing(source)
-    columns = Columns(
-        features=columns.features,
-        ignore=columns.ignore,
-        ids=columns.ids,
-        categorical=(*columns.categorical, *source.categorical),
-    )
+    columns = replace(columns, categorical=(*columns.categorical, *source.categorical))
     features = columns.feature_names or ()
     if weight is not None:
         require_columns(source, [weight])
     require_columns(source, [*columns.ignore, *(columns.ids or ())])
     require_columns(source, [*features, *columns.categorical])
     target = _target(source, target, weight, columns)
-    check_target(sample.get_column(target), source.label)
+    check_target(sample.get_column(target), source.label, columns)
     _refuse_two_roles(source.label, target, weight, columns)
     unused = {target, weight, *columns.ignore}
-    others = [n for n in sample.columns if n not in unused and n not in (columns.ids or ())]
-    unclear = [*(features or others), target]
-    _refuse_unclear(source, [name for name in unclear if name not in columns.categorical])
+    named_ids = frozenset(columns.ids or ())
+    others = [n for n in sample.columns if n not in unused and n not in named_ids]
+    _refuse_unclear(source, [*(features or others), target], columns.categorical)
     ids = columns.ids
     if ids is None:
         ids = id_columns(sample, skip=unused | set(features))
@@ -143,7 +144,9 @@ def roles_for_learning(
         kept=tuple(dict.fromkeys(name for name in ids if name not in features)),
         schema=schema,
         allow_missing=allow_missing,
-        words=_words(source, columns.schema),
+        words=_words(source, columns.schema) | _codes(source, columns.categorical),
+        merge=LabelMerge.of(sample.get_column(target)) if columns.merge_labels else None,
+        named_classes=columns.target_kind is not None,
     )
 
 
@@ -170,7 +173,7 @@ def roles_for_predicting(
         )
     category_names = [column.name for column in schema.categories] if schema else []
     numbers = [name for name in features if name not in category_names]
-    _refuse_unclear(source, numbers)
+    _refuse_unclear(source, numbers, ())
     _check_numeric(sample, numbers, source.label)
     ids = columns.ids
     if ids is None:
@@ -215,6 +218,14 @@ def _words(source: Source, schema: Schema | None) -> frozenset[str]:
     types = source.sample.schema
     names = [c.name for c in schema.categories if _has_other_levels(c.levels, types[c.name])]
     return frozenset(names)
+
+
+def _codes(source: Source, categorical: Sequence[str]) -> frozenset[str]:
+    """Return the categories of whole numbers in text, whose later cells may have leading zeros."""
+    if not source.is_text:
+        return frozenset()
+    types = source.sample.schema
+    return frozenset(name for name in categorical if types[name].is_integer())
 
 
 def _has_other_levels(levels: Sequence[str], dtype: ColumnType) -> bool:
@@ -262,9 +273,16 @@ def _suggestion(name: str, columns: Sequence[str]) -> str:
     return f"did you mean {by_lower[near[0]]!r}?" if near else f"it has {quoted(columns, 10)}"
 
 
-def _refuse_unclear(source: Source, names: Iterable[str]) -> None:
+def _refuse_unclear(
+    source: Source,
+    names: Iterable[str],
+    categorical: Sequence[str],
+) -> None:
     """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
+    are_levels = frozenset(categorical)
     for name in names:
+        if name in are_levels:
+            continue
         if name in source.doubts:
             msg = f"{source.label}: column {name!r} {source.doubts[name]}"
             raise InvalidInputError(msg)
@@ -305,10 +323,13 @@ def _odd_cell(column: pl.Series) -> _OddCell | None:
 
 
 def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
+    types = sample.schema
     for name in names:
+        kind = kind_of_type(types[name])
+        if kind == NUMBER or is_date(types[name]):
+            continue
         values = values_of(sample, name).drop_nulls()
-        kind = kind_of_type(values.dtype)
-        if len(values) and kind != NUMBER and not is_date(values.dtype):
+        if len(values):
             example = repr(values[0]) if kind == TEXT else values.dtype
             raise InvalidInputError(
                 f"{label}: column {name!r} must hold numbers, but holds {example}: correct it, "
@@ -358,7 +379,8 @@ def _informative(
         else:
             learnt.append(Number(name))
     numbers = [column.name for column in learnt if isinstance(column, Number)]
-    dates = [name for name in numbers if is_date(sample.schema[name])]
+    types = sample.schema
+    dates = [name for name in numbers if is_date(types[name])]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
     if ids:
@@ -397,16 +419,18 @@ def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
     """Return why nothing can be learnt from a column, or nothing."""
     # Where the sample is not the whole table, a column with one value in it may still vary.
     kind = kind_of_type(values.dtype)
-    filled = values.drop_nulls()
-    if filled.is_empty():
+    if values.null_count() == len(values):
         return "empty" if is_whole or kind == EMPTY else ""
     if kind == OTHER and not is_date(values.dtype):
         return f"holds {values.dtype}"
-    n_distinct = filled.n_unique()
     # A constant number is kept: sums of parts must have the same columns to add up.
     has_levels = kind == TEXT or values.dtype == pl.Boolean
+    if not has_levels:
+        return ""
+    filled = values.drop_nulls()
+    n_distinct = filled.n_unique()
     is_constant = n_distinct == 1 and not values.null_count() and len(values) > 1
-    if is_whole and has_levels and is_constant:
+    if is_whole and is_constant:
         return "constant"
     is_free = kind == TEXT and not is_level and is_free_text(n_distinct, len(filled))
     return "nearly all texts differ" if is_free else ""
@@ -448,8 +472,9 @@ def _by_position(
     names = [name for name in numbers if name not in ids and name not in columns.ignore]
     if len(names) != n_features:
         raise FeatureMismatchError(
-            f"the model knows no column names and takes {n_features} numeric columns, but {label} "
-            f"has {len(names)}: ignore the others, or fit the model on named columns"
+            "the model knows no column names and takes "
+            f"{counted(n_features, 'numeric column')}, but {label} has {len(names)}: ignore the "
+            "others, or fit the model on named columns"
         )
     warn(
         f"the model knows no column names: taking {', '.join(map(repr, names))} in this order"

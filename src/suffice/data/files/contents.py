@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, NoReturn, Protocol
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from suffice.data.scanning import batches_of
 from suffice.errors import InvalidInputError
 
 BLOCK = 1 << 24  # bytes
+LONGEST_LINE = 2 * BLOCK  # bytes of a line, or of a row with line breaks in its cells
 _HEAD = 1 << 16  # bytes
 _HEAD_LINES = 20  # that a head has at least, however long they are
 PACKED = (".gz", ".bz2", ".zip", ".zst")  # extensions
@@ -73,14 +74,30 @@ def _in_zip(path: Path) -> IO[bytes]:
 
 def head_of(path: Path | str) -> bytes:
     """Return the first bytes of a file: some whole lines, or all it has."""
-    head = b""
+    parts: list[bytes] = []
+    n_lines = 0
+    n_open = 0  # bytes of the line that has not ended yet
     pieces = pieces_in(path, _HEAD)
     for piece in pieces:
-        head += piece
-        if head.count(b"\n") >= _HEAD_LINES:
+        parts.append(piece)
+        n_lines += piece.count(b"\n")
+        end = piece.rfind(b"\n") + 1
+        n_open = len(piece) - end if end else n_open + len(piece)
+        if n_open > LONGEST_LINE:
+            refuse_long_line(str(path), n_lines + 1)
+        if n_lines >= _HEAD_LINES:
+            head = b"".join(parts)
             is_cut = bool(next(pieces, b""))
             return head[: head.rfind(b"\n") + 1] if is_cut else head
-    return head
+    return b"".join(parts)
+
+
+def refuse_long_line(label: str, line: int) -> NoReturn:
+    """Raise the error that a line is longer than any line of a table."""
+    raise InvalidInputError(
+        f"{label}: line {line:,} is longer than {LONGEST_LINE >> 20} MiB, the longest that is "
+        "read: is it a table of text, with a row on each line?"
+    )
 
 
 def first_lines(path: Path | str, n: int) -> bytes:
@@ -131,18 +148,24 @@ class FindsEnd(Protocol):
 def line_blocks(
     pieces: Iterable[bytes],
     end_of: FindsEnd = _end_of_last_line,
+    label: str = "the text",
+    first_line: int = 1,
 ) -> Iterator[bytes]:
-    """Yield bytes in blocks that end where a line, or by ``end_of`` a row, ends."""
+    """Yield bytes in blocks that end where a line, or by ``end_of`` a row, ends.
+
+    ``label`` and ``first_line``, the number of the first, are for messages.
+    """
     rest = b""
+    line = first_line
     for piece in pieces:
         rest += piece
         end = end_of(rest)
-        # No line is as long as two blocks: the reader of the block will say what is wrong.
-        if not end and len(rest) > 2 * BLOCK:
-            end = len(rest)
         if end:
             yield rest[:end]
+            line += rest.count(b"\n", 0, end)
             rest = rest[end:]
+        if len(rest) > LONGEST_LINE:
+            refuse_long_line(label, line)
     if rest.strip():
         end_of(rest + b"\n", is_last=True)
         yield rest

@@ -1,7 +1,7 @@
 """Files, globs of files, and standard input as sources of rows."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import has_magic
@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from suffice.core.table.notation import Notation
 from suffice.core.text.lists import quoted, without_passwords
 from suffice.data.columns.kinds import refuse_other_columns
 from suffice.data.datasets import DATASETS
@@ -113,6 +114,9 @@ def file_source(
     for at, path in enumerate(paths[1:], 1):
         file = _opened(path, text, folder_values[at : at + 1], types_only=True)
         others.append(file.without_rows())
+    notations = _common_notations((first, *others))
+    first = _opened_again(first, notations, types_only=False)
+    others = [_opened_again(file, notations, types_only=True) for file in others]
     for other in others:
         refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
     for remark in first.table.remarks:
@@ -143,20 +147,70 @@ def file_source(
         doubts=doubts,
         files=files,
         is_text=isinstance(first.table, TextTable),
+        notations={**notations, **text.columns},
+        with_text=lambda name: file_source(paths, _with_text(text, name), label, root),
     )
 
 
+def _with_text(text: TextFormat, name: str) -> TextFormat:
+    """Return the format with one more column as text."""
+    return replace(text, columns={**text.columns, name: Notation(kind="text")})
+
+
+def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
+    """Return how all files write each column; raise where two files differ."""
+    common: dict[str, Notation] = {}
+    first_of: dict[str, File] = {}
+    for file in files:
+        for name, notation in file.table.notations.items():
+            if name in file.table.unsure:
+                continue
+            before = common.setdefault(name, notation)
+            joined = before.joined(notation)
+            if joined is None and before.kind == notation.kind:
+                raise InvalidInputError(
+                    f"column {name!r} is written in two ways, in {first_of[name].path} with "
+                    f"{before.described} and in {file.path} with {notation.described}: write it in "
+                    "one way, or sum the files apart and merge the sums"
+                )
+            common[name] = joined or before
+            first_of.setdefault(name, file)
+    for file in files:
+        for name in file.table.unsure:
+            common.setdefault(name, file.table.notations[name])
+    return common
+
+
+def _opened_again(file: File, notations: Mapping[str, Notation], *, types_only: bool) -> File:
+    """Return a file read in the notations of all, if its own first rows tell less."""
+    if not isinstance(file.table, TextTable):
+        return file
+    own = file.table.notations
+    doubtful = file.table.doubts
+    known = {
+        name: notation
+        for name, notation in notations.items()
+        if name in doubtful or (name in own and own[name] != notation)
+    }
+    if not known:
+        return file
+    text = replace(file.text, columns={**known, **file.text.columns})
+    with reading(str(file.path)):
+        table = open_table(file.path, text, types_only=types_only)
+    opened = replace(file, table=table)
+    return opened.without_rows() if types_only else opened
+
+
 def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
-    """Return the first rows of the first file, typed by the first that has each column filled."""
+    """Return the first rows of the first file, in types that hold the values of all files."""
     sample = first.sample
     types: dict[str, pl.DataType] = {}
-    for name, dtype in sample.schema.items():
-        if dtype != pl.Null:
-            continue
-        for other in others:
-            if other.sample.schema[name] != pl.Null:
-                types[name] = other.sample.schema[name]
-                break
+    for other in others:
+        for name, dtype in other.sample.schema.items():
+            type_before = types.get(name, sample.schema[name])
+            is_wider = type_before.is_integer() and dtype.is_float()
+            if type_before == pl.Null or is_wider:
+                types[name] = dtype
     return sample.cast(types)  # type: ignore[arg-type]
 
 
@@ -193,14 +247,43 @@ def _opened(
     types_only: bool,
 ) -> File:
     ending_of(path)  # an unknown format is refused before the file is looked for
-    if isinstance(path, Path) and not path.exists():
-        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
-    if isinstance(path, Path) and not path.stat().st_size:
-        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
+    if isinstance(path, Path):
+        _refuse_no_file(path)
     with reading(str(path)):
         table = open_table(path, text, types_only=types_only)
     names = [name for name in folder_values.columns if name not in table.sample.columns]
     return File(path, table, text, folder_values.select(exactly(name) for name in names))
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raise unless a path leads to a file that holds something."""
+    if not path.exists():
+        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
+    if path.is_fifo():
+        raise InvalidInputError(
+            f"{path} is a pipe, which can be read once: name it alone, or save its rows to a file"
+        )
+    if not path.is_file():
+        raise InvalidInputError(
+            f"{path} is a device, not a file of rows: name a file, or - for standard input"
+        )
+    if not path.stat().st_size:
+        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
+
+
+class _Pipe:
+    """A named pipe, closed when it has been read."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb", buffering=0)
+
+    def read(self, size: int, /) -> bytes:
+        if self._file.closed:
+            return b""
+        data = self._file.read(size)
+        if not data:
+            self._file.close()
+        return data
 
 
 def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
@@ -219,6 +302,7 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
         sample=table.sample,
         scans=lambda columns: [table.scan_stream(pieces_of(stream, head), columns)],
         doubts=table.doubts,
+        notations=table.notations,
         is_text=isinstance(table, TextTable),
         has_more=len(head) == _HEAD,
     )
@@ -234,6 +318,8 @@ def named_source(name: str, text: TextFormat) -> Source:
         dataset = DATASETS[name]
         source = file_source([dataset.path], TextFormat(), name)
         return replace(source, target=dataset.target)
+    if Path(name).is_fifo():
+        return stream_source(_Pipe(Path(name)), text, name)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"

@@ -5,17 +5,18 @@ from typing import TypeAlias
 
 from suffice.data.files.contents import PACKED, head_of
 from suffice.data.formats.typed_table import TypedTable
+from suffice.data.formats.workbook import workbook_table
 from suffice.data.options import TextFormat
 from suffice.data.text.table import TextTable
 from suffice.errors import InvalidInputError
 
-_TEXT = (".csv", ".txt", ".data")
+_TEXT = (".csv", ".txt", ".data", ".dat", "")
 _TABS = (".tsv", ".tab")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".feather", ".arrow", ".ipc")
 _JSON_LINES = (".jsonl", ".ndjson")
-_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
-ENDINGS = (*_TEXT, *_TABS, *_PARQUET, *_ARROW, *_JSON_LINES, ".json")
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+ENDINGS = (*_TEXT, *_TABS, *_PARQUET, *_ARROW, *_JSON_LINES, *_WORKBOOKS, ".json")
 
 # One file, known by its first rows.
 FileTable: TypeAlias = TextTable | TypedTable
@@ -29,7 +30,7 @@ def ending_of(path: Path | str) -> str:
         inner = name.with_suffix("").suffix.lower()
         if inner in _TABS:
             return inner
-        if inner in (*_TEXT, ""):
+        if inner in _TEXT:
             return ".csv"
     elif ending in ENDINGS:
         return ending
@@ -37,13 +38,9 @@ def ending_of(path: Path | str) -> str:
         raise InvalidInputError(
             f"{name} is a file of suffice, not a table of rows: give the data file"
         )
-    if ending in _WORKBOOKS:
-        raise InvalidInputError(
-            f"{name} is a workbook, which is not read: open it and save the sheet as CSV"
-        )
     raise InvalidInputError(
-        f"{name}: the extension {name.suffix or '(none)'} names no format that can be read: use "
-        "CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
+        f"{name}: the extension {name.suffix} names no format that can be read: use CSV, TSV, "
+        "Parquet, Feather, JSON or Excel (.csv, .tsv, .parquet, .feather, .jsonl, .json, .xlsx)"
     )
 
 
@@ -54,6 +51,8 @@ def open_table(path: Path | str, text: TextFormat, *, types_only: bool) -> FileT
         return TextTable.of(head_of(path), path, text, str(path), separator="\t")
     if ending in _TEXT:
         return TextTable.of(head_of(path), path, text, str(path))
+    if ending in _WORKBOOKS:
+        return workbook_table(path, text)
     if ending in _PARQUET:
         return TypedTable.of(path, "parquet", types_only=types_only)
     if ending in _ARROW:

@@ -9,6 +9,7 @@ from typing import Literal, Self, TypeAlias
 
 import polars as pl
 
+from suffice.core.table.notation import Notation
 from suffice.data.files.addresses import is_url, stamp_of
 from suffice.data.files.contents import first_lines, head_of, line_blocks
 from suffice.data.scanning import interruptibly, reading
@@ -19,7 +20,7 @@ from suffice.errors import InvalidInputError
 _NUMBERS = 6 << 20  # read at a time: 48 MB
 _MOST_PIECES = 1024  # of one file
 
-Format: TypeAlias = Literal["parquet", "arrow", "json", "json lines"]
+Format: TypeAlias = Literal["parquet", "arrow", "json", "json lines", "workbook"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +31,10 @@ class TypedTable:
     sample: pl.DataFrame
     format: Format
     frame: pl.DataFrame | None = None  # all rows, where the format is read as a whole
-    remarks: tuple[str, ...] = field(default=(), init=False)
+    remarks: tuple[str, ...] = ()
     doubts: dict[str, str] = field(default_factory=dict, init=False)
+    notations: dict[str, Notation] = field(default_factory=dict, init=False)
+    unsure: frozenset[str] = field(default=frozenset(), init=False)
 
     @classmethod
     def of(cls, path: Path | str, format: Format, *, types_only: bool) -> Self:

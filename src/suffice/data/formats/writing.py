@@ -15,6 +15,8 @@ from suffice.data.scanning import interruptibly
 from suffice.errors import InvalidParameterError
 from suffice.persistence.archive import NO_ROOM, replacing
 
+_FORMULA = r"^[=+\-@\t\r\n]"  # how a cell begins that a spreadsheet runs
+
 Sink: TypeAlias = Callable[[pl.LazyFrame, IO[bytes] | str], object]
 
 SINKS: Mapping[str, Sink] = {
@@ -39,6 +41,24 @@ def sink_of(path: str | Path) -> Sink:
             f"{', '.join(SINKS)}"
         )
     return SINKS[ending]
+
+
+def with_escaped_formulas(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a table whose texts and names no spreadsheet takes for formulas.
+
+    An apostrophe goes before a text that begins with one of ``= + - @``, a tab or a line end.
+    """
+    schema = frame.collect_schema()
+    columns = []
+    for name, dtype in schema.items():
+        column = pl.col(name)
+        if dtype in (pl.String, pl.Categorical, pl.Enum):
+            text = column.cast(pl.String)
+            is_formula = text.str.contains(_FORMULA)
+            column = pl.when(is_formula).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
+        is_formula_name = re.match(_FORMULA, name)
+        columns.append(column.alias(f"'{name}" if is_formula_name else name))
+    return frame.select(columns)
 
 
 def write_table(frame: pl.LazyFrame, path: str | Path) -> None:

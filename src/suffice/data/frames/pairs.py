@@ -13,6 +13,7 @@ from suffice.core.table import Table
 from suffice.core.table.labels import is_empty
 from suffice.core.table.matrix import as_matrix, coded_columns, is_mixed, unmasked
 from suffice.core.table.mixed import are_numbers
+from suffice.core.text.lists import counted
 from suffice.data.columns.roles import Roles, roles_for_learning
 from suffice.data.frames.tables import batch_source, collected, is_frame
 from suffice.data.options import Columns
@@ -112,7 +113,10 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
     n_columns = x.shape[1]
     names = names or [f"x{j}" for j in range(n_columns)]
     if len(names) != n_columns:
-        msg = f"the model takes {len(names)} features, but the array has {n_columns} columns"
+        msg = (
+            f"the model takes {counted(len(names), 'feature')}, but the array has "
+            f"{counted(n_columns, 'column')}"
+        )
         raise FeatureMismatchError(msg)
     are_plain = x.dtype.kind in "iuf"
     columns = {}

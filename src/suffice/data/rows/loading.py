@@ -10,7 +10,9 @@ import polars as pl
 from suffice.core.table import Table
 from suffice.core.table.foreign import copied_quickly
 from suffice.core.table.labels import encode
+from suffice.core.table.notation import Notations
 from suffice.core.text.lists import noun_for, quoted
+from suffice.data.columns.guessing import check_classes
 from suffice.data.columns.kinds import as_numbers, encoded_levels
 from suffice.data.columns.roles import Roles
 from suffice.data.options import Device
@@ -36,6 +38,7 @@ class Chunk:
 
     table: Table  # columns contiguous
     kept: pl.DataFrame  # ids, and groups
+    notations: Notations | None = None  # how text files wrote the features
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -94,6 +97,7 @@ class Loader:
         x = self._filled(pieces)
         names = [name for name in pieces[0].columns if name not in self._numbers]
         others = pl.concat([piece.select(map(exactly, names)) for piece in pieces])
+        others = self._with_merged_labels(others)
         first_row = self._next_row
         self._next_row += len(x)
         gaps: dict[str, int] = {}
@@ -123,6 +127,14 @@ class Loader:
         lacking = {**gaps_in(x, self.roles.numbers, allow_missing=allow_missing), **gaps}
         left_out = RowsRead(len(x), int((~usable).sum()), lacking)
         return self._chunk(others.filter(pl.Series(usable)), x[usable]), left_out
+
+    def _with_merged_labels(self, others: pl.DataFrame) -> pl.DataFrame:
+        """Return the columns with labels in one spelling, where the user asks for it."""
+        if self.roles.merge is None or self.roles.target is None:
+            return others
+        return others.with_columns(
+            self.roles.merge.applied(others.get_column(self.roles.target))
+        )
 
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> Floats:
         edges = list(accumulate((piece.height for piece in pieces), initial=0))
@@ -241,9 +253,26 @@ def load_rows(
     chunk, left_out = Loader(roles, n_rows, source.label).load(frames)
     left_out.warn()
     require_rows(chunk.table.n_rows, source.label)
+    require_classes(chunk.table.classes, chunk.table.n_rows, roles, source.label)
     if left_out.unusable:
         _warn_of_lost_classes(frames, roles.target or "", chunk.table.classes)
-    return chunk
+    return replace(chunk, notations=notations_of(source, roles))
+
+
+def require_classes(classes: Labels, n_rows: int, roles: Roles, label: str) -> None:
+    """Raise unless the labels (K,) of all rows are classes that nobody takes for one another."""
+    if roles.merge is not None:
+        roles.merge.require_applied(classes, label)
+    if not roles.named_classes and roles.target is not None:
+        check_classes(classes, n_rows, roles.target, label)
+
+
+def notations_of(source: Source, roles: Roles) -> Notations | None:
+    """Return how text files write the numbers that are learnt from; None of other sources."""
+    numbers = {
+        name: source.notations[name] for name in roles.numbers if name in source.notations
+    }
+    return Notations.of(numbers) if numbers else None
 
 
 def _warn_of_lost_classes(

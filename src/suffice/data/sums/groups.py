@@ -1,6 +1,7 @@
 """The sums of the rows of each group: of each value of a column, or of each key."""
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def sums_by_column(
     chunks = loading.chunks_of(source, roles, progress, warns=True)
     sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), settings)
     require_rows(len(sums), source.label)
-    return sums
+    notations = loading.notations_of(source, roles)
+    return {key: replace(part, notations=notations) for key, part in sums.items()}
 
 
 def sums_by_key(

@@ -14,6 +14,7 @@ from suffice.data.options import TextFormat
 from suffice.data.text.spelling import ANY_NUMBER
 from suffice.errors import InvalidInputError
 
+MOST_COLUMNS = 1 << 16  # of one text table
 _SEPARATORS = ",;\t|"
 _JUDGED_ROWS = 200  # that tell whether the first line is one of them
 _JUDGED_LINES = 50  # that tell which character separates cells
@@ -54,6 +55,11 @@ class Layout:
             separator = _guess_separator(body[:_JUDGED_LINES])
         reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=separator)
         first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        if len(first) > MOST_COLUMNS:
+            raise InvalidInputError(
+                f"{label} has {len(first):,} columns, and at most {MOST_COLUMNS:,} are read from "
+                "text: select the columns that matter, or check the delimiter"
+            )
         n_first_lines = reader.line_num
         rows = _rows(body[n_first_lines:][:_JUDGED_ROWS], separator)
         has_header, remarks = _has_header(first, rows, text, label)
@@ -217,20 +223,21 @@ def _numbered(n_columns: int) -> tuple[str, ...]:
 def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
     """Return the names of columns; of several columns without a name only the first has none."""
     has_nameless = False
+    taken = set(names)
+    seen: set[str] = set()
     unique: list[str] = []
     for j, name in enumerate(names):
-        if name and name in unique:
+        if name and name in seen:
             raise InvalidInputError(
                 f"{label} has two columns called {name!r}: rename one of them"
             )
-        if name:
+        seen.add(name)
+        if name or not has_nameless:
+            has_nameless = has_nameless or not name
             unique.append(name)
-        elif not has_nameless:
-            has_nameless = True
-            unique.append(name)
-        else:
-            invented = f"column_{j}"
-            while invented in names:
-                invented += "_"
-            unique.append(invented)
+            continue
+        invented = f"column_{j}"
+        while invented in taken:
+            invented += "_"
+        unique.append(invented)
     return tuple(unique)

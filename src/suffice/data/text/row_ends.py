@@ -1,21 +1,43 @@
-"""Text cut into blocks of whole rows; quotes that swallow rows are refused, short rows counted."""
+"""Text cut into blocks of whole rows; what would change rows or codes silently is refused."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from suffice.core.text.lists import counted
 from suffice.data.files import contents
 from suffice.errors import InvalidInputError, warn
 
 if TYPE_CHECKING:
     from suffice.data.text.layout import Layout
-    from suffice.typing import Codes
+    from suffice.typing import Array, Codes, Flags
+
+_STEP = 1 << 17  # bytes that fit into a cache
+
+
+class LateCodeError(InvalidInputError):
+    """A code with leading zeros in a column whose first rows are numbers."""
+
+    def __init__(self, label: str, column: str, cell: str, line: int) -> None:
+        self.label = label
+        self.column = column
+        self.cell = cell
+        self.line = line
+        super().__init__(
+            f"{label}: column {column!r} holds {cell!r} in line {line:,}, a code that would lose "
+            "its zeros as a number like those of its first rows: name the column as categorical, "
+            "or, if it is the target, say that the target holds classes (--target-kind class)"
+        )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, int]]:
+        return type(self), (self.label, self.column, self.cell, self.line)
 
 
 def row_blocks(
@@ -23,17 +45,20 @@ def row_blocks(
     layout: Layout,
     label: str,
     *,
+    numbers: Collection[str] = (),
     warns: bool = False,
 ) -> Iterator[bytes]:
     """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
 
     A quote that is never closed would swallow rows without an error of the reader, so it is
-    refused. With ``warns``, a warning counts the rows that have too few fields.
+    refused. So is a code such as 007 in a column of ``numbers``. With ``warns``, a warning counts
+    the rows that have too few fields.
     """
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
-    ends = _RowEnds(layout, label)
-    yield from contents.line_blocks(_without_lines(pieces, layout.n_before), ends)
+    ends = _RowEnds(layout, label, numbers)
+    rest = _without_lines(pieces, layout.n_before)
+    yield from contents.line_blocks(rest, ends, label, layout.n_before + 1)
     if not warns or not ends.short_lines:
         return
     first = ends.short_lines[0]
@@ -69,8 +94,10 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:
 class _RowEnds:
     """Finds where rows end: a cell of several lines opens and closes with an odd line of quotes."""
 
-    def __init__(self, layout: Layout, label: str) -> None:
+    def __init__(self, layout: Layout, label: str, numbers: Collection[str]) -> None:
         self._label = label
+        self._names = layout.names
+        self._is_number = np.array([name in numbers for name in layout.names], bool)
         self._comment = (layout.comment or "").encode()
         self._separator = layout.separator
         self._width = len(layout.names)
@@ -82,10 +109,14 @@ class _RowEnds:
         end = data.rfind(b"\n") + 1
         if b'"' in data:
             end = self._end_with_quotes(data, end, is_last=is_last)
+        if not end:
+            return 0
         n_lines = data.count(b"\n", 0, end)
         n_separators = data.count(self._separator.encode(), 0, end)
         if b'"' in data or n_separators != n_lines * (self._width - 1):
             self.short_lines += [self._line + line for line in self._short_rows(data[:end])]
+        if self._is_number.any() and _may_hold_codes(data):
+            self._refuse_codes(data[:end])
         self._line += n_lines
         return end
 
@@ -115,20 +146,52 @@ class _RowEnds:
 
     def _short_rows(self, data: bytes) -> list[int]:
         """Return the lines, counted from 0, where rows with too few fields begin."""
-        separator = self._separator.encode()
         if self._comment:
             # A comment counts as a whole row, and its quotes open no cell.
             comment_line = rb"(?m)^" + re.escape(self._comment) + rb".*$"
-            data = re.sub(comment_line, separator * (self._width - 1), data)
-        letters = np.frombuffer(data, np.uint8)
-        quotes = np.flatnonzero(letters == ord('"'))
-        lines = np.flatnonzero(letters == ord("\n"))
-        separators = _outside_quotes(np.flatnonzero(letters == ord(separator)), quotes)
-        row_ends = _outside_quotes(lines, quotes)
-        n_separators = np.diff(np.searchsorted(separators, row_ends), prepend=0)
-        row_starts = np.append(0, row_ends[:-1] + 1)
+            data = re.sub(comment_line, self._separator.encode() * (self._width - 1), data)
+        places = _Places.of(data, self._separator)
+        n_separators = np.diff(np.searchsorted(places.separators, places.row_ends), prepend=0)
+        lines = np.searchsorted(places.line_ends, places.row_starts)
+        is_long = n_separators > self._width - 1
+        if is_long.any():
+            row = int(is_long.argmax())
+            self._refuse_long_row(int(lines[row]), int(n_separators[row]) + 1)
         is_short = n_separators < self._width - 1
-        return list(np.searchsorted(lines, row_starts)[is_short].tolist())
+        return list(lines[is_short].tolist())
+
+    def _refuse_long_row(self, line: int, n_fields: int) -> None:
+        raise InvalidInputError(
+            f"{self._label}: line {self._line + line:,} has {counted(n_fields, 'field')}, but the "
+            f"table has {counted(self._width, 'column')}: quote cells that hold "
+            f"{self._separator!r}; if lines stand before the table, skip them with --skip-rows N; "
+            "if the line is a comment, name its beginning with --comment; if another character "
+            "separates cells, name it with --delimiter (fields of TextFormat in Python)"
+        )
+
+    def _refuse_codes(self, data: bytes) -> None:
+        """Raise for the first code with leading zeros in a column of numbers."""
+        places = _Places.of(data, self._separator)
+        starts = _starts_of_codes(data)
+        rows = np.searchsorted(places.row_ends, starts)
+        n_before = np.searchsorted(places.separators, places.row_starts)
+        columns = np.searchsorted(places.separators, starts) - n_before[rows]
+        columns = np.minimum(columns, self._width - 1)
+        for start, column in zip(starts, columns, strict=True):
+            if not self._is_number[column]:
+                continue
+            cell = self._code_at(data, int(start))
+            if cell:
+                line = self._line + data.count(b"\n", 0, int(start))
+                raise LateCodeError(self._label, self._names[column], cell, line)
+
+    def _code_at(self, data: bytes, start: int) -> str:
+        """Return the code that a cell from a place on is; empty if it is none."""
+        separator = re.escape(self._separator.encode())
+        match = re.compile(rb'(0[0-9]+)[ "\r]*(?:\n|$|' + separator + rb")").match(data, start)
+        before = data[max(start - 64, 0) : start].rstrip(b' "')
+        is_first = not before or before.endswith((b"\n", self._separator.encode()))
+        return match[1].decode() if match and is_first else ""
 
     def _is_one_row(self, lines: bytes) -> bool:
         text = lines.decode("utf-8", "replace")
@@ -149,6 +212,61 @@ class _RowEnds:
             'cell, which would swallow the rows after it: close it, or write "" for a quote in a '
             "cell"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where separators, lines and rows of some text are; those in quoted cells do not count."""
+
+    separators: Codes
+    line_ends: Codes  # of all lines, in quotes too
+    row_starts: Codes
+    row_ends: Codes
+
+    @classmethod
+    def of(cls, data: bytes, separator: str) -> Self:
+        letters = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(letters == ord('"'))
+        line_ends = np.flatnonzero(letters == ord("\n"))
+        row_ends = _outside_quotes(line_ends, quotes)
+        if not len(row_ends) or row_ends[-1] < len(letters) - 1:
+            row_ends = np.append(row_ends, len(letters))
+        return cls(
+            separators=_outside_quotes(np.flatnonzero(letters == ord(separator)), quotes),
+            line_ends=line_ends,
+            row_starts=np.append(0, row_ends[:-1] + 1),
+            row_ends=row_ends,
+        )
+
+
+def _may_hold_codes(data: bytes) -> bool:
+    """Return whether a zero before a digit begins something, perhaps a cell."""
+    if _begins_with_code(data):
+        return True
+    letters = np.frombuffer(data, np.uint8)
+    # In parts that stay in the cache, with what overlaps the next part.
+    for start in range(0, len(letters), _STEP):
+        if _begin_codes(letters[start : start + _STEP + 2]).any():
+            return True
+    return False
+
+
+def _starts_of_codes(data: bytes) -> Codes:
+    starts = np.flatnonzero(_begin_codes(np.frombuffer(data, np.uint8))) + 1
+    return np.append(0, starts) if _begins_with_code(data) else starts
+
+
+def _begins_with_code(data: bytes) -> bool:
+    return data[:1] == b"0" and data[1:2].isdigit()
+
+
+def _begin_codes(letters: Array) -> Flags:
+    """Return which letters but the first and last are zeros that begin a run of digits."""
+    is_start: Flags = letters[1:-1] == ord("0")
+    is_start &= letters[2:] - ord("0") < 10  # bytes below "0" wrap around
+    # Zeros within numbers, dates and times follow one of - . / 0 … 9 :
+    is_start &= letters[:-2] - ord("-") > ord(":") - ord("-")
+    return is_start
 
 
 def _outside_quotes(places: Codes, quotes: Codes) -> Codes:

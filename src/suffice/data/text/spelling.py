@@ -9,9 +9,12 @@ from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from suffice.core.table.notation import Notation
+from suffice.core.text.lists import quoted
 from suffice.data.options import TextFormat
-from suffice.data.scanning import MALFORMED
-from suffice.data.source import exactly
+from suffice.data.source import MALFORMED, exactly
+from suffice.data.text.dates import EITHER, are_dates, date_format_of, dates, look_like_dates
+from suffice.data.text.units import pattern_of, units_in, without_unit
 
 _BLANKS = r"[ \u00a0\u2009\u202f]"
 _APOSTROPHES = r"['\u2019]"
@@ -19,10 +22,7 @@ _MINUS = "\N{MINUS SIGN}"
 _DIGIT = "[0-9]"  # \d would match digits of other scripts, too, which do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
-_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
-_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
-_SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
-_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
+_CODE = r"^0[0-9]+$"  # a whole number that would lose its leading zeros
 _NINES = r"^-?9{2,}(?:\.0*)?$"
 
 DecimalMark: TypeAlias = Literal[".", ","]
@@ -44,7 +44,7 @@ class Words:
     values: Callable[[pl.Expr], pl.Expr] = _unchanged  # of an expression of trimmed text
     native: bool = False  # whether the reader of files may parse the values by itself
     doubt: str = ""  # why the words are not read as numbers, if they may be
-    either: bool = False  # whether they are dates that may be day/month or month/day
+    date: str = ""  # the format of dates; ``EITHER`` if they may be day/month or month/day
     whole: bool = field(default=False, init=False)
 
 
@@ -56,6 +56,7 @@ class Numbers:
     thousands: str = ""
     currency: str = ""  # pattern
     percent: bool = False
+    unit: str = ""
     native: bool = False
     whole: bool = False  # whether the sampled ones are; later ones may have fractions
     doubt: str = field(default="", init=False)
@@ -73,8 +74,9 @@ class Numbers:
         money = f"(?:{self.currency})?" if self.currency else ""
         sign = rf"[-+{_MINUS}]?"
         signed = rf"{sign}{_BLANKS}*{money}{_BLANKS}*{sign}{number}{_BLANKS}*{money}"
-        percent = rf"{_BLANKS}*%" if self.percent else ""
-        return rf"^(?:{signed}{percent}|\({signed}{percent}\))$"
+        behind = rf"{_BLANKS}*%" if self.percent else ""
+        behind += pattern_of(self.unit)
+        return rf"^(?:{signed}{behind}|\({signed}{behind}\))$"
 
     def fits(self, cells: pl.Series) -> bool:
         """Return whether every cell is written so, and the mark of thousands occurs."""
@@ -89,7 +91,8 @@ class Numbers:
         decoration = rf"[%+]|{_BLANKS}|{_APOSTROPHES}|{_CURRENCY}"
         if self.thousands:
             decoration += f"|{_THOUSANDS[self.thousands]}"
-        digits = text.str.replace_all(decoration, "")
+        bare = without_unit(text, self.unit) if self.unit else text
+        digits = bare.str.replace_all(decoration, "")
         digits = digits.str.replace(self.decimal, ".", literal=True)
         digits = digits.str.replace(_MINUS, "-", literal=True)
         digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # (5) is −5 in accounts
@@ -127,30 +130,212 @@ def spellings_of(
 ) -> tuple[dict[str, Spelling], list[str]]:
     """Return how each column of trimmed text is written, and what about it may surprise."""
     columns = {column.name: column.alias("cells") for column in cells}
-    filled = {name: column.drop_nulls() for name, column in columns.items()}
+    fixed = _fixed_spellings(columns, text)
     plain = _plain_spellings(cells, text)
+    units = _units_of({name: c for name, c in columns.items() if not plain[name]}, fixed)
+    for name, unit in units.items():
+        bare = without_unit(pl.first(), unit)
+        columns[name] = columns[name].to_frame().select(bare).to_series()
     possible: dict[str, list[Spelling]] = {}
-    for name in columns:
-        possible[name] = plain[name] or _possible_spellings(columns[name], text)
-    clear_marks = _clear_marks(possible, filled)
+    for name, column in columns.items():
+        if name in fixed:
+            possible[name] = [fixed[name]]
+        else:
+            possible[name] = plain[name] or _possible_spellings(column, text)
+    spellings, remarks = _settled_spellings(possible, columns, text)
+    remarks += _with_units(spellings, units, cells)
+    remarks += _remarks_on_dates(spellings, cells, text)
+    return spellings, remarks
+
+
+def _fixed_spellings(
+    columns: Mapping[str, pl.Series],
+    text: TextFormat,
+) -> dict[str, Spelling]:
+    """Return the spellings of columns whose notation is known beforehand."""
+    fixed: dict[str, Spelling] = {}
+    for name, notation in text.columns.items():
+        if name in columns:
+            spelling = _spelling_by(notation, columns[name], text)
+            if spelling is not None:
+                fixed[name] = spelling
+    return fixed
+
+
+def _settled_spellings(
+    possible: Mapping[str, list[Spelling]],
+    columns: Mapping[str, pl.Series],
+    text: TextFormat,
+) -> tuple[dict[str, Spelling], list[str]]:
+    """Return one spelling of each column: where there are several, other columns decide."""
+    clear_marks = _clear_marks(possible, columns)
     is_ambiguous = any(len(ways) > 1 for ways in possible.values())
     if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
-        _doubt_points(possible, filled, clear_marks)
+        _doubt_points(possible, columns, clear_marks, text)
     spellings: dict[str, Spelling] = {}
     remarks: list[str] = []
     for name, ways in possible.items():
         if len(ways) == 1:
             spellings[name] = ways[0]
             continue
-        spellings[name], remark = _settled(name, filled[name], clear_marks, text)
+        cells = columns[name].drop_nulls()
+        spellings[name], remark = _settled(name, cells, clear_marks, text)
         if remark:
             remarks.append(remark)
-    return spellings, remarks + _remarks_on_dates(spellings)
+    return spellings, remarks
+
+
+def _units_of(
+    columns: Mapping[str, pl.Series],
+    fixed: Mapping[str, Spelling],
+) -> dict[str, str]:
+    """Return the one unit behind all numbers of a column, where there is one."""
+    units: dict[str, str] = {}
+    for name, column in columns.items():
+        found = [] if name in fixed else units_in(column.drop_nulls())
+        if len(found) == 1:
+            units[name] = found[0]
+    return units
+
+
+def _with_units(
+    spellings: dict[str, Spelling],
+    units: Mapping[str, str],
+    cells: pl.DataFrame,
+) -> list[str]:
+    """Add the units to the spellings of numbers, and return a remark on each."""
+    remarks = []
+    for name, unit in units.items():
+        numbers = spellings[name]
+        if not isinstance(numbers, Numbers):
+            continue
+        spellings[name] = replace(numbers, unit=unit, native=False)
+        example = cells.get_column(name).drop_nulls()[0]
+        value = pl.select(spellings[name].values(pl.lit(example))).item()
+        remarks.append(
+            f"column {name!r}: reading {example!r} as {value:.15g}, a number of the unit {unit!r}"
+        )
+    return remarks
+
+
+def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spelling | None:
+    """Return how a column is written whose notation is known; None where nothing is known."""
+    if notation.kind == "text":
+        return Words()
+    cells = column.drop_nulls()
+    if notation.kind == "date":
+        return _dates_by(notation.date, column)
+    names_marks = text.decimal is not None or text.thousands is not None
+    if names_marks:
+        return None
+    has_plain_format = replace(notation, decimal="").is_plain
+    if has_plain_format and notation.decimal != "," and _are_plain(cells):
+        return Numbers(native=True)
+    if notation.is_plain:
+        return None
+    decimal: DecimalMark = "," if notation.decimal == "," else "."
+    numbers = Numbers(
+        decimal=decimal,
+        thousands=notation.thousands,
+        currency=re.escape(notation.currency) if notation.currency else _CURRENCY,
+        percent=notation.percent,
+        unit=notation.unit,
+    )
+    fits = column.str.contains(numbers.pattern) | column.is_null()
+    if fits.all():
+        return numbers
+    row = int((~fits).arg_max() or 0)
+    cell = column[row : row + 1]
+    if not numbers_in(cell).all() and not units_in(cell):
+        return None  # it is no number at all, which is another error
+    return Words(doubt=_other_notation(notation, column[row], row))
+
+
+def _are_plain(cells: pl.Series) -> bool:
+    return not cells.cast(pl.Float64, strict=False).null_count()
+
+
+def _other_notation(notation: Notation, cell: str, row: int) -> str:
+    """Return how a cell differs from the numbers that a model was fitted to."""
+    return (
+        f"holds {cell!r} in row {row:,}, which is not written like the numbers of the fit: they "
+        f"have {notation.described}; write the column in that way, or name the marks of this "
+        "file with --decimal and --thousands (TextFormat(decimal=…, thousands=…) in Python)"
+    )
+
+
+def _dates_by(form: str, column: pl.Series) -> Words:
+    """Return the dates of a known format, or a doubt about the first cell that is none."""
+    fits = are_dates(column, form) | column.is_null()
+    if fits.all():
+        return Words(partial(dates, form=form), date=form)
+    row = int((~fits).arg_max() or 0)
+    return Words(
+        doubt=f"holds {column[row]!r} in row {row:,}, which is no date of the format {form!r} "
+        "that the fit had: write all dates as 2024-01-31 there and here, or in the same way"
+    )
+
+
+def notations_of(
+    cells: pl.DataFrame,
+    spellings: Mapping[str, Spelling],
+) -> dict[str, Notation]:
+    """Return how the numbers and dates of each column of trimmed text are written."""
+    has_point = cells.select(pl.all().str.contains(".", literal=True).any()).row(0, named=True)
+    notations: dict[str, Notation] = {}
+    for name, spelling in spellings.items():
+        if isinstance(spelling, Numbers) and spelling.native:
+            notations[name] = Notation(decimal="." if has_point[name] else "")
+        elif isinstance(spelling, Numbers):
+            notations[name] = _notation_of_numbers(spelling, cells.get_column(name))
+        elif spelling.date not in ("", EITHER):
+            notations[name] = Notation(kind="date", date=spelling.date)
+    decimals = {notation.decimal for notation in notations.values() if notation.decimal}
+    if len(decimals) != 1:
+        return notations
+    # A column without a mark is written like the others of its file.
+    (decimal,) = decimals
+    return {
+        name: replace(notation, decimal=decimal) if notation.kind == "number" else notation
+        for name, notation in notations.items()
+    }
+
+
+def unsure_points(
+    cells: pl.DataFrame,
+    spellings: Mapping[str, Spelling],
+) -> frozenset[str]:
+    """Return the columns of plain numbers all of whose points may mark thousands."""
+    grouped = Numbers(decimal=",", thousands=".")
+    names = []
+    for name, spelling in spellings.items():
+        if isinstance(spelling, Numbers) and spelling.native and not spelling.whole:
+            names.append(name)
+    if not names:
+        return frozenset()
+    fits = pl.all().str.contains(grouped.pattern).all()
+    has_point = pl.all().str.contains(".", literal=True).any()
+    answers = cells.select(map(exactly, names)).select(fits & has_point).row(0, named=True)
+    return frozenset(name for name in names if answers[name])
+
+
+def _notation_of_numbers(numbers: Numbers, column: pl.Series) -> Notation:
+    cells = column.alias("cells")
+    has_mark = bool(cells.str.contains(numbers.decimal, literal=True).any())
+    is_known = has_mark or numbers.thousands in (".", ",")
+    currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls()
+    return Notation(
+        decimal=numbers.decimal if is_known else "",
+        thousands=numbers.thousands,
+        percent=numbers.percent,
+        currency=currencies[0] if len(currencies) else "",
+        unit=numbers.unit,
+    )
 
 
 def _clear_marks(
     possible: Mapping[str, list[Spelling]],
-    filled: Mapping[str, pl.Series],
+    columns: Mapping[str, pl.Series],
 ) -> set[DecimalMark]:
     """Return the decimal marks of columns that leave no doubt which it is."""
     marks: set[DecimalMark] = set()
@@ -158,15 +343,16 @@ def _clear_marks(
         first = ways[0]
         if len(ways) > 1 or not isinstance(first, Numbers) or first.native:
             continue
-        if filled[name].str.contains(r"[.,]").any():
+        if columns[name].str.contains(r"[.,]").any():
             marks.add(first.decimal)
     return marks
 
 
 def _doubt_points(
     possible: Mapping[str, list[Spelling]],
-    filled: Mapping[str, pl.Series],
+    columns: Mapping[str, pl.Series],
     clear_marks: set[DecimalMark],
+    text: TextFormat,
 ) -> None:
     """Add to the ways in which plain numbers may be read: their points may mark thousands."""
     grouped = Numbers(decimal=",", thousands=".")
@@ -174,20 +360,41 @@ def _doubt_points(
         first = ways[0]
         if not isinstance(first, Numbers) or not first.native or first.whole:
             continue
-        if grouped.fits(filled[name]):
-            ways.append(_with_whole(grouped, filled[name]))
+        if name in text.columns:
+            continue
+        cells = columns[name].drop_nulls()
+        if grouped.fits(cells):
+            ways.append(_with_whole(grouped, cells))
         else:
             clear_marks.add(".")
 
 
-def _remarks_on_dates(spellings: Mapping[str, Spelling]) -> list[str]:
-    for name, spelling in spellings.items():
-        if isinstance(spelling, Words) and spelling.either:
-            return [
-                f"the dates of {name!r} may be day/month or month/day, so they stay text: write "
-                "them as 2023-08-04"
-            ]
-    return []
+def _remarks_on_dates(
+    spellings: Mapping[str, Spelling],
+    cells: pl.DataFrame,
+    text: TextFormat,
+) -> list[str]:
+    remarks = []
+    ambiguous = [
+        name
+        for name, spelling in spellings.items()
+        if isinstance(spelling, Words) and spelling.date == EITHER
+    ]
+    if ambiguous:
+        remarks.append(
+            f"the dates of {quoted(ambiguous)} may be day/month or month/day, so they stay text: "
+            "write them as 2023-08-04"
+        )
+    whole = [
+        n for n, spelling in spellings.items() if spelling.whole and n not in text.columns
+    ]
+    for name in look_like_dates(cells.select(map(exactly, whole))):
+        example = cells.get_column(name).drop_nulls()[0]
+        remarks.append(
+            f"column {name!r} holds whole numbers such as {example}, which look like dates: they "
+            "count as numbers; write them as 2024-01-31 to count days"
+        )
+    return remarks
 
 
 def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
@@ -206,7 +413,7 @@ def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Sp
     every = pl.all()
     tests = {
         "empty": every.is_null().all(),
-        "codes": every.str.contains(r"^\d+$").all() & every.str.contains(r"^0\d").any(),
+        "code": every.str.contains(_CODE).any(),
         "whole": every.cast(pl.Int64, strict=False).null_count() == every.null_count(),
         "number": every.cast(pl.Float64, strict=False).null_count() == every.null_count(),
         "point": every.str.contains(".", literal=True).any(),
@@ -222,7 +429,7 @@ def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Sp
         is_number = is_whole or (passes["number"][name] and not point_is_thousands)
         if passes["empty"][name]:
             spellings[name] = [Words(_nothing, native=True)]
-        elif passes["codes"][name]:
+        elif is_number and passes["code"][name]:
             spellings[name] = [Words()]
         elif is_number:
             spellings[name] = [Numbers(native=True, whole=is_whole)]
@@ -236,9 +443,24 @@ def _possible_spellings(column: pl.Series, text: TextFormat) -> list[Spelling]:
     if cells.str.to_lowercase().is_in(["true", "false"]).all():
         return [Words(_truth_values)]
     if not numbers_in(cells).all():
-        return [_date_spelling(cells)]
+        return [_words(column, cells)]
     formats = _number_formats(cells, text)
     return [*formats] if formats else [Words(doubt=_two_ways(column, text))]
+
+
+def _words(column: pl.Series, cells: pl.Series) -> Words:
+    """Return dates, or plain text; numbers of several units are in doubt."""
+    units = units_in(cells)
+    if len(units) > 1:
+        row = column.str.ends_with(units[1]).arg_max() or 0
+        return Words(
+            doubt=f"mixes the units {quoted(units)}, the second in row {row:,} ({column[row]!r}): "
+            "convert all numbers to one unit"
+        )
+    form = date_format_of(cells)
+    if form in ("", EITHER):
+        return Words(date=form)
+    return Words(partial(dates, form=form), date=form)
 
 
 def _truth_values(text: pl.Expr) -> pl.Expr:
@@ -325,7 +547,11 @@ def _settled(
         )
         return formats[mark], remark
     if has_comma and text.delimiter == ",":
-        return formats["."], ""
+        remark = (
+            f"column {name!r}: reading {example!r} as {values['.']}, since ',' separates the cells "
+            "of this file; --decimal says otherwise"
+        )
+        return formats["."], remark
     if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
         return Numbers(native=True), ""
     doubt = (
@@ -333,32 +559,6 @@ def _settled(
         "--decimal or --thousands (TextFormat(decimal=…, thousands=…) in Python)"
     )
     return Words(doubt=doubt), ""
-
-
-def _date_spelling(cells: pl.Series) -> Words:
-    if not cells.str.contains(_DATE).all():
-        return Words()
-    time = next((time for time in _TIMES if _date_formats(cells.head(1), time)), "")
-    formats = _date_formats(cells, time)
-    if len(formats) > 1:
-        return Words(either=True)
-    return Words(formats[0]) if formats else Words()
-
-
-def _date_formats(cells: pl.Series, time: str) -> list[Callable[[pl.Expr], pl.Expr]]:
-    """Return what reads all cells as dates with this format of the time."""
-    formats = [f"{day}{time}" for day in _DAYS]
-    return [
-        partial(_as_dates, form=form)
-        for form in formats
-        if not _as_dates(cells, form, strict=False).null_count()
-    ]
-
-
-def _as_dates(text: Cells, form: str, *, strict: bool = True) -> Cells:
-    # 23 would be read as the year 23
-    checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
-    return checked.str.to_datetime(form, time_unit="us", strict=strict)
 
 
 def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:

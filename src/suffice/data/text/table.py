@@ -1,7 +1,7 @@
 """A table of delimited text, known by its first rows, and how to scan all of them."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Self
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from suffice.core.table.notation import Notation
 from suffice.data import source
 from suffice.data.files.contents import is_packed, pieces_in
 from suffice.data.options import TextFormat
@@ -25,7 +26,16 @@ from suffice.data.source import (
 )
 from suffice.data.text.layout import Layout
 from suffice.data.text.row_ends import row_blocks
-from suffice.data.text.spelling import Spelling, sentinel_remarks, spellings_of, typed
+from suffice.data.text.spelling import (
+    Spelling,
+    notations_of,
+    sentinel_remarks,
+    spellings_of,
+    typed,
+    unsure_points,
+)
+
+_LATE_CELLS = 100  # of a column that is empty in the first rows, which tell its type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +51,10 @@ class TextTable:
     # are where the first rows have some, a user names some, or a number fails to parse.
     careful: bool
     remarks: tuple[str, ...]  # what may surprise
+    notations: dict[str, Notation]  # how numbers and dates are written
+    fixed: frozenset[str]  # columns whose notation was known before
+    # Columns whose points, before three digits each, may mark thousands in other files.
+    unsure: frozenset[str]
 
     @classmethod
     def of(
@@ -56,7 +70,10 @@ class TextTable:
         cells = _sampled(path, head, layout, label)
         trimmed = cells.select(pl.all().str.strip_chars())
         filled = trimmed.select(_without_missing(pl.all(), layout.missing))
-        spellings, remarks = spellings_of(filled, replace(text, delimiter=layout.separator))
+        late = _late_cells(path, layout, label, filled)
+        judged = filled if late is None else pl.concat([filled, late], how="diagonal")
+        format = replace(text, delimiter=layout.separator)
+        spellings, remarks = spellings_of(judged, format)
         pairs = zip(cells, trimmed, strict=True)
         n_marked = sum(filled.null_count().row(0)) - sum(cells.null_count().row(0))
         return cls(
@@ -68,6 +85,9 @@ class TextTable:
             # A number, too, may be named as a spelling of a missing value, and would parse.
             careful=n_marked > 0 or len(text.na_values) > 0,
             remarks=(*layout.remarks, *remarks, *sentinel_remarks(filled)),
+            notations=notations_of(judged, spellings),
+            fixed=frozenset(text.columns),
+            unsure=unsure_points(judged, spellings),
         )
 
     @property
@@ -79,18 +99,33 @@ class TextTable:
         if self.layout.translate or is_packed(path):
             return self.scan_stream(pieces_in(path), columns)
         n_before = self.layout.n_before
-        careful_rows = self._rows(path, columns, careful=True, skip_lines=n_before)
-        check = partial(check_rows, path, self.layout, self.label, warns=True)
-        if self.careful:
-            return Scan(self.label, careful_rows, check=check)
-        quick_rows = self._rows(path, columns, careful=False, skip_lines=n_before)
+        # Blanks around numbers, which only later rows have, are seen in text alone.
+        as_text = replace(self, padded=frozenset(self.layout.names))
+        careful_rows = as_text._rows(path, columns, careful=True, skip_lines=n_before)
+        quick_rows = self._rows(path, columns, careful=self.careful, skip_lines=n_before)
+        numbers = self._numbers_in(columns)
+        check = partial(check_rows, path, self.layout, self.label, numbers=numbers, warns=True)
         return Scan(self.label, quick_rows, careful=careful_rows, check=check)
 
+    def _numbers_in(self, columns: ColumnTypes) -> frozenset[str]:
+        """Return the columns that are read as numbers because their first rows are plain ones."""
+        names = []
+        for name, dtype in columns.items():
+            spelling = self.spellings[original_of(name)]
+            is_number = dtype is not None and dtype.is_numeric()
+            if is_number and spelling.native and name not in self.fixed:
+                names.append(name)
+        return frozenset(names)
+
     def scan_stream(self, pieces: Iterable[bytes], columns: ColumnTypes) -> Scan:
-        blocks = row_blocks(pieces, self.layout, self.label, warns=True)
+        numbers = self._numbers_in(columns)
+        blocks = row_blocks(pieces, self.layout, self.label, numbers=numbers, warns=True)
+        as_text = replace(self, padded=frozenset(self.layout.names))
         return scan_of_blocks(
             blocks,
-            lambda block: self._rows(io.BytesIO(block), columns, careful=True, skip_lines=0),
+            lambda block: as_text._rows(
+                io.BytesIO(block), columns, careful=True, skip_lines=0
+            ),
             self.label,
         )
 
@@ -139,6 +174,10 @@ class TextTable:
         return as_type(column, dtype).alias(name)
 
 
+def _sample_height(layout: Layout) -> int:
+    return min(source.SAMPLE_ROWS, max(source.SAMPLE_CELLS // len(layout.names), 100))
+
+
 def _sampled(
     path: Path | str | None,
     head: bytes,
@@ -146,7 +185,7 @@ def _sampled(
     label: str,
 ) -> pl.DataFrame:
     """Return the first rows of a file, or of a head that is all there is, as text."""
-    n_rows = min(source.SAMPLE_ROWS, max(source.SAMPLE_CELLS // len(layout.names), 100))
+    n_rows = _sample_height(layout)
 
     def rows_in(text: Path | str | io.BytesIO, skip_lines: int = 0) -> pl.DataFrame:
         rows = pl.scan_csv(
@@ -176,7 +215,7 @@ def _sampled(
             return pl.concat(frames).head(n_rows)
         try:
             sample = rows_in(path, skip_lines=layout.n_before)
-        except pl.exceptions.ComputeError:
+        except pl.exceptions.PolarsError:
             check_rows(path, layout, label)
             raise
     if b'"' in head and _has_line_breaks(sample):
@@ -188,10 +227,64 @@ def _has_line_breaks(sample: pl.DataFrame) -> bool:
     return any(column.str.contains("\n", literal=True).any() for column in sample)
 
 
-def check_rows(path: Path | str, layout: Layout, label: str, *, warns: bool = False) -> None:
-    """Raise if a quote in a file swallows rows; with ``warns``, count rows that lack fields."""
-    for _ in row_blocks(pieces_in(path), layout, label, warns=warns):
+def check_rows(
+    path: Path | str,
+    layout: Layout,
+    label: str,
+    *,
+    numbers: Collection[str] = (),
+    warns: bool = False,
+) -> None:
+    """Raise if the reader would lose rows of a file or zeros of codes; see ``row_blocks``."""
+    for _ in row_blocks(pieces_in(path), layout, label, numbers=numbers, warns=warns):
         pass
+
+
+def _late_cells(
+    path: Path | str | None,
+    layout: Layout,
+    label: str,
+    sample: pl.DataFrame,
+) -> pl.DataFrame | None:
+    """Return values of the columns that are empty in the sample, from anywhere in the file."""
+    is_empty = sample.select(pl.all().is_null().all()).row(0, named=True)
+    names = [name for name in sample.columns if is_empty[name]]
+    if not names or path is None or sample.height < _sample_height(layout):
+        return None
+    if layout.translate or is_packed(path):
+        blocks = row_blocks(pieces_in(path), layout, label)
+        frames = [_filled_cells(io.BytesIO(block), layout, names, 0) for block in blocks]
+        return pl.concat(frames).head(_LATE_CELLS)
+    with reading(label):
+        return _filled_cells(path, layout, names, layout.n_before)
+
+
+def _filled_cells(
+    text: Path | str | io.BytesIO,
+    layout: Layout,
+    names: Sequence[str],
+    skip_lines: int,
+) -> pl.DataFrame:
+    """Return the first values of some columns, wherever they are, shorter ones ending in null."""
+    rows = pl.scan_csv(
+        text,
+        glob=False,
+        separator=layout.separator,
+        has_header=False,
+        comment_prefix=layout.comment or None,
+        schema=dict.fromkeys(layout.names, pl.String),
+        skip_lines=skip_lines,
+    )
+    columns = []
+    for name in names:
+        cells = _without_missing(exactly(name).str.strip_chars(), layout.missing)
+        columns.append(cells.drop_nulls().head(_LATE_CELLS).implode())
+    values = rows.select(columns).collect(engine="streaming").row(0, named=True)
+    filled: dict[str, list[str | None]] = {}
+    for name in names:
+        lacking = _LATE_CELLS - len(values[name])
+        filled[name] = [*values[name], *[None] * lacking]
+    return pl.DataFrame(filled, schema=dict.fromkeys(names, pl.String))
 
 
 def scan_of_blocks(

@@ -4,6 +4,12 @@ import sys
 from collections.abc import Mapping
 from threading import Lock
 
+from suffice.estimators.dropin.counts import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    MultinomialNB,
+)
 from suffice.estimators.dropin.gaussian import (
     GaussianNB,
     LinearDiscriminantAnalysis,
@@ -12,9 +18,13 @@ from suffice.estimators.dropin.gaussian import (
 from suffice.estimators.dropin.logistic import LogisticRegression
 
 _OURS = (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
     GaussianNB,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    MultinomialNB,
     QuadraticDiscriminantAnalysis,
 )
 # each of our classes extends the class of scikit-learn that it replaces
@@ -23,7 +33,7 @@ _LOCK = Lock()
 
 
 def patch() -> None:
-    """Put our four classifiers in the place of scikit-learn's, wherever it names them.
+    """Put our eight classifiers in the place of scikit-learn's, wherever it names them.
 
     Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
 

@@ -29,6 +29,7 @@ from suffice.evaluate.comparison.models import (
     CONSTANT,
     ComparedModel,
     ModelsLike,
+    installed_boosters,
     parse_models,
 )
 from suffice.evaluate.comparison.paired import (
@@ -70,7 +71,7 @@ class Comparison(Tabled):
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
-    left_out: tuple[str, ...]  # models that would take too long, with the time
+    left_out: tuple[str, ...]  # default models that were not compared, with the reason
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
@@ -231,7 +232,7 @@ class Comparison(Tabled):
 
     def _paragraphs(self) -> list[str]:
         """Return what stands below the table: the verdict, then notes."""
-        left_out = [f"left out for time: {sentence}" for sentence in self.left_out]
+        left_out = [f"Not compared: {sentence}." for sentence in self.left_out]
         caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
         return [self.verdict, *caveats, *self.notes, *left_out]
 
@@ -316,6 +317,7 @@ def compare(
     *,
     sample_weight: WeightsLike = None,
     groups: LabelsLike | None = None,
+    time: LabelsLike | None = None,
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
@@ -333,15 +335,19 @@ def compare(
         marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
-        GaussianNB, RDA, AutoGaussian, logistic regression, least squares, nearest neighbours,
-        RBF-SVM, decision tree, random forest and gradient boosting. "AutoClassifier" ("auto") and
-        "perceptron" are compared if named. A constant classifier is always added.
+        GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
+        neighbours, RBF-SVM, decision tree, random forest, gradient boosting, and LightGBM, XGBoost
+        and CatBoost where they are installed. "perceptron" is compared if named. A constant
+        classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given. A class with fewer rows than folds is absent from some. None means
         ten folds, or five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
+    time : array (n,), optional
+        Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time, and each block but
+        the first is judged by models of all earlier ones.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
@@ -371,12 +377,16 @@ def compare(
     constant    0.601  0.500
     """
     named = parse_models(models, random_state)
-    folds = folds_for(X, y, cv, sample_weight, groups, random_state)
+    folds = folds_for(X, y, cv, sample_weight, groups, random_state, time)
     left_out: tuple[str, ...] = ()
     if models is None:
+        named = (*named, *installed_boosters(random_state))
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
     result = compared(named, folds, random_state, progress, left_out=left_out)
-    return replace(result, data_caveats=caveats_of_rows(X, y, grouped=groups is not None))
+    return replace(
+        result,
+        data_caveats=caveats_of_rows(X, y, grouped=groups is not None or time is not None),
+    )
 
 
 def size_of(folds: Folds) -> FitSize:
@@ -398,6 +408,7 @@ def folds_for(
     sample_weight: WeightsLike,
     groups: LabelsLike | None,
     seed: int,
+    time: LabelsLike | None = None,
 ) -> Folds:
     """Return the folds that every model is judged on."""
     if cv is None:
@@ -405,7 +416,7 @@ def folds_for(
         if groups is not None:
             n_groups = len(set(np.asarray(groups).tolist()))
             cv = min(cv, max(n_groups, 2))
-    return Folds.of(X, y, cv, sample_weight, groups, seed=seed)
+    return Folds.of(X, y, cv, sample_weight, groups, time=time, seed=seed)
 
 
 def compared(

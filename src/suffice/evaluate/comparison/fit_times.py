@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.discriminative.problem import WIDEST_HESSIAN
 from suffice.evaluate.comparison.models import ComparedModel
 
 MOST_SECONDS = 12.0  # that all fits of one default model may take
@@ -18,6 +19,11 @@ class FitSize(NamedTuple):
     columns: int  # as they are encoded
     classes: int
     holed: int = 0  # columns of numbers, if any value of theirs is missing: EM is about them
+
+    @property
+    def coefficients(self) -> int:
+        """Number of coefficients of logistic regression."""
+        return (self.classes - 1) * (self.columns + 1)
 
 
 def seconds_to_fit(name: str, size: FitSize) -> float:
@@ -36,10 +42,15 @@ def affordable(
     left_out = []
     for model in models:
         seconds = n_fits * seconds_to_fit(model.name, size)
-        if seconds <= LONGER_SECONDS.get(model.name, MOST_SECONDS):
+        if model.name == "logistic regression" and size.coefficients > WIDEST_HESSIAN:
+            left_out.append(
+                f"{model.name} would have {size.coefficients:,} coefficients, and chooses its "
+                f"penalty for at most {WIDEST_HESSIAN:,}"
+            )
+        elif seconds <= LONGER_SECONDS.get(model.name, MOST_SECONDS):
             kept.append(model)
         elif seconds > 3600:
-            left_out.append(f"{model.name} would take hours")
+            left_out.append(f"{model.name} would take about {seconds / 3600:,.0f} h")
         else:
             left_out.append(f"{model.name} would take about {seconds:,.0f} s")
     return tuple(kept), tuple(left_out)
@@ -90,8 +101,6 @@ def _auto_classifier(size: FitSize) -> float:
 
 def _logistic_regression(size: FitSize) -> float:
     n, d, k, _ = size
-    if k * (d + 1) > 1500:
-        return 1e4
     # the curvature of all coefficients chooses the penalty
     return 1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3
 
@@ -111,6 +120,12 @@ def _gradient_boosting(size: FitSize) -> float:
     return trees * leaves * (4e-3 + 1.2e-4 * size.columns)
 
 
+def _catboost(size: FitSize) -> float:
+    # 300 symmetric trees of 64 leaves, each with a value for every class
+    trees = 300 * (1 if size.classes == 2 else size.classes)
+    return trees * (3e-4 + 1e-4 * size.columns + 1e-7 * size.rows * size.columns)
+
+
 _SECONDS: Mapping[str, Callable[[FitSize], float]] = {
     "LDA": _lda,
     "QDA": _qda,
@@ -124,4 +139,7 @@ _SECONDS: Mapping[str, Callable[[FitSize], float]] = {
     "RBF-SVM": _rbf_svm,
     "random forest": _random_forest,
     "gradient boosting": _gradient_boosting,
+    "LightGBM": _gradient_boosting,
+    "XGBoost": _gradient_boosting,
+    "CatBoost": _catboost,
 }

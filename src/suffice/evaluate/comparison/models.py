@@ -17,7 +17,13 @@ from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.mixture import MixtureClassifier
 from suffice.estimators.perceptron import Perceptron
-from suffice.evaluate.comparison.competitors import CalibratedSvm, ChosenNeighbours
+from suffice.evaluate.comparison.competitors import (
+    BoostedTrees,
+    BoostingLibrary,
+    CalibratedSvm,
+    ChosenNeighbours,
+    is_installed,
+)
 from suffice.typing import SklearnClassifier
 
 ModelsLike: TypeAlias = object  # a name, an estimator, several of these, or {name: either}
@@ -31,6 +37,7 @@ class KnownModel(NamedTuple):
     make: Callable[[int], SklearnClassifier]  # seed → an estimator that is not fitted
     aliases: tuple[str, ...] = ()
     is_default: bool = True  # whether it is compared where no models are named
+    library: BoostingLibrary | None = None  # ``compare`` adds it where this is installed
 
 
 def _constant(seed: int) -> SklearnClassifier:
@@ -97,7 +104,6 @@ KNOWN_MODELS = (
         "AutoClassifier",
         lambda seed: AutoClassifier(random_state=seed),
         ("auto",),
-        is_default=False,
     ),
     KnownModel(
         "logistic regression",
@@ -137,6 +143,27 @@ KNOWN_MODELS = (
         "gradient boosting",
         _gradient_boosting,
         ("boosting", "GradientBoostingClassifier", "HistGradientBoostingClassifier"),
+    ),
+    KnownModel(
+        "LightGBM",
+        lambda seed: BoostedTrees("LightGBM", random_state=seed),
+        ("lgbm", "LGBMClassifier"),
+        is_default=False,
+        library="LightGBM",
+    ),
+    KnownModel(
+        "XGBoost",
+        lambda seed: BoostedTrees("XGBoost", random_state=seed),
+        ("xgb", "XGBClassifier"),
+        is_default=False,
+        library="XGBoost",
+    ),
+    KnownModel(
+        "CatBoost",
+        lambda seed: BoostedTrees("CatBoost", random_state=seed),
+        ("CatBoostClassifier",),
+        is_default=False,
+        library="CatBoost",
     ),
 )
 
@@ -180,6 +207,7 @@ SLOW = {
     "RadiusNeighborsClassifier",
     "RandomForestClassifier",
     "SVC",
+    "BoostedTrees",
     "ChosenNeighbours",
     "CalibratedSvm",
 }
@@ -251,6 +279,15 @@ class ComparedModel:
 def core(estimator: object) -> object:
     """Return the classifier at the end of a pipeline."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def installed_boosters(seed: int) -> tuple[ComparedModel, ...]:
+    """Return the boosting libraries that are installed."""
+    return tuple(
+        ComparedModel(model.name, model.make(seed))
+        for model in KNOWN_MODELS
+        if model.library is not None and is_installed(model.library)
+    )
 
 
 def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:

@@ -32,7 +32,10 @@ MODULES = (
     "session",
     "painting",
     "description",
+    "sums",
     "controls",
+    "takeaway",
+    "quiz",
     "main",
 )
 

@@ -220,7 +220,12 @@ class _Request:
     """The JSON object that a page has posted."""
 
     def __init__(self, body: bytes) -> None:
-        content = json.loads(body)
+        try:
+            content = json.loads(body)
+        except RecursionError as error:
+            raise errors.InvalidInputError(
+                "the request is not understood: its JSON is nested too deeply"
+            ) from error
         if not isinstance(content, dict):
             raise errors.InvalidInputError(
                 f"the request is not understood: expected a JSON object, got {content!r}"

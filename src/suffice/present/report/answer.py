@@ -96,6 +96,9 @@ def _facts(findings: Findings) -> page.Facts:
     verdict = findings.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [page.Fact("error", verdict.error, interval, "percent")]
+    if verdict.includes_choice:
+        own = f"95 % interval {percent(verdict.own_low)} to {percent(verdict.own_high)}"
+        facts.append(page.Fact("the model alone", verdict.own_error, own, "percent"))
     facts.extend(_gain(gain) for gain in verdict.gains)
     return page.Facts(tuple(facts))
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from suffice.core.decision.predictions import log_posteriors_of
+from suffice.core.model.contributions import parts_of_log_odds, replacements
 from suffice.typing import Codes, Flags, Floats, Labels, RowsLike, SklearnClassifier
 
 #: Smaller log posteriors are treated as this one: log 2e-9 ≈ −20.
@@ -78,20 +79,12 @@ def contributions(
     groups : list of G arrays
         Columns that are replaced together.
     """
-    n_columns = model.rows.shape[1]
-    # step s has replaced the groups before s
-    replaced = np.zeros((len(groups) + 1, n_columns), bool)
-    for s, group in enumerate(groups):
-        replaced[s + 1 :, group] = True
+    replaced = replacements(groups, model.rows.shape[1])
     forwards = _log_odds_by_step(model, who, pairs, replaced)
     backwards = _log_odds_by_step(model, who, pairs, ~replaced)
     if forwards is None or backwards is None:
         return None
-    parts = np.empty((len(who), 1 + len(groups)))
-    # forwards starts at the reference row, backwards ends there
-    parts[:, 0] = 0.5 * (forwards[:, 0] + backwards[:, -1])
-    parts[:, 1:] = 0.5 * (np.diff(forwards, axis=1) - np.diff(backwards, axis=1))
-    return parts
+    return parts_of_log_odds(forwards, backwards)
 
 
 def _log_odds_by_step(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.core.decision.predictions import ABSENT_LOSS
-from suffice.core.estimation.count_kinds import left_out_joint
+from suffice.core.estimation.count_kinds import left_out_joint, left_out_rows
 from suffice.core.estimation.count_settings import CountSettings
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.count_rows import CountRows
@@ -17,6 +17,7 @@ from suffice.typing import Codes, Floats
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Each is half of the next: exponentials are squared, not computed again.
 COARSE_TEMPERATURES = np.exp2(np.arange(-1.0, 9.0))
+_AT_ONCE = 2  # pseudo-counts that share one pass over the cells
 _ROWS = 4096  # scores of so many rows stay in cache
 SPREAD = 2.0  # prior standard deviation of log T: naive Bayes is often far too sure
 _FINE_STEPS = np.exp2(np.linspace(-1.0, 1.0, 9))  # about the best coarse temperature
@@ -41,15 +42,19 @@ def choose_count_settings(
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])
     losses = np.empty((len(alphas), len(temperatures)))
-    for a, alpha in enumerate(alphas):
-        scores = left_out_joint(sums, replace(settings, alpha=alpha), rows, codes, w)
-        losses[a] = log_losses(scores, codes, w, temperatures)
+    for first in range(0, len(alphas), _AT_ONCE):
+        some = alphas[first : first + _AT_ONCE]
+        left = left_out_rows(sums, settings, rows, codes, w, some)
+        for a, alpha in enumerate(some, first):
+            scores = left_out_joint(sums, replace(settings, alpha=alpha), left)
+            losses[a] = log_losses(scores, codes, w, temperatures)
     penalty = np.square(np.log(temperatures) / SPREAD) / (2 * len(codes))
     best_alpha, best_t = np.unravel_index(np.argmin(losses + penalty), losses.shape)
     chosen = replace(settings, alpha=alphas[int(best_alpha)])
     if not isinstance(settings.temperature, str):
         return chosen
-    scores = left_out_joint(sums, chosen, rows, codes, w)
+    left = left_out_rows(sums, settings, rows, codes, w, (chosen.pseudo_count(),))
+    scores = left_out_joint(sums, chosen, left)
     fine = temperatures[best_t] * _FINE_STEPS
     fine_losses = [log_losses(scores, codes, w, np.array([t]))[0] for t in fine]
     _, temperature = best_temperature(np.array([fine_losses]), fine, len(codes), SPREAD)

@@ -14,6 +14,7 @@ from suffice.core.estimation.count_kinds import (
     decide_counts,
     estimate_counts,
     left_out_joint,
+    left_out_rows,
 )
 from suffice.core.estimation.count_settings import CountSettings
 from suffice.core.model.posterior import LogPosterior
@@ -73,9 +74,9 @@ def leave_one_count_row_out(
     sums = CountSums.of_rows(rows, classes, codes, weight, threshold=settings.threshold)
     model = estimate_counts(sums, settings)
     w = np.ones(len(codes)) if weight is None else weight
-    scores = left_out_joint(
-        sums, settings, model.counts_of(rows), codes, w, refit_priors=refit_priors
-    )
+    alphas = (settings.pseudo_count(),)
+    left = left_out_rows(sums, settings, model.counts_of(rows), codes, w, alphas)
+    scores = left_out_joint(sums, settings, left, refit_priors=refit_priors)
     logs = LogPosterior(check_temperature(settings.temperature)).read(scores)
     return Predictions(
         classes=classes,

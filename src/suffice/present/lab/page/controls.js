@@ -3,9 +3,12 @@ import { View } from "./canvas.js";
 import { SCENES, rounded, sampled, statedModel } from "./scenes.js";
 import { change, findAll, repaint, say, session } from "./session.js";
 import { heightOf } from "./painting.js";
+import { shifted, stretched, sumsOf } from "./sums.js";
 
 const MOST_POINTS = 2000;
 const MOST_UNDONE = 50;
+const ERASE = -1; // brushes that paint no class
+const MOMENTS = -2;
 
 // ---- controls: an element with data-key shows and changes that part of the state
 
@@ -212,7 +215,11 @@ function startGesture(event, { px, py, x, y, point }) {
   event.target.setPointerCapture(event.pointerId);
   rememberPoints();
   session.chosen = null;
-  const erases = session.brush < 0 || event.button === 2;
+  if (session.brush === MOMENTS) {
+    gesture = momentsGesture(px, py, x, y);
+    return;
+  }
+  const erases = session.brush === ERASE || event.button === 2;
   if (erases) {
     gesture = { action: "erase", px, py };
   } else if (point) {
@@ -224,7 +231,52 @@ function startGesture(event, { px, py, x, y, point }) {
   }
 }
 
+const MEAN_REACH = 26; // pixels within which a drag moves the mean
+
+/** Return a drag of the moments of the nearest class: of its mean, or of its ellipse. */
+function momentsGesture(px, py, x, y) {
+  const { fit, state } = session;
+  if (fit.K === 0) {
+    return null;
+  }
+  const view = new View(document.querySelector("#plane"), state.window);
+  const { means } = sumsOf(fit);
+  const centres = means.map(([mx, my]) => [mx, my ?? y]);
+  const distances = centres.map(([mx, my]) => Math.hypot(view.px(mx) - px, view.py(my) - py));
+  const nearest = distances.indexOf(Math.min(...distances));
+  const action = distances[nearest] < MEAN_REACH ? "shift" : "stretch";
+  return {
+    action,
+    px,
+    py,
+    from: [x, y],
+    mean: centres[nearest],
+    k: fit.present[nearest],
+    points: state.points,
+  };
+}
+
+/** Move or stretch a class as the pointer says, from where the drag began. */
+function dragMoments(x, y) {
+  const { action, from, mean, k, points } = gesture;
+  const flat = session.state.dimension === 1;
+  if (action === "shift") {
+    setPoints(shifted(points, k, [x - from[0], flat ? 0 : y - from[1]]));
+    return;
+  }
+  const start = [from[0] - mean[0], flat ? 0 : from[1] - mean[1]];
+  const end = [x - mean[0], flat ? 0 : y - mean[1]];
+  const length = Math.hypot(...start);
+  const direction = [start[0] / length, start[1] / length];
+  const along = (end[0] * direction[0] + end[1] * direction[1]) / length;
+  setPoints(stretched(points, k, mean, direction, Math.max(along, 0.05)));
+}
+
 function continueGesture({ px, py, x, y, point }) {
+  if (gesture.action === "shift" || gesture.action === "stretch") {
+    dragMoments(x, y);
+    return;
+  }
   const distance = Math.hypot(px - gesture.px, py - gesture.py);
   if (gesture.action === "erase") {
     removePoint(point);
@@ -251,6 +303,8 @@ export function handleKey(event) {
     const [right, up] = MOVES[key];
     const step = event.shiftKey ? 0.01 : 0.04;
     session.cursor = [x + right * step * (x1 - x0), y + up * step * (y1 - y0)];
+    session.chosen = null; // the readout follows the cursor
+    session.hovered = null;
   } else if (key === " ") {
     rememberPoints();
     addPoint(x, y);
@@ -275,7 +329,7 @@ function pointAtCursor(canvas, x, y) {
   return nearestPoint(view, view.px(x), py, 16);
 }
 
-/** Choose the class that is painted; −1 erases. */
+/** Choose the class that is painted; −1 erases, −2 drags means and ellipses. */
 export function chooseBrush(k) {
   session.brush = k;
   for (const button of findAll("[data-brush]")) {

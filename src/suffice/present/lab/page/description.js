@@ -145,7 +145,28 @@ function errorLines() {
     const share = percentOf(fresh.wrong, fresh.rows - fresh.rejected);
     lines.push(["error on 2,000 new points", share]);
   }
+  const { leftOut } = session;
+  if (leftOut?.fit === session.fit) {
+    lines.push(["leave-one-out error", percentOf(leftOut.wrong, rows)]);
+  }
   return lines;
+}
+
+/** Return how many points a model learnt from all others gets wrong. */
+export function leaveOneOut() {
+  const { fit, state } = session;
+  const { x, y, K, rule, settings } = fit;
+  const wrong = range(x.length).filter((i) => {
+    const rows = x.filter((_, other) => other !== i);
+    const codes = y.filter((_, other) => other !== i);
+    if (!codes.includes(y[i])) {
+      return true; // the only point of its class
+    }
+    const model = MODELS[state.model].fit(rows, codes, K, settings);
+    const action = predicted(model, x[i], rule);
+    return action !== y[i];
+  }).length;
+  return { fit, wrong };
 }
 
 /** Return the name of a fitted class; K stands for rejection. */

@@ -12,6 +12,7 @@ import {
   onChange,
   openAddress,
   openScene,
+  pointsOfLink,
   remember,
   repaint,
   restartDescent,
@@ -20,7 +21,10 @@ import {
   setModel,
 } from "./session.js";
 import { paint } from "./painting.js";
-import { describe, equations, errors, tableRow } from "./description.js";
+import { describe, equations, errors, leaveOneOut, tableRow } from "./description.js";
+import { pointsOfSameSums, sumsOf } from "./sums.js";
+import { modelText, momentsText, pythonText } from "./takeaway.js";
+import { answer, score, showQuestion } from "./quiz.js";
 import {
   chooseBrush,
   display,
@@ -63,6 +67,72 @@ async function copyLink() {
     say("The link is copied.");
   } catch {
     say("Copy the address.");
+  }
+}
+
+// ---- sums
+
+/** Replace the points by others of the same sums: no Gaussian model changes. */
+function showOtherPoints() {
+  const { state } = session;
+  rememberPoints();
+  setPoints(pointsOfSameSums(state.points, state.dimension, state.points.length));
+  say("Other points, the same counts, means and scatters: the Gaussian models are the same.");
+}
+
+/** Add the points of another link: a + b. */
+function addLink() {
+  try {
+    const others = pointsOfLink(find("#other-link").value.trim());
+    rememberPoints();
+    setPoints([...session.state.points, ...others]);
+    say(`${others.length} points are added: the sums of both links, a + b.`);
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+/** Forget the chosen point: a − b. */
+function forgetChosen() {
+  const { chosen, state } = session;
+  if (!chosen) {
+    say("Choose a point first: click it, or press enter on it.");
+    return;
+  }
+  rememberPoints();
+  session.chosen = null;
+  session.hovered = null;
+  setPoints(state.points.filter((point) => point !== chosen));
+  say("Forgotten, a − b: the model is as if the point had never been there.");
+}
+
+const MOST_LEFT_OUT = 400;
+
+function showLeaveOneOut() {
+  const { fit } = session;
+  if (!fit.settings || fit.x.length > MOST_LEFT_OUT) {
+    say(`Leave-one-out fits as many models as points: at most ${MOST_LEFT_OUT}, on this page.`);
+    return;
+  }
+  session.leftOut = leaveOneOut();
+  repaint();
+}
+
+/** Take one more step of EM from the same start. */
+function stepEm() {
+  change({ model: "mixture", emSteps: session.state.emSteps + 1 });
+}
+
+/** Show the scene as text, and copy it where the browser allows. */
+async function take(text) {
+  find("#taken").value = text;
+  find("#taken").hidden = false;
+  try {
+    await navigator.clipboard.writeText(text);
+    say("The text is copied.");
+  } catch {
+    find("#taken").select();
+    say("Copy the text that is selected.");
   }
 }
 
@@ -166,6 +236,7 @@ function showTable(table) {
     descent: null,
   });
   showColumns(table);
+  find("#scene").selectedIndex = -1;
   find("#title").textContent = "Your own table";
   find("#text").textContent = table.said;
   find("#table-said").textContent = table.said;
@@ -252,6 +323,14 @@ const ACTIONS = {
   run: runOrPauseDescent,
   reset: resetDescent,
   descend: showOrHideDescent,
+  others: showOtherPoints,
+  merge: addLink,
+  forget: forgetChosen,
+  leave: showLeaveOneOut,
+  em: stepEm,
+  python: () => take(pythonText()),
+  moments: () => take(momentsText()),
+  parameters: () => take(modelText()),
   upload: uploadTable,
   axes: showTwoColumns,
   discriminant: showDiscriminant,
@@ -285,6 +364,7 @@ session.askPython = askPython;
 onChange(describe);
 onChange(() => findAll("[data-key]").forEach(display));
 onChange(paint);
+onChange(showQuestion);
 listen();
 chooseBrush(0);
 openAddress();
@@ -302,6 +382,13 @@ globalThis.lab = {
   errors,
   equations,
   contributions,
+  leaveOneOut,
+  pythonText,
+  momentsText,
+  modelText,
+  answer,
+  score,
+  sums: () => sumsOf(session.fit),
   /** Return posteriors and actions on n × n cell centres of the window. */
   grid: (n) => raster(session.fit.model, session.fit.rule, session.state.window, n),
 };

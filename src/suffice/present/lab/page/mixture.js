@@ -128,14 +128,14 @@ function run(rows, start, kappa, maxSteps) {
   return { parts, start, objectives, objective: objectives.at(-1) };
 }
 
-/** Return EM from the start that is best after a few steps. */
-function bestRun(rows, single, R, random) {
+/** Return EM from the start that is best after a few steps; `emSteps` of it, 0 until it converges. */
+function bestRun(rows, single, R, random, emSteps) {
   const kappa = rows[0].length + 2;
   const trials = range(STARTS).map(() =>
     run(rows, startOf(rows, single, R, random), kappa, TRIAL_STEPS),
   );
   const best = trials[argmax(trials.map((trial) => trial.objective))];
-  return run(rows, best.start, kappa, MAX_STEPS);
+  return run(rows, best.start, kappa, emSteps || MAX_STEPS);
 }
 
 /** Whether the covariance of a class is not that of its own rows. */
@@ -146,7 +146,7 @@ function borrowsVariance(scatter, weight, { sigma }) {
 }
 
 /** Return mixtures of R components in each class, fewer where a class has fewer distinct rows. */
-export function fitMixture(x, y, K, { components, priors, seed = 1 }) {
+export function fitMixture(x, y, K, { components, priors, emSteps = 0, seed = 1 }) {
   const moments = momentsOf(x, y, K);
   const singles = fitGaussian(x, y, K, {
     covariance: "full",
@@ -164,7 +164,7 @@ export function fitMixture(x, y, K, { components, priors, seed = 1 }) {
     if (R < 2 || borrowsVariance(moments.scatters[k], moments.weights[k], single)) {
       return [single];
     }
-    runs[k] = bestRun(rows, single, R, uniform(seed + k));
+    runs[k] = bestRun(rows, single, R, uniform(seed + k), emSteps);
     return runs[k].parts;
   });
   const shares = moments.weights.map((weight) => weight / moments.weight);

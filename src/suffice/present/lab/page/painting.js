@@ -10,6 +10,7 @@ import {
   raster,
   shade,
 } from "./drawing.js";
+import { MODELS } from "./models.js";
 import { find, session } from "./session.js";
 
 const CELLS = 200; // of the plane, along each axis
@@ -78,6 +79,12 @@ function paintPlane(view, look) {
     const hasRing = point === hovered || (state.show.errors && isWrong[i]);
     mark(view, look, k, view.px(x), view.py(y), { ring: hasRing ? look.ink : null });
   });
+  if (fit.model && state.show.normal) {
+    paintNormal(view, look);
+  }
+  if (fit.model && state.show.lines) {
+    paintThreeLines(view, look);
+  }
   view.axes(state.names, look);
 }
 
@@ -100,6 +107,58 @@ function paintModel(view, look) {
       mark(view, look, present[k], view.px(x), view.py(y), { size: 0.7, hollow: true });
     }
   }
+}
+
+// ---- the weight vector, and three lines at once
+
+/** Draw w at right angles to the boundary of two classes, on the side of the first. */
+function paintNormal(view, look) {
+  const { fit, state } = session;
+  const boundary = fit.K === 2 ? fit.model.boundary(0, 1) : null;
+  if (!boundary || boundary.A !== null) {
+    return;
+  }
+  const [x0, x1, y0, y1] = state.window;
+  const [b1, b2] = boundary.b;
+  const length = Math.hypot(b1, b2);
+  if (length === 0) {
+    return;
+  }
+  // the foot of the mean of all points: m − y(m) w / ‖w‖²
+  const mean = [0, 1].map((j) => fit.x.reduce((total, row) => total + row[j], 0) / fit.x.length);
+  const value = b1 * mean[0] + b2 * mean[1] + boundary.c;
+  const foot = [mean[0] - (value * b1) / length ** 2, mean[1] - (value * b2) / length ** 2];
+  const size = Math.min(x1 - x0, y1 - y0) / 5;
+  const tip = [foot[0] + (size * b1) / length, foot[1] + (size * b2) / length];
+  view.line([foot, tip], look.ink, 3);
+  for (const turn of [2.6, -2.6]) {
+    const angle = Math.atan2(b2, b1) + turn;
+    const barb = [tip[0] + 0.18 * size * Math.cos(angle), tip[1] + 0.18 * size * Math.sin(angle)];
+    view.line([tip, barb], look.ink, 3);
+  }
+  view.text("w", view.px(tip[0]) + 8, view.py(tip[1]) - 6, look.ink);
+}
+
+const THREE = [
+  { model: "lda", name: "LDA: density", width: 6, dash: [], colour: 2 },
+  { model: "squares", name: "least squares: regression", width: 2.5, dash: [8, 5], colour: 4 },
+  { model: "perceptron", name: "perceptron: empirical risk", width: 2.5, dash: [2, 4], colour: 3 },
+];
+
+/** Draw the lines of the three approaches between two classes. */
+function paintThreeLines(view, look) {
+  const { fit } = session;
+  if (fit.K !== 2 || !fit.settings) {
+    return;
+  }
+  THREE.forEach(({ model, name, width, dash, colour }, i) => {
+    const { b, c } = MODELS[model].fit(fit.x, fit.y, 2, fit.settings).boundary(0, 1);
+    view.line(boundaryLine(view, [c, ...b]), look.classes[colour], width, dash);
+    const py = view.h - 62 + 16 * i;
+    const swatch = [10, 40].map((px) => [view.x(px), view.y(py - 4)]);
+    view.line(swatch, look.classes[colour], width, dash);
+    view.text(name, 46, py, look.ink);
+  });
 }
 
 // ---- the descent

@@ -40,6 +40,8 @@ export const session = {
   chosen: null, // a point
   cursor: null, // a place in the plane
   askPython: null, // how a model is fitted by Python
+  answers: {}, // the choice of each scene's question
+  leftOut: null, // { fit, wrong }: the leave-one-out error of a fit
 };
 
 // ---- changes
@@ -97,11 +99,18 @@ function refit() {
   if (fit.K > 1 && remote) {
     session.askPython(fit);
   } else if (fit.K > 1) {
-    const priors = state.stated ? normalised(ofPresent(state.priors)) : null;
-    const settings = { ...state, priors, tied: ofPresent(state.tied) };
-    setModel(fit, fitModel(fit.x, fit.y, fit.K, settings));
+    fit.settings = settingsOf(present);
+    setModel(fit, fitModel(fit.x, fit.y, fit.K, fit.settings));
   }
   restartDescent();
+}
+
+/** Return the settings of a model of the classes that have points. */
+function settingsOf(present) {
+  const { state } = session;
+  const ofPresent = (values) => present.map((k) => values[k]);
+  const priors = state.stated ? normalised(ofPresent(state.priors)) : null;
+  return { ...state, priors, tied: ofPresent(state.tied) };
 }
 
 /** Return weights that sum to one, null where all are zero. */
@@ -142,6 +151,9 @@ export function remember() {
   if (Object.keys(changes).length > 0) {
     address += `&state=${encodeURIComponent(JSON.stringify(changes))}`;
   }
+  if (Object.keys(session.answers).length > 0) {
+    address += `&answers=${encodeURIComponent(JSON.stringify(session.answers))}`;
+  }
   try {
     history.replaceState(null, "", address);
   } catch {
@@ -154,11 +166,30 @@ export function openAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const scene = parameters.get("scene") || FIRST_SCENE;
   try {
+    session.answers = checkedAnswers(JSON.parse(parameters.get("answers") || "{}"));
     openScene(scene, JSON.parse(parameters.get("state") || "{}"));
   } catch {
     openScene(scene);
     say("The state in this address cannot be read: the scene is shown as it begins.");
   }
+}
+
+/** Return the answers to questions that exist. */
+function checkedAnswers(answers) {
+  const isAnswer = ([name, i]) => Object.hasOwn(SCENES, name) && Number.isInteger(i);
+  return Object.fromEntries(Object.entries(answers).filter(isAnswer));
+}
+
+/** Return the points of a link of this page, or throw where it is none. */
+export function pointsOfLink(link) {
+  const parameters = new URLSearchParams(link.slice(link.indexOf("#") + 1));
+  const name = parameters.get("scene");
+  if (!Object.hasOwn(SCENES, name ?? "")) {
+    throw new Error("This is no link of the lab: it has no scene.");
+  }
+  const initial = initialState(SCENES[name]);
+  const changes = checkedChanges(initial, JSON.parse(parameters.get("state") || "{}"));
+  return changes.points ?? initial.points;
 }
 
 // ---- scenes

@@ -1,0 +1,244 @@
+"""Do reports contradict themselves? ``python -m benchmarks pages FOLDER… [--fast]`` reads them.
+
+A report is made of every CSV file of the folders, and of scikit-learn's tables. Of each it is
+checked that
+
+- the class that it names is the one with the largest share missed;
+- the stated rule picks the stated model;
+- every number of its first sentences follows from the numbers in its JSON;
+- every caveat on the page is on the terminal and in JSON, too;
+- the file of the recommended model states the same probabilities.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from click.testing import CliRunner
+from sklearn import datasets
+
+import suffice as sf
+from suffice.cli.group import suffice
+from suffice.core.text.numbers import STYLES, p_statement
+from suffice.present.report import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.present.report import Report
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-−+]?\d+)?")
+CONSTANTS = {"95", "0.05", "2"}  # of intervals, of tests, "2e-9"
+_FORMATS = ("count", "number", "short", "loss", "percent", "points", "signed")
+
+
+def main(arguments: list[str]) -> None:
+    options = [argument for argument in arguments if argument.startswith("--")]
+    folders = [Path(argument) for argument in arguments if not argument.startswith("--")]
+    n_tables = 0
+    n_failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        files = [file for each in folders for file in sorted(each.glob("*.csv"))]
+        files += written_tables(Path(folder))
+        for file in files:
+            found = failures(file, Path(folder), *options)
+            n_tables += 1
+            n_failed += bool(found)
+            print(f"{file.parent.name}/{file.name}: {'; '.join(found) or 'ok'}", flush=True)
+    print(f"{n_tables - n_failed} of {n_tables} tables without a contradiction")
+
+
+def written_tables(folder: Path) -> list[Path]:
+    """Return scikit-learn's tables as files."""
+    files = []
+    for name in ("iris", "wine", "breast_cancer"):
+        table = getattr(datasets, f"load_{name}")(as_frame=True).frame
+        file = folder / f"sklearn_{name}.csv"
+        table.to_csv(file, index=False)
+        files.append(file)
+    return files
+
+
+def failures(file: Path, folder: Path, *options: str) -> list[str]:
+    """Return what contradicts itself in the report of a file."""
+    page = folder / "page.html"
+    command = ["report", str(file), "--force", "-o", str(page), *options]
+    with kept_report() as reports:
+        answer = CliRunner().invoke(suffice, command, env={"COLUMNS": "1000"})
+    if answer.exit_code:
+        return [f"exit code {answer.exit_code}: {answer.output.strip().splitlines()[-1]}"]
+    (report,) = reports
+    model = folder / f"{file.stem}.suffice"
+    return [
+        *named_class(report),
+        *stated_rule(report),
+        *stated_numbers(report),
+        *caveats_of_page(report, page.read_text(), answer.output),
+        *saved_model(report, model),
+    ]
+
+
+@contextmanager
+def kept_report() -> Iterator[list[Report]]:
+    """Yield a list that holds the report which a command makes."""
+    reports: list[Report] = []
+    made = build.report_of
+
+    def keeping(*arguments: Any, **named: Any) -> Report:
+        reports.append(made(*arguments, **named))
+        return reports[-1]
+
+    build.report_of = keeping
+    try:
+        yield reports
+    finally:
+        build.report_of = made
+
+
+def named_class(report: Report) -> list[str]:
+    """Return whether the named class is not the one with the largest share missed."""
+    found = re.search(r"It misses [\d,]+ of [\d,]+ rows? of class (.*?) \(", report.verdict)
+    rows = report.judgement.held_out
+    missed = np.bincount(rows.truth, rows.truth != rows.predicted, len(rows.classes))
+    counts = np.bincount(rows.truth, minlength=len(rows.classes))
+    shares = np.divide(missed, counts, out=np.zeros(len(counts)), where=counts > 0)
+    if found is None:
+        return ["a class is missed and none is named"] if shares.any() else []
+    names = [str(label) for label in rows.classes]
+    if found[1] not in names:
+        return [f"no class is called {found[1]!r}"]
+    share = shares[names.index(found[1])]
+    if share < shares.max():
+        return [
+            f"{found[1]} is named, of {share:.1%} missed, and the most is {shares.max():.1%}"
+        ]
+    return []
+
+
+def stated_rule(report: Report) -> list[str]:
+    """Return whether another model is recommended than the rule picks, or none is named."""
+    losses = report.comparison.row_losses
+    picked = losses.names[losses.recommended()]
+    told = []
+    if picked != report.comparison.reference:
+        told.append(f"the rule picks {picked}, recommended is {report.comparison.reference}")
+    if report.comparison.reference not in report.answer.headline:
+        told.append(f"the headline does not name {report.comparison.reference}")
+    return told
+
+
+def stated_numbers(report: Report) -> list[str]:
+    """Return the numbers of the first sentences that no number of the JSON explains."""
+    document = json.loads(report.write("json"))
+    known = set(CONSTANTS)
+    for section in document["sections"]:
+        for block in section["blocks"]:
+            if block["kind"] != "text":
+                known |= written_forms(block)
+    known |= written_forms(verdict_numbers(report))
+    names = sorted(names_of(report), key=len, reverse=True)
+    unexplained = []
+    for sentence in (report.answer.headline, *report.answer.reasons, report.answer.next_step):
+        text = sentence.replace("\N{NO-BREAK SPACE}", " ")
+        for name in names:
+            text = text.replace(name, " ")
+        numbers = [number for number in NUMBER.findall(text) if number not in known]
+        unexplained += [f"{number} in {sentence!r}" for number in numbers]
+    return unexplained
+
+
+def verdict_numbers(report: Report) -> dict[str, Any]:
+    """Return the numbers of the verdict as fields."""
+    verdict = report.judgement.verdict
+    numbers: dict[str, Any] = {
+        "low": verdict.low,
+        "high": verdict.high,
+        "error": verdict.error,
+        "p": [p_statement(gain.p_value) for gain in verdict.gains],
+        "missed": [
+            (each.of - each.n_found, each.of, each.n_found) for each in verdict.recalls
+        ],
+        "shares": [1 - each.n_found / each.of for each in verdict.recalls],
+        "protocol": verdict.protocol,
+        "n_half": sum(each.misses_half for each in verdict.recalls) - 1,
+        "log_losses": [outcome.log_loss for outcome in report.comparison.outcomes],
+        "errors": [outcome.error for outcome in report.comparison.outcomes],
+    }
+    choice = verdict.choice
+    if choice is not None:
+        numbers["choice"] = [choice.error, choice.low, choice.high, choice.n_rows]
+        numbers["folds"] = [choice.choices.count(verdict.model), len(choice.choices)]
+    threshold = verdict.threshold
+    if threshold is not None:
+        n_predicted = threshold.n_found + threshold.false_alarms
+        numbers["threshold"] = [threshold.value, threshold.n_found, threshold.of]
+        numbers["alarms"] = [threshold.false_alarms, threshold.n_found / max(n_predicted, 1)]
+        numbers["auc"] = verdict.auc
+    return numbers
+
+
+def written_forms(value: Any) -> set[str]:
+    """Return every way in which the numbers of a JSON value may be written in a sentence."""
+    if isinstance(value, dict):
+        return set().union(*(written_forms(each) for each in value.values()), set())
+    if isinstance(value, (list, tuple)):
+        return set().union(*(written_forms(each) for each in value), set())
+    if isinstance(value, str):
+        return set(NUMBER.findall(value))
+    if value is None or isinstance(value, bool) or not np.isfinite(value):
+        return set()
+    forms = set()
+    for style in _FORMATS:
+        forms |= set(
+            NUMBER.findall(STYLES[style](float(value)).replace("\N{NO-BREAK SPACE}", " "))
+        )
+    forms |= set(NUMBER.findall(p_statement(abs(float(value)))))
+    forms.add(f"{100 * abs(float(value)):.1f}")
+    return forms
+
+
+def names_of(report: Report) -> set[str]:
+    """Return what is called by a name that may hold digits."""
+    classes = {str(label) for label in report.judgement.held_out.classes}
+    columns = set(map(str, report.judgement.data.columns))
+    models = {outcome.name for outcome in report.comparison.outcomes}
+    return {name for name in classes | columns | models if len(name) > 1}
+
+
+def caveats_of_page(report: Report, page: str, terminal: str) -> list[str]:
+    """Return the caveats of the page that the terminal or JSON lacks."""
+    document = json.loads(report.write("json"))
+    missing = []
+    for text in re.findall(r'<p class="caution">(.*?)</p>', page):
+        caveat = unescape(text).replace("\N{NO-BREAK SPACE}", " ")
+        told = [each.replace("\N{NO-BREAK SPACE}", " ") for each in document["caveats"]]
+        if caveat not in told:
+            missing.append(f"JSON lacks the caveat {caveat!r}")
+        if caveat not in terminal:
+            missing.append(f"the terminal lacks the caveat {caveat!r}")
+    return missing
+
+
+def saved_model(report: Report, file: Path) -> list[str]:
+    """Return whether the saved model is missing, or states other probabilities."""
+    if not file.exists():
+        return ["no model is saved"]
+    loaded = sf.load(file)
+    rows = report.judgement.data.named_rows
+    if not np.array_equal(loaded.predict(rows), report.estimator.predict(rows)):
+        return ["the saved model predicts other classes"]
+    if not hasattr(report.estimator, "predict_proba"):
+        return []
+    stated = report.estimator.predict_proba(rows)
+    if not np.allclose(loaded.predict_proba(rows), stated, rtol=1e-9, atol=1e-12):
+        return ["the saved model states other probabilities"]
+    os.remove(file)
+    return []

@@ -1,0 +1,240 @@
+"""Sums, links, questions and texts of the lab: what they do is what Python does."""
+
+import contextlib
+import io
+import json
+
+import numpy as np
+import pytest
+
+import suffice as sf
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+CLOSE = {"rtol": 0, "atol": 1e-9}
+
+
+def painted(page, code="null"):
+    """Return the value of an expression once the page has painted."""
+    page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    return page.evaluate(code)
+
+
+def press(page, action):
+    page.evaluate(f"document.querySelector('[data-do={action}]').click()")
+
+
+def fitted_rows(page):
+    x, y = page.evaluate("[lab.session.fit.x, lab.session.fit.y]")
+    return np.array(x), np.array(y)
+
+
+def open_scene(page, name, **state):
+    page.evaluate(f"lab.openScene({json.dumps(name)}, {json.dumps(state)})")
+
+
+@pytest.mark.parametrize("scene", ["lda", "qda", "fish"])
+def test_other_points_of_the_same_sums_have_the_same_classifier(page, scene):
+    open_scene(page, scene)
+    before = fitted_rows(page)[0]
+    sums = page.evaluate("lab.sums()")
+    grid = page.evaluate("Array.from(lab.grid(9).p)") if scene != "fish" else None
+    press(page, "others")
+    after, codes = fitted_rows(page)
+    assert np.abs(after - before).max() > 0.1
+    moments = sf.Moments.of(after, codes)
+    np.testing.assert_allclose(moments.means, sums["means"], **CLOSE)
+    np.testing.assert_allclose(moments.scatters, sums["scatters"], rtol=0, atol=1e-8)
+    if grid is not None:
+        np.testing.assert_allclose(page.evaluate("Array.from(lab.grid(9).p)"), grid, **CLOSE)
+
+
+def test_the_sums_of_the_page_are_those_of_python(page):
+    open_scene(page, "qda")
+    x, y = fitted_rows(page)
+    sums = page.evaluate("lab.sums()")
+    moments = sf.Moments.of(x, y)
+    assert sums["counts"] == moments.counts.tolist()
+    np.testing.assert_allclose(sums["means"], moments.means, **CLOSE)
+    np.testing.assert_allclose(sums["scatters"], moments.scatters, **CLOSE)
+    texts = json.loads(page.evaluate("lab.momentsText()"))
+    np.testing.assert_allclose(texts["scatters"], moments.scatters, **CLOSE)
+
+
+def test_two_links_add_up_and_a_point_is_forgotten(page):
+    open_scene(page, "lda", points=[[0, 0, 0], [1, 2, 0], [3, 1, 1], [4, 4, 1]], painted=True)
+    page.evaluate("lab.change({})")
+    link = "lab.html" + page.evaluate("location.hash")
+    open_scene(page, "lda", points=[[5, 1, 0], [6, 2, 0], [7, 0, 1], [8, 1, 1]], painted=True)
+    page.evaluate(f"document.querySelector('#other-link').value = {json.dumps(link)}")
+    press(page, "merge")
+    x, y = fitted_rows(page)
+    assert len(x) == 8
+    a, b = sf.Moments.of(x[:4], y[:4]), sf.Moments.of(x[4:], y[4:])
+    sums = page.evaluate("lab.sums()")
+    np.testing.assert_allclose((a + b).scatters, sums["scatters"], **CLOSE)
+    page.evaluate("lab.session.chosen = lab.session.state.points[0]")
+    press(page, "forget")
+    rest = (a + b) - sf.Moments.of(x[:1], y[:1])
+    np.testing.assert_allclose(rest.means, page.evaluate("lab.sums().means"), **CLOSE)
+    page.evaluate("document.querySelector('#other-link').value = 'nonsense'")
+    press(page, "merge")
+    assert "no link of the lab" in page.evaluate("document.querySelector('#said').textContent")
+
+
+@pytest.mark.parametrize("model", ["lda", "qda", "naive", "neighbours"])
+def test_the_leave_one_out_error_is_that_of_python(page, model):
+    open_scene(page, "costs", model=model, reject=1, costs=[1, 1, 1, 1, 1], k=5)
+    x, y = fitted_rows(page)
+    wrong = page.evaluate("lab.leaveOneOut().wrong")
+    if model == "neighbours":
+        from sklearn.model_selection import LeaveOneOut, cross_val_predict
+        from sklearn.neighbors import KNeighborsClassifier
+
+        told = cross_val_predict(KNeighborsClassifier(5), x, y, cv=LeaveOneOut())
+        assert wrong == (told != y).sum()
+        return
+    estimator = {"lda": sf.LDA(), "qda": sf.QDA(), "naive": sf.GaussianNB()}[model]
+    assert wrong == round(sf.leave_one_out(estimator, x, y).error * len(y))
+    press(page, "leave")
+    assert "leave-one-out error" in painted(
+        page, "document.querySelector('#told').textContent"
+    )
+
+
+def test_steps_of_em_raise_the_likelihood_up_to_the_fit(page):
+    likelihoods = []
+    for steps in (1, 2, 3, 5, 8, 0):
+        open_scene(page, "bayes", emSteps=steps)
+        told = painted(page, "document.querySelector('#told').textContent")
+        likelihoods.append(float(told.split("log-likelihood")[1][:9].replace("−", "-")))
+    assert likelihoods == sorted(likelihoods)
+    assert likelihoods[-1] > likelihoods[0]
+    press(page, "em")
+    assert page.evaluate("lab.session.state.emSteps") == 1
+
+
+def test_dragging_the_mean_moves_a_class_and_dragging_outside_stretches_it(page):
+    open_scene(page, "lda")
+    page.evaluate("document.querySelector('[data-brush=\"-2\"]').click()")
+    before = page.evaluate("lab.sums()")
+    place = painted(
+        page,
+        """(() => {
+      const box = document.querySelector('#plane').getBoundingClientRect();
+      const [x0, x1, y0, y1] = lab.session.state.window;
+      const at = ([x, y]) => [box.left + (x - x0) / (x1 - x0) * box.width,
+        box.bottom - (y - y0) / (y1 - y0) * box.height];
+      return at(lab.sums().means[0]);
+    })()""",
+    )
+    page.mouse("mousePressed", *place, buttons=1)
+    page.mouse("mouseMoved", place[0] + 40, place[1] - 20, buttons=1)
+    page.mouse("mouseReleased", place[0] + 40, place[1] - 20)
+    after = page.evaluate("lab.sums()")
+    assert after["means"][0][0] > before["means"][0][0] + 0.3
+    assert after["means"][0][1] > before["means"][0][1] + 0.1
+    np.testing.assert_allclose(after["scatters"], before["scatters"], rtol=1e-9)
+    np.testing.assert_allclose(after["means"][1], before["means"][1], **CLOSE)
+    page.evaluate("document.querySelector('[data-brush=\"0\"]').click()")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"model": "lda", "stated": True, "priors": [0.2, 0.3, 0.5, 0.5, 0.5]},
+        {"model": "qda", "pooling": 0.3, "divisor": "unbiased"},
+        {"model": "qda", "shrinkage": 0.25, "target": "sphere"},
+        {"model": "partial"},
+        {"model": "naive"},
+        {"model": "logistic", "l2": 1},
+    ],
+)
+def test_the_lines_of_python_fit_the_same_model(page, state):
+    open_scene(page, "qda", **state)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(page.evaluate("lab.pythonText()"), names)
+    p = np.array(page.evaluate("Array.from(lab.grid(7).p)")).reshape(49, -1)
+    u = (np.arange(7) + 0.5) / 7
+    x0, x1, y0, y1 = page.evaluate("lab.session.state.window")
+    cells = np.stack(np.meshgrid(x0 + u * (x1 - x0), y0 + u * (y1 - y0)), axis=-1)
+    tolerance = 1e-5 if state["model"] == "logistic" else 1e-9
+    told = names["model"].predict_proba(cells.reshape(-1, 2))
+    np.testing.assert_allclose(told, p, rtol=0, atol=tolerance)
+
+
+def test_the_model_file_states_the_fitted_densities(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open_scene(page, "qda")
+    names = {}
+    exec(page.evaluate("lab.modelText()"), names)
+    saved = sf.load("scene.suffice")
+    x, y = fitted_rows(page)
+    expected = sf.QDA().fit(x, y)
+    np.testing.assert_allclose(saved.predict_proba(x), expected.predict_proba(x), **CLOSE)
+    open_scene(page, "neighbours")
+    assert "choose LDA" in page.evaluate("lab.modelText()")
+
+
+def test_questions_are_scored_and_kept_in_the_link(page, browser, lab_file):
+    open_scene(page, "lda")
+    painted(page)
+    page.evaluate("document.querySelectorAll('#choices button')[1].click()")
+    assert page.evaluate("document.querySelector('#verdict').textContent").startswith("Right.")
+    open_scene(page, "softmax")
+    painted(page)
+    page.evaluate("document.querySelectorAll('#choices button')[2].click()")
+    assert page.evaluate("document.querySelector('#verdict').textContent").startswith(
+        "Not quite"
+    )
+    assert page.evaluate("lab.score()") == {"right": 1, "given": 2, "all": 12}
+    address = page.evaluate("location.hash")
+    other = browser.page()
+    other.open(lab_file.as_uri() + address)
+    other.until("globalThis.lab !== undefined")
+    assert other.evaluate("lab.score().given") == 2
+    page.evaluate("lab.session.answers = {}")
+
+
+def test_arrow_keys_move_the_readout_away_from_a_chosen_point(page):
+    open_scene(page, "lda")
+    page.evaluate("lab.session.chosen = lab.session.state.points[0]")
+    page.evaluate("document.querySelector('#plane').focus()")
+    first = painted(page, "document.querySelector('#said').textContent")
+    page.evaluate(
+        "document.querySelector('#plane').dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'ArrowRight'}))"
+    )
+    second = painted(page, "document.querySelector('#said').textContent")
+    assert second.startswith("At (")
+    assert second != first
+
+
+def test_run_and_step_are_beside_the_plane(page):
+    page.size(1280, 800)
+    open_scene(page, "logistic")
+    painted(page)
+    step, plane = page.evaluate(
+        "['[data-do=step]', '#plane'].map((s) => {"
+        "const b = document.querySelector(s).getBoundingClientRect(); return [b.top, b.bottom]})"
+    )
+    assert step[1] <= plane[0] < 420
+    assert step[1] < 800
+    page.size(900, 2000)
+
+
+def test_the_plane_stays_in_view_on_a_phone(page):
+    page.size(390, 844)
+    open_scene(page, "lda")
+    painted(page)
+    page.evaluate("scrollTo(0, document.body.scrollHeight * 0.6)")
+    top, bottom = painted(
+        page,
+        "(() => { const b = document.querySelector('#plane').getBoundingClientRect();"
+        " return [b.top, b.bottom] })()",
+    )
+    assert top >= -1
+    assert bottom <= 844
+    page.size(900, 2000)

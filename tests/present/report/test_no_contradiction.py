@@ -1,0 +1,76 @@
+"""Reports of small tables of several kinds say nothing that their own numbers do not carry."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from benchmarks import pages
+from sklearn.datasets import load_wine
+
+
+def exam():
+    """Return one number and two classes."""
+    rng = np.random.default_rng(0)
+    hours = rng.uniform(0, 6, 60).round(2)
+    passed = np.where(hours + rng.normal(size=60) > 3, "yes", "no")
+    return pl.DataFrame({"hours": hours, "passed": passed}), "passed"
+
+
+def wine():
+    """Return thirteen numbers and three classes."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return pl.DataFrame(X.assign(cultivar=y.map("ABC".__getitem__))), "cultivar"
+
+
+def rare():
+    """Return text, gaps, copies and a class that is mostly missed."""
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(300) < 0.1, "ill", "well")
+    marker = rng.normal(size=300) + (y == "ill")
+    frame = pl.DataFrame(
+        {
+            "marker": [None if i % 19 == 0 else round(m, 3) for i, m in enumerate(marker)],
+            "site": rng.choice(["north", "south", "west"], 300),
+            "state": y,
+        }
+    )
+    return pl.concat([frame, frame[:40]]), "state"
+
+
+def leak():
+    """Return a column that gives the class away, and one with codes for unknown."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 4, 200)
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=200) + y,
+            "later": y + 0.001 * rng.normal(size=200),
+            "age": np.where(np.arange(200) % 50, rng.normal(40, 5, 200), -999.0),
+            "kind": [f"class {k}" for k in y],
+        }
+    )
+    return frame, "kind"
+
+
+@pytest.mark.parametrize("table", [exam, wine, rare, leak])
+def test_a_report_does_not_contradict_itself(table, tmp_path):
+    frame, target = table()
+    file = tmp_path / "table.csv"
+    frame.write_csv(file)
+    assert pages.failures(file, tmp_path, "--fast", "--target", target) == []
+
+
+def test_what_is_wrong_is_noticed(rare_report):
+    answer = rare_report.answer
+    wrong_class = replace(answer, headline=answer.headline.replace("class ill", "class well"))
+    assert pages.named_class(replace(rare_report, answer=wrong_class))
+    wrong_number = replace(answer, headline=f"{answer.headline} 12.34 % of rows.")
+    assert pages.stated_numbers(replace(rare_report, answer=wrong_number))
+    other = rare_report.comparison.against("decision tree")
+    assert pages.stated_rule(replace(rare_report, comparison=other))
+    page = '<p class="caution">The moon is full.</p>'
+    assert len(pages.caveats_of_page(rare_report, page, "")) == 2
+    assert pages.stated_numbers(rare_report) == []
+    assert pages.named_class(rare_report) == []
+    assert pages.stated_rule(rare_report) == []
