@@ -220,7 +220,7 @@ def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
     d = moments.n_features
     if moments.fourth is None or d < 2:
         return 1.0
-    weight = moments.weights[codes].sum()
+    weight = float(moments.weights[codes].sum())
     variances = np.diagonal(moments.scatters[codes].sum(0)) / weight
     fourths = np.diagonal(moments.fourth.fourths[codes].sum(0)) / weight
     # λ = (κ − 1)/2 of each variance; the covariances share what is left of the sum
@@ -242,7 +242,7 @@ def _inflation(moments: Moments, codes: Codes) -> float:
     if moments.fourth is None:
         return np.nan
     d = moments.n_features
-    weight = moments.weights[codes].sum()
+    weight = float(moments.weights[codes].sum())
     sigma = moments.scatters[codes].sum(0) / weight
     variances = np.diagonal(sigma)
     products = np.outer(variances, variances)
@@ -253,7 +253,7 @@ def _inflation(moments: Moments, codes: Codes) -> float:
     # the kurtosis of few normal rows is too small on average:  3 ν/(ν + 2)
     nu = weight - len(codes)
     one_plus_kappa *= (nu + 2) / nu
-    return max(((d + 2) * one_plus_kappa - 1) / (d + 1), 0.25)
+    return max(float((d + 2) * one_plus_kappa - 1) / (d + 1), 0.25)
 
 
 def _full_rank_classes(moments: Moments, present: Codes) -> Codes:

@@ -31,6 +31,7 @@ _BLOCK = 256  # rows of products held at once
 ROWS_PER_DIRECTION = 8
 LEAST_ROWS = 8  # of a class: fewer cannot show a skewness or a kurtosis
 LEAST_KURTOSIS_ROWS = 20
+LEAST_SHARE = 1.2  # rows for each direction: with fewer, all whitened rows are alike
 _PAIRS = 4e7  # distances computed for one simulated null distribution
 
 
@@ -43,7 +44,7 @@ class Null(NamedTuple):
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None if n < r + 2."""
+    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None if n is too small."""
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)
@@ -54,7 +55,7 @@ def whitened(x: Floats) -> Floats | None:
     # X P = Q R, columns in order of what they add  ⇒  S⁺ = n R⁻¹R⁻ᵀ on the span,  z = √n Q
     q, r, _ = qr(centred[:, varying] / size[varying], mode="economic", pivoting=True)
     rank = int((np.diagonal(r) ** 2 > rank_tolerance(x.shape[1])).sum())
-    if len(x) < max(rank + 2, LEAST_ROWS):
+    if len(x) < max(LEAST_SHARE * rank + 2, LEAST_ROWS):
         return None
     return np.asarray(np.sqrt(len(x)) * q[:, :rank])
 
@@ -277,12 +278,12 @@ def normality(
     if not is_tested.any():
         raise InvalidInputError(
             f"no test of normality for classes {quoted(classes)}: rows that vary in r directions "
-            "must be at least r + 2, and at least 8: use fewer columns, or collect more rows"
+            "must be at least 1.2 r + 2, and at least 8: use fewer columns, or collect more rows"
         )
     if not is_tested.all():
         warn(
             f"no test of normality for classes {quoted(classes[~is_tested])}: rows that vary in r "
-            "directions must be at least r + 2, and at least 8",
+            "directions must be at least 1.2 r + 2, and at least 8",
             DegenerateDataWarning,
         )
     n_rows = np.bincount(table.codes, minlength=len(classes))
