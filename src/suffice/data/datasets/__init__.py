@@ -47,7 +47,7 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """Return what the table holds and where it comes from."""
-        facts = [
+        facts: list[list[object]] = [
             ["rows", self.n_rows],
             ["features", self.n_features],
             ["classes", self.n_classes],
