@@ -129,3 +129,9 @@ def test_earlier_rows_of_one_class_teach_nothing():
     X, _, _ = rows()
     with pytest.raises(InvalidInputError, match="the earlier rows have one class only"):
         sf.cross_validate(sf.LDA(), X, np.arange(200) >= 199, cv=3, time=np.arange(200))
+
+
+def test_rows_of_one_time_are_not_independent():
+    X, y, time = rows()
+    assert Folds.of(X, y, 4, time=time).groups.tolist() == time.tolist()
+    assert Folds.of(X, y, 4, time=np.arange(200)).groups is None

@@ -116,6 +116,8 @@ class Folds:
             require_one_order(groups, time)
             time_ranks = time_codes(time, len(labels))
             splits, protocol = _forward(cv, time_ranks, codes, counts, copies)
+            if len(np.unique(time_ranks)) < len(labels):
+                group_codes = time_ranks  # rows of one time are not independent
         if sets is not None:
             group_codes = joined_groups(group_codes, sets)
         return cls(
