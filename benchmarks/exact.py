@@ -2,6 +2,8 @@
 
 The pass over the rows, reading the moments out, the digest, and forgetting 1,000 rows; then how
 far models of exact and floating sums differ on the bundled tables.
+``python -m benchmarks exact history STEPS`` adds and forgets rows at random and compares every
+digest with that of sums collected anew.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ SHAPES = ((1_000_000, 10, 3), (200_000, 50, 10), (50_000, 200, 10))
 
 
 def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["history"]:
+        print(history(int(arguments[1])))
+        return
     rounds = int(arguments[0]) if arguments else 9
     print(f"# exact sums beside floating ones ({machine()})\n")
     print(table([speed(*shape, rounds) for shape in SHAPES]))
@@ -64,3 +69,26 @@ def agreement(name: str) -> dict[str, object]:
         floating = model().fit(x[complete], y[complete]).predict_proba(x[complete])
         row[f"{model.__name__}, largest difference"] = f"{np.abs(exact - floating).max():.1e}"
     return row
+
+
+def history(n_steps: int) -> str:
+    """Return how many digests of a random history differ from those of sums collected anew."""
+    r = np.random.default_rng(0)
+    y = r.integers(0, 3, 300)
+    x = r.normal(size=(300, 2)) + y[:, None]
+    grid = Grid.around(x)
+    labels = np.arange(3)
+
+    def sums(rows: np.ndarray) -> sf.Moments:
+        return sf.Moments.of(x[rows], y[rows], classes=labels, exact=grid)
+
+    held = np.zeros(len(y), bool)
+    total = sums(np.flatnonzero(held))
+    n_different = 0
+    for _ in range(n_steps):
+        i = int(r.integers(len(y)))
+        row = sums(np.array([i]))
+        total = total - row if held[i] else total + row
+        held[i] = not held[i]
+        n_different += total.digest() != sums(np.flatnonzero(held)).digest()
+    return f"{n_steps:,} additions and deletions: {n_different} digests differ from retraining"

@@ -142,8 +142,7 @@ def damaged(whole: bytes, rng: np.random.Generator) -> bytes:
 
 def forged_archive(whole: bytes, rng: np.random.Generator) -> bytes:
     """Return an archive with other fields or arrays, whose checksums are right."""
-    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = dict(_members(whole))
     header = json.loads(members.pop("header.json"))
     header.pop("sha256")
     names = sorted(members)
@@ -164,6 +163,12 @@ def forged_archive(whole: bytes, rng: np.random.Generator) -> bytes:
     return file.getvalue()
 
 
+@cache
+def _members(whole: bytes) -> Mapping[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def _forged_array(data: bytes, rng: np.random.Generator) -> bytes:
     array = np.load(io.BytesIO(data))
     way = rng.integers(6)
@@ -179,8 +184,9 @@ def _forged_array(data: bytes, rng: np.random.Generator) -> bytes:
         array = array[::-1]
     elif way == 3:
         array = array[:-1] if array.ndim else array
-    elif way == 4:
-        array = array.astype(rng.choice(["<f4", "<i8", "<U3", "|b1"]))
+    elif way == 4 and array.dtype.kind != "U":
+        with np.errstate(all="ignore"):
+            array = array.astype(rng.choice(["<f4", "<i8", "<U3", "|b1"]))
     else:
         array = rng.permuted(array)
     file = io.BytesIO()
@@ -221,9 +227,12 @@ def moments_file(rng: np.random.Generator, folder: Path) -> bool:
     assert before.keys() == after.keys()
     for name, array in before.items():
         np.testing.assert_array_equal(array, after[name])
-    total = loaded + loaded
+    try:
+        total = loaded + loaded
+        rest = total - loaded
+    except SufficeError:
+        return True  # such as squares that overflow together
     assert (total.counts == 2 * loaded.counts).all()
-    rest = total - loaded
     assert (rest.counts == loaded.counts).all()
     return True
 

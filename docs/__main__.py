@@ -25,6 +25,10 @@ CODE = re.compile(
 )
 # in the repository a link to a scene of the lab leads to the page that tells how to open it
 LAB_SCENE = re.compile(r"lab\.md\?scene=")
+# the place before a line such as "**In the lab:** [fish](../lab.md?scene=fish)"
+SCENE_LINE = re.compile(
+    r"^(?=\*\*In the lab:\*\* \[[^]]*\]\([./]*lab\.md\?scene=(\w+)\))", re.MULTILINE
+)
 SUBSCRIPT = re.compile(
     r"(?<![A-Za-z0-9_.])([A-Za-zα-ωΑ-Ω]²?|max|min|argmax)_"
     r"(?:\{([^}_]+|[a-z]_[a-z])\}|([a-z0-9⊥]+))(?![A-Za-z0-9_])"
@@ -39,14 +43,35 @@ def stage(folder: Path = STAGED) -> Path:
     )
     readme = (ROOT / "README.md").read_text()
     (folder / "index.md").write_text(readme.replace("](docs/", "]("))
-    shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    (folder / "changelog.md").write_text(changes.replace("](docs/", "]("))
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
     reference.write(folder / "api")
     for page in folder.rglob("*.md"):
-        text = LAB_SCENE.sub("lab.html#scene=", page.read_text())
+        text = with_scenes(page.read_text(), len(page.relative_to(folder).parts))
+        text = LAB_SCENE.sub("lab.html#scene=", text)
         page.write_text(with_subscripts(with_formulas(text)))
     (folder / "lab.html").write_text(lab.page())
     return folder
+
+
+def with_scenes(text: str, depth: int) -> str:
+    """Return Markdown with the lab live above each line that leads to a scene.
+
+    A page of depth 1 lies in the top folder.
+    """
+    up = "../" * (depth - 1)
+
+    def framed(found: re.Match[str]) -> str:
+        return f"{_frame(f'{up}lab.html', found[1])}\n\n"
+
+    text = SCENE_LINE.sub(framed, text)
+    return text.replace("<!-- a live scene of the lab -->", _frame("lab.html", "lda"))
+
+
+def _frame(lab_page: str, scene: str) -> str:
+    source = f"{lab_page}#scene={scene}"
+    return f'<iframe class="lab" loading="lazy" title="The lab" src="{source}"></iframe>'
 
 
 def with_subscripts(text: str) -> str:

@@ -71,5 +71,5 @@ def test_the_complement_and_fractions_have_no_samples(ok, refused):
     ok("predict", "m.suffice", "all.csv", "-o", "out.csv")
     assert "no densities" in refused("sample", "m.suffice", "-n", "3")
     ok("fit", "iris", "-m", "counts", "-o", "m.suffice")
-    ok("predict", "m.suffice", "iris", "-o", "out.csv")
+    ok("predict", "m.suffice", "iris", "-o", "answers.csv")
     assert "no densities" in refused("sample", "m.suffice", "-n", "3")

@@ -152,7 +152,8 @@ def test_ctrl_c_while_summing_leaves_the_old_file_or_none(tmp_path, old):
     if old is not None:
         out.write_bytes(old)
     before = sorted(tmp_path.iterdir())
-    with started(tmp_path, "summarize", "-", "-t", "species", "-o", "out.moments") as program:
+    args = ("summarize", "-", "-t", "species", "-o", "out.moments", "--force")
+    with started(tmp_path, *args) as program:
         feed(program, 20)
         code, said = interrupted(program)
     assert (code, said) == (130, "suffice: interrupted: no output was written\n")
@@ -166,7 +167,8 @@ def test_ctrl_c_while_predicting_leaves_the_old_file_or_none(tmp_path, model, ol
     if old is not None:
         out.write_bytes(old)
     before = sorted(tmp_path.iterdir())
-    with started(tmp_path, "predict", model, "-", "-o", out.name) as program:
+    args = ("predict", model, "-", "-o", out.name, "--force")
+    with started(tmp_path, *args) as program:
         feed_until_answers(program, tmp_path)
         code, said = interrupted(program)
     assert (code, said) == (130, "suffice: interrupted: no output was written\n")
@@ -183,7 +185,8 @@ def test_a_program_that_is_told_to_stop_cleans_up(tmp_path, model, name):
         pytest.skip(
             f"{name} is ignored here, under nohup for one, and so by what is started here"
         )
-    with started(tmp_path, "predict", model, "-", "-o", "out.csv") as program:
+    args = ("predict", model, "-", "-o", "out.csv", "--force")
+    with started(tmp_path, *args) as program:
         feed_until_answers(program, tmp_path)
         code, said = interrupted(program, number)
     assert (code, said) == (128 + number, "suffice: interrupted: no output was written\n")
@@ -270,7 +273,7 @@ def test_a_disk_without_room_ends_the_program_with_one_line(tmp_path, model):
     (tmp_path / "out.csv").write_text("old")
     before = sorted(tmp_path.iterdir())
     # the compiled code is cached, so no command needs to write elsewhere
-    args = ("predict", model, "iris", "-o", "out.csv", "-q")
+    args = ("predict", model, "iris", "-o", "out.csv", "-q", "--force")
     # Python would keep bytecode that is cut off
     env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     done = run(tmp_path, *args, preexec_fn=small_files_only, env=env)
@@ -308,7 +311,7 @@ def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args, refused)
     (tmp_path / args[-1]).write_text("old")
     before = sorted(tmp_path.iterdir())
     with little_room():
-        said = refused(*args, "-q")
+        said = refused(*args, "-q", "--force")
     assert f"{args[-1]}: File too large" in said
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / args[-1]).read_text() == "old"

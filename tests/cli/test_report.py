@@ -1,10 +1,12 @@
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import suffice as sf
+from suffice.cli.report import wrapped_at
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +168,32 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     page = Path("bare.md").read_text()
     assert "b has moved significantly" in page
     assert "new rows: " not in page
+
+
+def test_of_several_tables_each_has_its_page_and_an_index_names_them(ok):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(60)]
+    for name in ("north", "south & west"):
+        Path(f"{name}.csv").write_text("\n".join(["a,b,kind", *rows]))
+    ok("report", "north.csv", "south & west.csv", "-t", "kind", "--fast", "-q")
+    index = Path("report-index.html").read_text()
+    for page in ("report-north.html", "report-south___west.html"):
+        assert f'href="{page}"' in index
+        headline = re.search(r'<p class="answer[^>]*>(.*?)</p>', Path(page).read_text())[1]
+        assert headline in index
+    assert Path("north.suffice").exists()
+    assert Path("south___west.suffice").exists()
+
+
+def test_the_terminal_says_every_caveat_and_wraps_at_words(ok):
+    rows = [f"{i % 7},{'xy'[i % 2]},{i % 2 * 5 + i / 1000}" for i in range(60)]
+    Path("leak.csv").write_text("\n".join(["a,kind,later", *rows]))
+    printed = ok("report", "leak.csv", "-t", "kind", "--fast", "-o", "a.html")
+    told = json.loads(
+        ok("report", "leak.csv", "-t", "kind", "--fast", "-o", "b.html", "--json")
+    )
+    assert any("later" in caveat for caveat in told["caveats"])
+    for sentence in (told["headline"], *told["caveats"], told["next"]):
+        assert sentence.replace("\N{NO-BREAK SPACE}", " ") in printed
+    lines = wrapped_at(told["headline"], 60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(lines) == told["headline"].replace("\N{NO-BREAK SPACE}", " ")

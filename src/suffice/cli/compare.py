@@ -21,6 +21,7 @@ from suffice.cli.options import (
     output,
     seed_option,
     several,
+    time_option,
 )
 from suffice.cli.report import start_helpers
 from suffice.cli.terminal import Terminal, check_figure, write_figure
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     help="Another classifier by import path, such as sklearn.svm.SVC; repeat for more.",
 )
 @fold_options
+@time_option
 @seed_option(VALIDATION, "Seed of the folds.")
 @output("A file to write the table to.")
 @other_output("--plot", "A figure to draw: .png, .svg or .pdf.")
@@ -66,15 +68,19 @@ def compare(
     added: tuple[str, ...],
     cv: int | None,
     groups: str | None,
+    time: str | None,
     seed: int,
     output: Path | None,
     plot: Path | None,
 ) -> None:
     """Compare classifiers by cross-validation."""
+    from suffice.selection.validation.time_order import require_one_order
+
     check_figure(plot)
     if not models:
         start_helpers(data)
-    rows = data.rows(groups)
+    require_one_order(groups, time)
+    rows = data.rows(groups or time)
     result = suffice.compare(
         rows.frame,
         rows.table.labels,
@@ -82,6 +88,7 @@ def compare(
         cv,
         sample_weight=rows.table.weight,
         groups=None if groups is None else rows.kept.get_column(groups),
+        time=None if time is None else rows.kept.get_column(time).to_numpy(),
         random_state=seed,
         progress=False if terminal.quiet else None,
     )

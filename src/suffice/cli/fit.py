@@ -137,7 +137,7 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
         n_rows = int(fitted.moments_.counts.sum())
         facts["rows"] = n_rows
         to_rows = f" to {counted(n_rows, 'row')}"
-    if hasattr(fitted, "log_likelihood") and hasattr(fitted, "moments_"):
+    if hasattr(fitted, "log_likelihood") and hasattr(fitted, "fit_moments"):
         # sums alone do not give that of every model, and the complement has none
         with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()

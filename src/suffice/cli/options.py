@@ -398,6 +398,12 @@ fold_options = combined(
         help="Column of groups that folds hold out as a whole, such as persons; not a feature.",
     ),
 )
+time_option = option(
+    "--time",
+    section=VALIDATION,
+    metavar="COLUMN",
+    help="Column of times: earlier rows are learnt from, later ones judged; not a feature.",
+)
 
 
 def seed_option(section: str, help: str, default: int | None = 0) -> Decorator:

@@ -114,7 +114,7 @@ KINDS = {
     ),
     "posterior-surface": FigureKind(
         drawn_from="model",
-        shows="the posterior of a class, or of every class, over a plane.",
+        shows="the posterior of a class, or the greatest posterior, over a plane.",
         function=lambda: suffice.plots.posterior_surface,
     ),
     "precision-recall": FigureKind(
@@ -200,9 +200,25 @@ def plot(
         arguments = arguments[:2]  # an estimator and X
     drawn = draw(*arguments, theme=theme, **settings)
     first_axes = drawn.flat[0] if hasattr(drawn, "flat") else drawn
+    style = style_of("dark" if theme == "dark" else "light")
+    first_axes.figure.supxlabel(
+        _caption(kind, model, data), x=0.01, ha="left", fontsize=8, color=style.soft
+    )
     background = "white" if theme == "light" else style_of("dark").ground
     write_figure(first_axes.figure, output, background)
     terminal.written(output, kind)
+
+
+def _caption(kind: str, model: str, data: Data) -> str:
+    """Return which model and which rows a figure shows, and whether they were held out."""
+    drawn_from = KINDS[kind].drawn_from
+    if drawn_from == "rows":
+        return f"rows of {data.name}"
+    if Path(model).suffix == ".suffice":
+        return f"model {Path(model).name}, rows of {data.name}"
+    if drawn_from == "model":
+        return f"model {model}, fitted to all rows of {data.name}"
+    return f"model {model}, rows of {data.name} held out in {FOLDS} folds"
 
 
 def _check_settings(

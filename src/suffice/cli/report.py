@@ -8,8 +8,8 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from suffice.errors import InvalidParameterError
 if TYPE_CHECKING:
     from suffice.present.report.build import Report
     from suffice.present.report.documented_table import DocumentedTable
+    from suffice.present.report.findings import ReportSettings
     from suffice.present.report.new_rows import NewRows
 
 ROW = "\0row"  # the column of row numbers; no column of data has this name
@@ -60,9 +61,11 @@ def start_helpers(data: Data) -> None:
     "suffice report wine --format md -o wine.md",
     "suffice report sales.parquet --target churned -o churn.html",
     "suffice report sales.csv --against this_month.csv",
+    "suffice report north.csv south.csv",
     counts_unused=True,
 )
 @learning_data
+@click.argument("more", nargs=-1, metavar="[DATA]...")
 @option(
     "--against",
     section=MODEL,
@@ -89,6 +92,7 @@ def report(
     terminal: Terminal,
     /,
     data: Data,
+    more: tuple[str, ...],
     against: str | None,
     cv: int | None,
     groups: str | None,
@@ -99,35 +103,79 @@ def report(
     fast: bool,
     force: bool,
 ) -> None:
-    """Write a page that says which classifier to use, how good it is, and why."""
+    """Write a page that says which classifier to use, how good it is, and why.
+
+    Of several tables each gets its page, and an index names them with their answers.
+    """
     if output is not None and output.exists() and not force:
         msg = f"{output} exists: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
     if not fast:
         start_helpers(data)
-    from suffice.present.report.build import report_of
     from suffice.present.report.findings import ReportSettings
-    from suffice.present.report.usage import Provenance
 
-    stem = _stem(data.name)
-    page = output or Path(f"report-{stem}.{format_ or 'html'}")
-    page_format = format_ or _format_of(page)
-    model = page.with_name(f"{stem}.suffice")
-    if not force:
-        page = _unused_path(page, terminal)
-        model = _unused_path(model, terminal)
-    table = _documented_table(data, stem, groups)
     settings = ReportSettings(
         cv=cv, seed=seed, fast=fast, progress=False if terminal.quiet else None
     )
+    request = _Request(settings, groups, against, format_, replaces=force)
+    if not more:
+        written = _written_report(data, request, output, terminal)
+        _print_answer(written, terminal)
+        return
+    _write_reports(
+        [data, *(replace(data, name=name) for name in more)], request, output, terminal
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the options ask for, of every table."""
+
+    settings: ReportSettings
+    groups: str | None
+    against: str | None
+    format: str | None
+    replaces: bool  # whether existing files are replaced
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A report, and where it and its model were written."""
+
+    report: Report
+    page: Path
+    model: Path | None
+
+
+def _written_report(
+    data: Data,
+    request: _Request,
+    output: Path | None,
+    terminal: Terminal,
+) -> _Written:
+    """Return the report of one table after writing its page and its model."""
+    # looked up when it is called, so that a program that reads reports can keep them
+    from suffice.present.report import build
+    from suffice.present.report.usage import Provenance
+
+    stem = _stem(data.name)
+    page = output or Path(f"report-{stem}.{request.format or 'html'}")
+    page_format = request.format or _format_of(page)
+    model = page.with_name(f"{stem}.suffice")
+    if not request.replaces:
+        page = _unused_path(page, terminal)
+        model = _unused_path(model, terminal)
+    table = _documented_table(data, stem, request.groups)
     provenance = Provenance(
         command=_command_line(),
         model=model.name,
-        seed=settings.seed,
+        seed=request.settings.seed,
         reading=_reading_code(data, table),
     )
-    new_rows = None if against is None else _new_rows(against, data, table)
-    result = report_of(table, settings, provenance, new_rows)
+    new_rows = None
+    if request.against is not None:
+        new_rows = _new_rows(request.against, data, table)
+    result = build.report_of(table, request.settings, provenance, new_rows)
     saved: Path | None = model
     try:
         result.save_model(model)
@@ -137,7 +185,40 @@ def report(
             f"{error}; the page has its code, and names the best model that can be saved"
         )
     result.save(page, page_format)
-    _print_answer(result, page, saved, terminal)
+    return _Written(result, page, saved)
+
+
+def _write_reports(
+    tables: Sequence[Data],
+    request: _Request,
+    output: Path | None,
+    terminal: Terminal,
+) -> None:
+    """Write a page of each table, and an index of them."""
+    from suffice.persistence.archive import replacing
+    from suffice.present.report.render import IndexEntry, as_index
+
+    index = output or Path("report-index.html")
+    if index.suffix.lower() not in (".html", ".htm"):
+        raise InvalidParameterError(
+            f"{index}: the index of several reports is a page, so name it .html"
+        )
+    if not request.replaces:
+        index = _unused_path(index, terminal)
+    entries = []
+    for data in tables:
+        page = index.with_name(f"report-{_stem(data.name)}.{request.format or 'html'}")
+        written = _written_report(data, request, page, terminal)
+        entries.append(IndexEntry(data.name, written.page.name, written.report.answer))
+        if not (terminal.quiet or terminal.json):
+            click.echo(_wrapped(f"{data.name}: {written.report.answer.headline}"))
+    with replacing(index) as file:
+        file.write(as_index(entries).encode())
+    reports = [
+        {"data": entry.name, "page": entry.page, **entry.answer.document()}
+        for entry in entries
+    ]
+    terminal.written(index, f"index of {len(entries)} reports", reports=reports)
 
 
 def _reading_code(data: Data, table: DocumentedTable) -> str | None:
@@ -184,32 +265,32 @@ def _command_line() -> str:
     return without_passwords(shlex.join(words))
 
 
-def _print_answer(
-    result: Report,
-    page: Path,
-    model: Path | None,
-    terminal: Terminal,
-) -> None:
+def _print_answer(written: _Written, terminal: Terminal) -> None:
     """Print the headline, every caveat and the next step, wrapped at words."""
-    answer = result.answer
+    answer = written.report.answer
+    model = written.model
     if not (terminal.quiet or terminal.json):
         for sentence in (answer.headline, *answer.caveats, answer.next_step):
             click.echo(_wrapped(sentence))
     terminal.written(
-        page,
+        written.page,
         "report" if model is None else f"report; {model}: the model",
         model=None if model is None else str(model),
         **answer.document(),
-        models=result.comparison.rows(),
+        models=written.report.comparison.rows(),
     )
 
 
 def _wrapped(sentence: str) -> str:
     """Return a sentence as lines that a terminal holds; a pipe gets one line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return wrapped_at(sentence, width)
+
+
+def wrapped_at(sentence: str, width: int | None) -> str:
+    """Return a sentence wrapped at words; without a width, in one line."""
     text = printable(sentence.replace("\N{NO-BREAK SPACE}", " "))
-    if not sys.stdout.isatty():
-        return text
-    return textwrap.fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
+    return text if width is None else textwrap.fill(text, width, break_on_hyphens=False)
 
 
 def _unused_path(path: Path, terminal: Terminal) -> Path:

@@ -18,6 +18,7 @@ from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.labels import has_label, label_array
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import numbering_rows
 from suffice.core.text import tables as notebook
@@ -43,6 +44,9 @@ from suffice.selection.search.learners import (
 )
 from suffice.selection.search.plan import choose
 from suffice.selection.search.view_fitting import fit_pieces
+from suffice.selection.validation.fitting import Belonging
+from suffice.selection.validation.fold_rows import row_group_codes
+from suffice.selection.validation.time_order import require_one_order, time_codes
 from suffice.typing import (
     Array,
     Codes,
@@ -135,10 +139,24 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self.categorical = categorical
         self.random_state = random_state
 
-    def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Choose the settings, then learn from all rows."""
+    def fit(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
+        *,
+        groups: LabelsLike | None = None,
+        time: LabelsLike | None = None,
+    ) -> Self:
+        """Choose the settings, then learn from all rows.
+
+        Settings are judged on folds of whole ``groups`` (n,), or by ``time`` (n,): then blocks of
+        later rows judge what all earlier rows teach.
+        """
         n_kept = whole_number("n_kept", self.n_kept)
+        belonging = Belonging()
         if y is not None:
+            belonging = _belonging_of_labelled(y, groups, time)
             X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight)
         x, labels, weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
         whole = Table.of(
@@ -150,6 +168,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             names=predictor.feature_names(self),
         )
         table, self.encoding_ = whole.counted().encoded()
+        if whole.weight is not None:
+            belonging = belonging.take(whole.weight > 0)
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
         with numbering_rows(whole):
@@ -163,6 +183,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
                 n_kept=n_kept,
                 seed=self.random_state,
                 learners=self._learners(table),
+                belonging=belonging,
             )
             self.choices_ = choice.candidates
             self.members_ = choice.members
@@ -319,6 +340,25 @@ class AutoClassifier(AutoGaussian):
             additive = LogisticPath((ADDITIVE_PENALTY,), pieces)
             learners["additive logistic regression"] = additive
         return learners | named_learners(self.members)
+
+
+def _belonging_of_labelled(
+    y: LabelsLike,
+    groups: LabelsLike | None,
+    time: LabelsLike | None,
+) -> Belonging:
+    """Return groups and times of the rows that have a label, checked."""
+    require_one_order(groups, time)
+    if groups is None and time is None:
+        return Belonging()
+    labels = label_array(y)
+    is_labelled = has_label(labels)
+    if time is not None:
+        return Belonging(time=time_codes(time, len(labels))).take(is_labelled)
+    values = np.asarray(groups)
+    if values.shape != labels.shape:
+        return Belonging(groups=row_group_codes(values, labels))  # which raises
+    return Belonging(groups=row_group_codes(values[is_labelled], labels[is_labelled]))
 
 
 def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candidate:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.checks import is_number, is_whole_number
 from suffice.core.moments.column_sums import ColumnSums
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import Incomplete
@@ -174,6 +175,11 @@ def _schema(header: Mapping[str, Any]) -> Schema | None:
     if columns is None:
         return None
     schema = Schema.from_json(columns)
+    fills = [column.fill for column in schema.numbers if column.fill is not None]
+    if not all(is_number(fill) and np.isfinite(fill) for fill in fills):
+        raise FileFormatError(
+            "the schema fills empty cells by what is no number: write the file again"
+        )
     if schema.n_features != header["n_features"]:
         raise FileFormatError(
             f"the schema has {schema.n_features} features, but the sums have "
@@ -237,6 +243,12 @@ def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplet
                 "file again"
             )
         return ColumnSums(by_class(cells, classes, lambda values: values.reshape(-1, d)))
+    limit = pattern_header["limit"]
+    if limit is not None and not (is_whole_number(limit) and limit > 0):
+        raise FileFormatError(
+            f"field 'limit' of the patterns is {limit!r}: it must be null or a whole number from "
+            "1 on"
+        )
     x = arrays["rows_x"]
     codes = arrays["rows_codes"]
     weights = arrays["rows_weights"]
@@ -250,7 +262,7 @@ def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplet
             "the patterns of empty cells have other columns than the sums: write the file again"
         )
     rows = Table(x, classes, codes, weights)
-    patterns = PatternSums(cells, rows, lost, pattern_header["limit"])
+    patterns = PatternSums(cells, rows, lost, limit)
     highest = max(codes.max(initial=0), max(patterns.class_of, default=0))
     if highest >= max(len(classes), 1):
         raise FileFormatError(

@@ -34,3 +34,14 @@ def test_all_the_weight_of_a_class_can_be_forgotten(rows):
     total = Moments.of(X, y, weights)
     rest = total - Moments.of(X[:10], y[:10], weights[:10])
     assert rest.weights.sum() == pytest.approx(weights[10:].sum(), rel=1e-12)
+
+
+def test_weights_that_leave_few_digits_of_the_rest_are_refused(rows):
+    X, y = rows
+    weights = np.ones(20)
+    weights[:9] = 0.1 + 1e12  # the tenth row of the class weighs 1
+    total = Moments.of(X, y, weights)
+    with pytest.raises(
+        ForgetError, match=r"weight of class 'setosa' was 9e\+12 and would be 1"
+    ):
+        total - Moments.of(X[:9], y[:9], weights[:9])

@@ -61,6 +61,7 @@ def test_missing_cells_are_left_out_whether_kept_or_filled():
     x[::7, 1] = np.nan
     expected = by_hand(x)
     assert_sums(sf.Moments.of(x, y).higher, expected)
+    assert_sums(sf.Moments.of(x, y, storage="diagonal").higher, expected)
     filled = sf.Moments.of(x, y, missing="indicator")
     assert_sums(filled.higher, expected)
     parts = [sf.Moments.of(x[i::2], y[i::2], missing="indicator") for i in range(2)]
@@ -93,3 +94,11 @@ def test_digits_lost_with_a_forgotten_outlier_leave_the_column_unknown():
     left = fitted - sf.Moments.of(outlier, [0])
     assert np.isnan(left.higher.fourths[0])
     np.testing.assert_allclose(left.higher.fourths[1:], by_hand(x)[4, 1:], rtol=1e-6)
+
+
+def test_many_rows_of_a_diagonal_storage_have_none_complete_or_not(monkeypatch):
+    x, y, _ = rows(6)
+    monkeypatch.setattr(collect, "SMALL", 0)
+    assert sf.Moments.of(x, y, storage="diagonal").higher is None
+    x[3, 1] = np.nan
+    assert sf.Moments.of(x, y, storage="diagonal").higher is None

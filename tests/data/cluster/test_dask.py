@@ -55,6 +55,14 @@ def slow_parts(folder, seconds=0.15):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_exact_sums_of_a_cluster_have_the_digest_of_one_machine(client, folder, frame, ending):
+    grid = sf.summarize(frame, "t", exact="auto").exact.grid
+    here = sf.summarize(frame.sample(fraction=1, shuffle=True, seed=0), "t", exact=grid)
+    there = sf.summarize(f"{folder}/*.{ending}", "t", on=client, exact=grid)
+    assert there.digest() == here.digest()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_files_are_summed_on_the_workers(client, folder, frame, ending):
     m = sf.summarize(f"{folder}/*.{ending}", "t", on=client)
     assert_close(m, sf.summarize(frame, "t"))

@@ -38,6 +38,13 @@ def test_a_spark_frame_of_any_partitions_gives_the_sums_of_its_rows(spark, folde
     assert heard == [(frame.height, None)] * 3
 
 
+def test_exact_sums_of_a_spark_frame_have_the_digest_of_one_machine(spark, folder, frame):
+    grid = sf.summarize(frame, "t", exact="auto").exact.grid
+    read = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet"))))
+    here = sf.summarize(frame, "t", exact=grid)
+    assert sf.summarize(read.repartition(5), "t", exact=grid).digest() == here.digest()
+
+
 def test_nulls_weights_and_odd_names_are_treated_as_anywhere(spark, tmp_path):
     rng = np.random.default_rng(0)
     odd = pl.DataFrame(

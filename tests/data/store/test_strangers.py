@@ -170,6 +170,7 @@ def test_a_clock_that_goes_back_loses_nothing(tmp_path, monkeypatch):
     assert [record["when"][:4] for record in store.log] == ["2026", "2019"]
 
 
+@pytest.mark.slow
 def test_thousands_of_partitions_are_summed_and_withdrawn(tmp_path):
     store = sf.MomentStore(f"sqlite:{tmp_path / 'a.db'}")
     rng = np.random.default_rng(0)

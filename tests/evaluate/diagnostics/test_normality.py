@@ -31,9 +31,12 @@ def test_it_is_that_of_the_definition_and_of_pingouin(table, reference, name):
     found = normality(X, y)
     values = [brute(X[y == label]) for label in np.unique(y)]
     np.testing.assert_allclose(found.statistics, values, rtol=1e-7)
-    ours = np.stack([found.statistics, found.p_values], axis=1)
+    known = np.array(reference("diagnostics")[name]["henze_zirkler"])
+    np.testing.assert_allclose(found.statistics, known[:, 0], rtol=1e-6)
+    # others print the asymptotic p-value, which is ours where rows are many
+    is_asymptotic = found.n_used >= 8 * found.directions
     np.testing.assert_allclose(
-        ours, reference("diagnostics")[name]["henze_zirkler"], rtol=1e-6
+        found.p_values[is_asymptotic], known[is_asymptotic, 1], rtol=1e-6
     )
 
 

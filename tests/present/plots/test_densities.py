@@ -230,3 +230,11 @@ def test_a_surface_over_a_line_is_refused(notes):
     X, y = notes
     with pytest.raises(InvalidInputError, match="choose two features"):
         posterior_surface(sf.LDA().fit(X, y), X, y)
+
+
+def test_densities_are_drawn_over_the_feature_that_separates_best():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 3)) * [1.0, 50.0, 1.0] + np.outer(y, [0.2, 5.0, 4.0])
+    assert class_densities(sf.QDA().fit(X, y), X, y).get_xlabel() == "x₃"
+    assert class_densities(sf.QDA().fit(X, y), X, y, feature=0).get_xlabel() == "x₁"

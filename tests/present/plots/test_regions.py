@@ -353,3 +353,14 @@ def test_rows_that_cannot_be_drawn_are_told_by_their_place(flowers):
         InvalidParameterError, match="expected 2 to 50, the rows of the largest"
     ):
         plots.effect_of_neighbours(X, y, folds=51)
+
+
+def test_regions_of_more_than_three_classes_say_that_they_are_a_slice():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(5), 30)
+    X = rng.normal(size=(150, 5)) + 3 * np.eye(5)[y]
+    ax = decision_regions(sf.LDA().fit(X, y), X, y, resolution=20)
+    assert "a slice: 2 more coordinates" in [text.get_text()[:27] for text in ax.texts]
+    few = X[y < 3]
+    plain = decision_regions(sf.LDA().fit(few, y[y < 3]), few, y[y < 3], resolution=20)
+    assert not any("slice" in text.get_text() for text in plain.texts)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from suffice.core.linalg import EPS
 from suffice.core.table.labels import as_labels, codes_of
 from suffice.core.table.matrix import as_weights
+from suffice.core.text.lists import counted
+from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
@@ -304,6 +306,20 @@ class Predictions:
         return (
             f"Predictions({len(self.truth)} rows: error {error:.4f}, log-loss {log_loss:.4f}, "
             f"Brier {brier:.4f})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the losses, and how many rows of each class are found."""
+        error, log_loss, brier = self.losses
+        rows = []
+        for k, label in enumerate(first_rows(self.classes.tolist())):
+            is_class = self.truth == k
+            found = int((self.predicted[is_class] == k).sum())
+            rows.append([label, int(is_class.sum()), found])
+        return titled_html(
+            f"Predictions of {counted(len(self.truth), 'row')}",
+            html_table(["error", "log-loss", "Brier score"], [[error, log_loss, brier]]),
+            html_table(["class", "rows", "predicted as this class"], rows),
         )
 
 

@@ -17,6 +17,7 @@ from suffice.core.moments.collect import (
     SMALLEST,
     ChunkSums,
     collect,
+    is_small,
     log_slope_sums,
     plan,
     ratio,
@@ -655,8 +656,10 @@ def _of_incomplete(
     with np.errstate(invalid="ignore", over="ignore"):
         patterns = incomplete_sums(rows, empty, storage, max_patterns)
         total = with_patterns(total, patterns, storage)
-        if storage != "diagonal":
-            total = replace(total, higher=HigherMoments.of_incomplete(rows))
+        # as for complete rows, many rows of a diagonal storage have none
+        has_higher = storage != "diagonal" or is_small(rows)
+        higher = HigherMoments.of_incomplete(rows) if has_higher else None
+        total = replace(total, higher=higher)
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)

@@ -87,6 +87,10 @@ def refuse_impossible(m: Moments) -> None:
         sizes = np.broadcast_to(sizes.max(0), diagonals.shape)
     if np.any(diagonals < -_SLACK * sizes):
         raise InvalidInputError("field 'scatter' holds a negative sum of squares")
+    if m.storage != "pooled" and m.patterns is None:
+        is_single = (m.counts == 1)[:, None]
+        if np.any(is_single & (diagonals > _SLACK * sizes)):
+            raise InvalidInputError("field 'scatter' has a class of one row that varies")
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from suffice.core.text.tables import html_table, titled_html
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ class Dataset:
     def path(self) -> Path:
         """The CSV file."""
         return _DATA / f"{self.name}.csv"
+
+    def _repr_html_(self) -> str:
+        """Return what the table holds and where it comes from."""
+        facts: list[list[object]] = [
+            ["rows", self.n_rows],
+            ["features", self.n_features],
+            ["classes", self.n_classes],
+            ["target", self.target],
+            ["origin", self.origin],
+        ]
+        return titled_html(f"{self.name}: {self.about}", html_table(["", ""], facts))
 
     def frame(self) -> pl.DataFrame:
         """Return every column as a polars frame, target last, missing cells null."""

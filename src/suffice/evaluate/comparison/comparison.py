@@ -317,6 +317,7 @@ def compare(
     *,
     sample_weight: WeightsLike = None,
     groups: LabelsLike | None = None,
+    time: LabelsLike | None = None,
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
@@ -344,6 +345,9 @@ def compare(
         ten folds, or five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
+    time : array (n,), optional
+        Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time, and each block but
+        the first is judged by models of all earlier ones.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
@@ -373,13 +377,16 @@ def compare(
     constant    0.601  0.500
     """
     named = parse_models(models, random_state)
-    folds = folds_for(X, y, cv, sample_weight, groups, random_state)
+    folds = folds_for(X, y, cv, sample_weight, groups, random_state, time)
     left_out: tuple[str, ...] = ()
     if models is None:
         named = (*named, *installed_boosters(random_state))
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
     result = compared(named, folds, random_state, progress, left_out=left_out)
-    return replace(result, data_caveats=caveats_of_rows(X, y, grouped=groups is not None))
+    return replace(
+        result,
+        data_caveats=caveats_of_rows(X, y, grouped=groups is not None or time is not None),
+    )
 
 
 def size_of(folds: Folds) -> FitSize:
@@ -401,6 +408,7 @@ def folds_for(
     sample_weight: WeightsLike,
     groups: LabelsLike | None,
     seed: int,
+    time: LabelsLike | None = None,
 ) -> Folds:
     """Return the folds that every model is judged on."""
     if cv is None:
@@ -408,7 +416,7 @@ def folds_for(
         if groups is not None:
             n_groups = len(set(np.asarray(groups).tolist()))
             cv = min(cv, max(n_groups, 2))
-    return Folds.of(X, y, cv, sample_weight, groups, seed=seed)
+    return Folds.of(X, y, cv, sample_weight, groups, time=time, seed=seed)
 
 
 def compared(

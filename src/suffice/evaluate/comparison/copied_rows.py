@@ -36,6 +36,11 @@ class CopiesEffect:
                 f"{repeated} of {self.of:,} repeat others, and {self.n_seen:,} held-out rows were "
                 "seen in training: the error is too low. Give the folds by number."
             )
+        if np.isnan(self.error_apart):
+            return (
+                f"{repeated} of {self.of:,} repeat others. No model learns from a copy of a row "
+                "that it is judged by."
+            )
         return (
             f"{repeated} of {self.of:,} repeat others. Identical rows stay in one fold: the error "
             f"is {percent(self.error_together)}, and would seem to be "
@@ -51,7 +56,7 @@ def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
         return None
     n_seen = sum(int(copies.is_seen(train, test).sum()) for train, test in folds.splits)
     error_apart = np.nan
-    if n_seen == 0:
+    if n_seen == 0 and folds.time is None:
         judged_rows = folds.judged_rows
         splits = []
         for train, test in stratified_folds(folds.codes[judged_rows], len(folds.splits), seed):

@@ -215,7 +215,7 @@ class ByFitting:
         """Return the classifier of the rows outside a fold, and the seconds it took."""
         rows, labels, weight = folds.training(fold)
         started = time.perf_counter()
-        learnt = fitted(self.estimator, rows, labels, weight)
+        learnt = fitted(self.estimator, rows, labels, weight, folds.belonging(fold))
         return learnt, time.perf_counter() - started
 
     def shown(self, folds: Folds, at: Codes) -> RowsLike:

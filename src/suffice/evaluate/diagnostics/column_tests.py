@@ -16,6 +16,7 @@ from scipy.special import (
     fdtrc,
     gammainc,
     gammaincc,
+    ndtr,
     ndtri,
     stdtr,
 )
@@ -138,12 +139,19 @@ def _normal_quantile(t: float, df: float) -> float:
 
 def _skewed_p_value(z: float, skewness: float) -> float:
     """Return the two-sided p-value of a standardised number with a gamma distribution."""
+    above = upper_tail(z, skewness)
+    below = upper_tail(-z, -skewness)
+    return min(2 * min(above, below), 1.0)
+
+
+def upper_tail(z: float, skewness: float) -> float:
+    """Return P(Z ≥ z) of a standardised gamma distribution, Pearson's type III."""
     if abs(skewness) < 1e-4:
-        skewness = 1e-4
-    # Pearson's type III: γ > 0 and shape a = 4/γ², (z √a + a) ~ Gamma(a)
+        return float(ndtr(-z))
+    # a = 4/γ²,  ±Z √a + a ~ Gamma(a)
     a = 4 / skewness**2
     q = max(np.sign(skewness) * z * np.sqrt(a) + a, 0.0)
-    return float(min(2 * min(gammaincc(a, q), gammainc(a, q)), 1.0))
+    return float(gammaincc(a, q) if skewness > 0 else gammainc(a, q))
 
 
 def spread_test(old: Column, new: Column) -> float:

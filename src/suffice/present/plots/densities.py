@@ -26,6 +26,7 @@ from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnCl
 FEWEST_BARS = 8
 MOST_BARS = 50
 DRAWS = 4000  # synthetic rows that set the window if the caller gives no rows
+SEPARATION_SAMPLE = 2000  # synthetic rows by which features are ranked
 
 
 class DensityModel(Protocol):
@@ -43,7 +44,7 @@ def class_densities(
     X: RowsLike | None = None,
     y: LabelsLike | None = None,
     *,
-    feature: Feature = 0,
+    feature: Feature | None = None,
     weighted: bool = True,
     legend: bool = True,
     theme: Theme = "light",
@@ -63,8 +64,8 @@ def class_densities(
         Rows that set the window; by default rows drawn from the model.
     y : array (n,), optional
         Their labels.
-    feature : name or index
-        The feature to draw over.
+    feature : name or index, optional
+        The feature to draw over; by default the one that separates the classes best.
     weighted : bool
         Whether densities are multiplied by the priors, π_k p(x | k): the largest is the class
         that is chosen, and their sum, the thin line, is the density of all rows.
@@ -84,6 +85,8 @@ def class_densities(
     'x₃'
     """
     fitted = Fitted.of(estimator, X)
+    if feature is None:
+        feature = _most_separating(fitted)
     (j,) = feature_positions(fitted.names, [feature])
     model = _marginal(fitted, [j])
     low, high = around(_rows_or_sample(fitted, model, [j]), 0.12)[0]
@@ -137,6 +140,21 @@ def _bar_edges(x: Floats, codes: Codes) -> Floats:
     n_bars = np.ptp(x) / min(widths) if widths else 1
     most = min(MOST_BARS, 2 * np.sqrt(len(x)))
     return np.histogram_bin_edges(x, int(np.clip(n_bars, FEWEST_BARS, most)))
+
+
+def _most_separating(fitted: Fitted) -> int:
+    """Return the feature with the greatest share of variance between the classes of the model."""
+    rng = np.random.default_rng(0)
+    shares = []
+    for j in range(fitted.n_features):
+        model = _marginal(fitted, [j])
+        x, codes = model.sample(SEPARATION_SAMPLE, rng)
+        means = np.zeros(len(fitted.classes))
+        for k in np.unique(codes):
+            means[k] = x[codes == k].mean()
+        # η² = variance of the class means / total variance
+        shares.append(float(means[codes].var() / (x.var() or 1.0)))
+    return int(np.argmax(shares))
 
 
 def density_contours(

@@ -44,6 +44,7 @@ class Plane:
     directions: Floats  # B  (m, d)
     projection: Floats  # R  (d, m), with B R = I
     isometric: bool  # whether one unit means the same in every coordinate
+    n_hidden: int = 0  # discriminant coordinates that are not drawn, held at their expectation
 
     @classmethod
     def of_features(
@@ -102,6 +103,7 @@ class Plane:
             directions=directions,
             projection=projection,
             isometric=True,
+            n_hidden=len(space.explained_ratio) - m,
         )
 
     def lift(self, z: Floats) -> Floats:

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from suffice.core.text.lists import counted
 from suffice.present.plots.canvas import Canvas, Entry, open_canvas
 from suffice.present.plots.inputs import Fitted, require_whole
 from suffice.present.plots.marks import (
@@ -102,11 +103,29 @@ def decision_regions(
             canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
             canvas.ax.set_aspect("equal" if plane.isometric else "auto")
             canvas.name_axes(*plane.names)
+            if plane.n_hidden > 0:
+                _say_slice(canvas, plane.n_hidden)
             if codes is not None:
                 extra += _draw_rows(canvas, fitted, plane, codes)
             extra += rejected
         canvas.legend([*canvas.entries(), *extra])
     return canvas.ax
+
+
+def _say_slice(canvas: Canvas, n_hidden: int) -> None:
+    """Write that the regions are those of a slice through more coordinates."""
+    others = counted(n_hidden, "more coordinate")
+    canvas.ax.text(
+        0.01,
+        0.01,
+        f"a slice: {others} at the expected value",
+        transform=canvas.ax.transAxes,
+        fontsize=8,
+        color=canvas.style.soft,
+        va="bottom",
+        label="_slice",
+        zorder=5,
+    )
 
 
 def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:

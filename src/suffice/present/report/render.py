@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +21,7 @@ from suffice.core.text.tables import json_value
 from suffice.present.report.blocks import Block, Cell, DataTable, Intervals, Matrix, Plot
 
 if TYPE_CHECKING:
+    from suffice.present.report.answer import Answer
     from suffice.present.report.build import Report
 
 N_LOOKS = 16  # colours of chart.css
@@ -71,6 +73,21 @@ def as_html(report: Report) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(digest).decode(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """A table of an index: its name, its page beside the index, and the answer."""
+
+    name: str
+    page: str
+    answer: Answer
+
+
+def as_index(entries: Sequence[IndexEntry]) -> str:
+    """Return a page that names reports with their answers."""
+    page = _environment().get_template("index.html.j2")
+    return page.render(entries=entries, style=Markup(_template_file("style.css")))
 
 
 def as_figure(plot: Plot) -> str:

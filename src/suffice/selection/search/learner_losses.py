@@ -63,7 +63,7 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
     posteriors = np.full(shape, 1 / table.n_classes)
     for f in judging_folds(cells):
         lo, hi = cells.fold_edges[f : f + 2]
-        train = table.take(np.r_[0:lo, hi : table.n_rows])
+        train = table.take(cells.training_rows(f))
         present = np.flatnonzero(train.class_weights > 0)
         codes = np.searchsorted(present, train.codes)
         train = replace(train, codes=codes, classes=table.classes[present])

@@ -34,6 +34,7 @@ from suffice.selection.search.view_fitting import (
     fit_pieces,
     fit_softened,
 )
+from suffice.selection.validation.fitting import Belonging
 from suffice.selection.validation.folds import search_folds
 from suffice.typing import Array, Floats
 
@@ -65,12 +66,20 @@ def choose(
     n_kept: int,
     seed: int,
     learners: Mapping[str, Learner],
+    belonging: Belonging | None = None,
 ) -> Choice:
-    """Return the best ``n_kept`` settings of each view and of each learner, and their average."""
-    rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
+    """Return the best ``n_kept`` settings of each view and of each learner, and their average.
+
+    ``belonging`` has the groups that folds hold out as a whole, or the times of the rows: then
+    later rows judge what earlier ones learn.
+    """
+    belonging = belonging or Belonging()
+    sample = stratified_sample(table.codes, MOST_ROWS, seed)
+    rows = table.take(sample)
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=kernel_features)
-    cells = Cells.of(rows, search_folds(rows, effort.n_folds, seed))
+    folds = search_folds(rows, effort.n_folds, seed, belonging.take(sample))
+    cells = Cells.of(rows, folds, forward=belonging.time is not None)
     ranking = judge_views(cells, grids, n_kept, learners)
     moments: Mapping[int, Moments] = {}
     candidates: list[Candidate]

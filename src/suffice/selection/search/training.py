@@ -28,10 +28,20 @@ class Cells:
     cells: Codes  # f K + k of every fold and class with rows  (C,)
     edges: Codes  # where each begins, and the end  (C + 1,)
     fold_edges: Codes  # (F + 1,)
+    forward: bool = False  # whether a fold learns from earlier folds only
 
     @classmethod
-    def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Self:
-        """Return the rows by the fold that holds them out; each row must be held out once."""
+    def of(
+        cls,
+        table: Table,
+        splits: Iterable[tuple[Codes, Codes]],
+        *,
+        forward: bool = False,
+    ) -> Self:
+        """Return the rows by the fold that holds them out; each row must be held out once.
+
+        ``forward`` lets a fold learn from the folds before it, otherwise from all others.
+        """
         fold_of_row = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
             fold_of_row[test] = f
@@ -48,13 +58,28 @@ class Cells:
             cells=cells,
             edges=edges,
             fold_edges=edges[first_cells],
+            forward=forward,
         )
+
+    @property
+    def learns_from(self) -> Floats:
+        """1 where a fold (row) learns from a fold (column), otherwise 0, (F, F)."""
+        if self.forward:
+            return np.tril(np.ones((self.n_folds, self.n_folds)), -1)
+        return np.asarray(1.0 - np.eye(self.n_folds))
+
+    def training_rows(self, fold: int) -> Codes:
+        """Return the rows that a fold learns from, in the order of the cells."""
+        lo, hi = self.fold_edges[fold : fold + 2]
+        if self.forward:
+            return np.arange(lo)
+        return np.concatenate([np.arange(lo), np.arange(hi, self.table.n_rows)])
 
     @property
     def trainable(self) -> Flags:
         """Whether the other folds have rows of two classes to learn from, (F,)."""
         weights = self.summed(self.table.weights)
-        other_weights = (1.0 - np.eye(self.n_folds)) @ weights
+        other_weights = self.learns_from @ weights
         return np.asarray(np.count_nonzero(other_weights, axis=1) > 1)
 
     def summed(self, values: Floats) -> Floats:
@@ -126,7 +151,7 @@ class Training:
         sums = _FoldSums.of(x, cells, per_class=per_class)
         if noise is not None:
             sums = sums.with_noise(noise / np.square(units.scale))
-        others = 1.0 - np.eye(cells.n_folds)
+        others = cells.learns_from
         weights = others @ sums.weights
         # δ = Σ w z / Σ w over the other folds
         positive = np.where(weights > 0, weights, 1.0)
@@ -284,6 +309,8 @@ def _lend_variance(
     for f in np.flatnonzero(constant.any(1)):
         columns = np.flatnonzero(constant[f])
         total = weights[f].sum()
+        if total == 0:
+            continue  # a fold that learns from nothing is left out
         shares = weights[f] / total
         class_means = means[f][:, columns]
         between = shares @ np.square(class_means - shares @ class_means)

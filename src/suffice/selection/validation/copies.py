@@ -40,6 +40,10 @@ class Copies:
             return None
         return cls(set_of=set_of, n_rows=table.n_rows - n_distinct, n_distinct=n_distinct)
 
+    def among(self, rows: Codes) -> Self:
+        """Return the sets among some of the rows."""
+        return type(self)(self.set_of[rows], self.n_rows, self.n_distinct)
+
     def is_seen(self, train: Codes, test: Codes) -> Flags:
         """Return which rows of a test have a copy among the training rows, (m,)."""
         return np.isin(self.set_of[test], self.set_of[train])

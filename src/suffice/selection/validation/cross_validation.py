@@ -152,6 +152,7 @@ def cross_validate(
     cv: FoldsLike = 10,
     *,
     groups: npt.ArrayLike | None = None,
+    time: npt.ArrayLike | None = None,
     sample_weight: WeightsLike = None,
     criterion: Criterion = "log_loss",
     refit_priors: bool = True,
@@ -173,6 +174,9 @@ def cross_validate(
         A number means stratified folds in row order, as in scikit-learn.
     groups, sample_weight : arrays (n,), optional
         Groups are passed to the splitter; weights count in training and in the losses.
+    time : array (n,), optional
+        Numbers or dates: the rows are divided into ``cv`` + 1 blocks by time, and each block but
+        the first is judged by models of all earlier ones.
     criterion : {"log_loss", "error", "brier"}
         What ``best_params`` minimises.
     refit_priors : bool, default=True
@@ -195,7 +199,7 @@ def cross_validate(
     gaussians = [c for c in candidates if is_read_from_moments(c) and not has_costs(c)]
     count_models = [c for c in candidates if is_read_from_counts(c)]
     from_moments = len(gaussians) == len(candidates)
-    folds = Folds.of(X, y, cv, sample_weight, groups, on_device=from_moments)
+    folds = Folds.of(X, y, cv, sample_weight, groups, time=time, on_device=from_moments)
     fixed_weights = None
     if not refit_priors:
         fixed_weights = np.bincount(folds.codes, folds.weight).astype(np.float64)
@@ -321,7 +325,7 @@ def _losses_by_fitting(
         X, labels, weight = folds.training(f)
         held_out = taken(folds.X, test)
         for i, candidate in enumerate(candidates):
-            model = fitted(candidate, X, labels, weight)
+            model = fitted(candidate, X, labels, weight, folds.belonging(f))
             if fixed_weights is not None:
                 model = _with_fixed_priors(model, folds.classes, fixed_weights)
             predicted = model.predict(held_out)

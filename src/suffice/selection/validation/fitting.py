@@ -1,5 +1,6 @@
 """Copies of an estimator of scikit-learn's kind, fitted with weights where it takes them."""
 
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
 from sklearn.base import clone
@@ -10,7 +11,7 @@ from suffice.core.decision.costs import CostsLike
 from suffice.core.estimation.priors import Priors
 from suffice.core.estimation.settings import CategoricalLike, PowerLike, Settings
 from suffice.core.moments import Moments
-from suffice.typing import Floats, Labels, RowsLike, SklearnClassifier
+from suffice.typing import Codes, Flags, Floats, Labels, RowsLike, SklearnClassifier
 
 Estimator = TypeVar("Estimator")
 
@@ -40,16 +41,46 @@ def is_gaussian(estimator: object) -> TypeGuard[GaussianFamily]:
     return hasattr(estimator, "resolved_settings")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Belonging:
+    """Which rows belong together, or when they were observed."""
+
+    groups: Codes | None = None  # (n,)
+    time: Codes | None = None  # (n,)
+
+    def take(self, rows: Codes | Flags) -> Self:
+        """Return those of some rows."""
+        return type(self)(
+            groups=None if self.groups is None else self.groups[rows],
+            time=None if self.time is None else self.time[rows],
+        )
+
+    def options(self, estimator: object) -> dict[str, Codes]:
+        """Return what the ``fit`` of an estimator takes of it."""
+        options = {}
+        if self.groups is not None and has_fit_parameter(estimator, "groups"):
+            options["groups"] = self.groups
+        if self.time is not None and has_fit_parameter(estimator, "time"):
+            options["time"] = self.time
+        return options
+
+
 def fitted(
-    estimator: Estimator, X: RowsLike, labels: Labels, weight: Floats | None
+    estimator: Estimator,
+    X: RowsLike,
+    labels: Labels,
+    weight: Floats | None,
+    belonging: Belonging | None = None,
 ) -> Estimator:
     """Return a fitted copy of an estimator; weights are left out if it takes none."""
     copy: Any = clone(estimator)
+    options: dict[str, Any] = {}
+    if belonging is not None:
+        options = dict(belonging.options(estimator))
     name = None if weight is None else weight_name(estimator)
-    if name is None:
-        copy.fit(X, labels)
-    else:
-        copy.fit(X, labels, **{name: weight})
+    if name is not None:
+        options[name] = weight
+    copy.fit(X, labels, **options)
     fitted_copy: Estimator = copy
     return fitted_copy
 

@@ -23,8 +23,9 @@ from suffice.core.table.labels import codes_of, encode
 from suffice.core.table.matrix import as_matrix, as_weights, is_complete, is_mixed, taken
 from suffice.core.table.sampling import stratified_folds, stratified_sample
 from suffice.core.table.table import numbering_rows
-from suffice.errors import SufficeError
+from suffice.errors import InvalidParameterError, SufficeError
 from suffice.selection.validation.copies import Copies, joined_groups
+from suffice.selection.validation.fitting import Belonging
 from suffice.selection.validation.fold_rows import (
     FoldsLike,
     Splits,
@@ -34,8 +35,16 @@ from suffice.selection.validation.fold_rows import (
     require_two_labels,
     row_group_codes,
 )
+from suffice.selection.validation.time_order import (
+    forward_folds,
+    is_forward_chain,
+    require_one_order,
+    time_blocks,
+    time_codes,
+)
 from suffice.typing import (
     Codes,
+    Flags,
     Floats,
     Labels,
     LabelsLike,
@@ -64,6 +73,7 @@ class Folds:
     protocol: str = ""  # the splits in words
     groups: Codes | None = None  # of rows that belong together, copies included  (n,)
     copies: Copies | None = None  # rows that repeat others
+    time: Codes | None = None  # rank of each row's time, where folds judge later rows  (n,)
     #: Moments of the training rows by storage and fourth, and the seconds that each fold took.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
         default_factory=dict, init=False
@@ -78,13 +88,15 @@ class Folds:
         sample_weight: WeightsLike = None,
         groups: npt.ArrayLike | None = None,
         *,
+        time: npt.ArrayLike | None = None,
         seed: int | None = None,
         on_device: bool = False,
     ) -> Self:
         """Return users' rows, labels and folds.
 
         A seed shuffles the rows if ``cv`` is a number of folds. Rows on a device stay there if
-        ``on_device`` is set and all of them are finite.
+        ``on_device`` is set and all of them are finite. With ``time``, each of the folds is judged
+        by the rows before it.
         """
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         if not (on_device and is_on_device(rows) and all_finite(rows)):
@@ -96,10 +108,18 @@ class Folds:
         require_two_labels(labels[counts])
         copies = _copies_in(rows, labels)
         sets = None if copies is None else copies.set_of
-        splits, protocol = divide(cv, labels, group_codes, counts, seed, sets)
+        classes, codes = encode(labels)
+        time_ranks = None
+        if time is None:
+            splits, protocol = divide(cv, labels, group_codes, counts, seed, sets)
+        else:
+            require_one_order(groups, time)
+            time_ranks = time_codes(time, len(labels))
+            splits, protocol = _forward(cv, time_ranks, codes, counts, copies)
+            if len(np.unique(time_ranks)) < len(labels):
+                group_codes = time_ranks  # rows of one time are not independent
         if sets is not None:
             group_codes = joined_groups(group_codes, sets)
-        classes, codes = encode(labels)
         return cls(
             X=rows,
             classes=classes,
@@ -109,6 +129,7 @@ class Folds:
             protocol=protocol,
             groups=group_codes,
             copies=copies,
+            time=time_ranks,
         )
 
     @classmethod
@@ -176,6 +197,9 @@ class Folds:
         with numbering_rows(self.table):
             if is_partition(self.splits, len(self.codes)):
                 return sums_without([moments_of(test) for _, test in self.splits])
+            if is_forward_chain(self.splits):
+                later = [moments_of(test) for _, test in self.splits[:-1]]
+                return list(accumulate([moments_of(self.splits[0][0]), *later], add))
             return [moments_of(train) for train, _ in self.splits]
 
     def each(self, storage: str, *, fourth: bool) -> list[Fold]:
@@ -191,6 +215,13 @@ class Folds:
         train, _ = self.splits[fold]
         weight = None if self.weight is None else self.weight[train]
         return taken(self.X, train), self.classes[self.codes[train]], weight
+
+    def belonging(self, fold: int) -> Belonging:
+        """Return the groups or times of the rows that a fold learns from, for inner searches."""
+        train, _ = self.splits[fold]
+        if self.time is not None:
+            return Belonging(time=self.time[train])
+        return Belonging(groups=None if self.groups is None else self.groups[train])
 
     def predictions(
         self,
@@ -217,13 +248,52 @@ class Folds:
         )
 
 
-def search_folds(table: Table, n_folds: int, seed: int) -> list[tuple[Codes, Codes]]:
-    """Return stratified folds that keep identical rows together."""
+def _forward(
+    cv: FoldsLike,
+    times: Codes,
+    codes: Codes,
+    counts: Flags,
+    copies: Copies | None,
+) -> tuple[Splits, str]:
+    """Return folds of later rows, judged by the earlier ones, and their description."""
+    if not isinstance(cv, (int, np.integer)):
+        raise InvalidParameterError(
+            f"time needs a number of blocks, got cv={cv!r}: give cv=5, or leave time out"
+        )
+    rows = np.flatnonzero(counts)
+    if copies is not None:
+        copies = copies.among(rows)
+    folds = forward_folds(times[rows], codes[rows], int(cv), copies)
+    splits = tuple((rows[train], rows[test]) for train, test in folds)
+    return splits, f"{len(splits)} blocks of later rows, each judged by the rows before it"
+
+
+def search_folds(
+    table: Table,
+    n_folds: int,
+    seed: int,
+    belonging: Belonging | None = None,
+) -> list[tuple[Codes, Codes]]:
+    """Return the folds of a search: identical rows, and rows of one group, stay together.
+
+    With times, the folds are blocks in the order of time; each row is in the test of one.
+    """
+    belonging = belonging or Belonging()
+    if belonging.time is not None:
+        blocks = time_blocks(belonging.time, n_folds + 1)
+        tests = [np.flatnonzero(blocks == block) for block in range(int(blocks.max()) + 1)]
+        starts = np.cumsum([0, *[len(test) for test in tests]])
+        order = np.concatenate(tests)
+        return [(order[:start], test) for start, test in zip(starts[:-1], tests, strict=True)]
     copies = Copies.of(table)
-    if copies is None:
+    together = belonging.groups
+    if copies is not None:
+        together = joined_groups(together, copies.set_of)
+    if together is None:
         return stratified_folds(table.codes, n_folds, seed)
-    n_folds = max(min(n_folds, copies.n_distinct // 2), 2)
-    return stratified_folds(table.codes, n_folds, seed, copies.set_of)
+    n_sets = len(np.unique(together))
+    n_folds = max(min(n_folds, n_sets if copies is None else n_sets // 2), 2)
+    return stratified_folds(table.codes, n_folds, seed, together)
 
 
 def _copies_in(rows: Any, labels: Labels) -> Copies | None:

@@ -1,0 +1,190 @@
+"""The error of random rows, of unseen groups and of the future."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from suffice.core.decision.predictions import LEVEL
+from suffice.core.text.numbers import p_statement, percent
+from suffice.errors import InvalidInputError, SufficeError
+from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
+from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
+from suffice.evaluate.comparison.models import ComparedModel
+from suffice.evaluate.comparison.paired import ERROR, RowLosses
+from suffice.selection.validation.folds import Folds
+from suffice.typing import Array, LabelsLike, RowsLike, WeightsLike
+
+Split: TypeAlias = Literal["random rows", "unseen groups", "the future"]
+FEWEST_GROUPS = 5
+GROUP_WORDS = {
+    "batch",
+    "city",
+    "clinic",
+    "customer",
+    "group",
+    "hospital",
+    "house",
+    "household",
+    "id",
+    "make",
+    "patient",
+    "person",
+    "school",
+    "session",
+    "site",
+    "speaker",
+    "station",
+    "store",
+    "subject",
+    "user",
+}
+MOST_SECONDS = 30.0  # that the fits of one kind of split may take
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RealError:
+    """The error of a model on rows that were held out in one way."""
+
+    split: Split
+    error: float
+    low: float  # its 95 % interval
+    high: float
+    n_rows: int  # that were judged
+    difference: float  # from random rows, on the same rows; 0 for random rows themselves
+    p_value: float  # of that difference, NaN for random rows
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the error is significantly larger than that of random rows."""
+        return bool(self.p_value <= LEVEL and self.difference > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RealErrors:
+    """The errors of one model by random rows, unseen groups and the future, as far as known."""
+
+    model: str
+    errors: tuple[RealError, ...]  # random rows first
+    left_out: tuple[str, ...] = ()  # splits that were not tried, with the reason
+
+    @property
+    def headline(self) -> RealError:
+        """The largest error that is significantly above that of random rows, else that one."""
+        worse = [error for error in self.errors if error.is_worse]
+        return max(worse, key=lambda error: error.error, default=self.errors[0])
+
+    @property
+    def sentence(self) -> str:
+        """Which error is to be expected, and why."""
+        stated = ", ".join(f"{percent(each.error)} of {each.split}" for each in self.errors)
+        worst = self.headline
+        if len(self.errors) == 1:
+            return f"{self.model} misclassifies {stated}."
+        if worst.split == "random rows":
+            return f"{self.model} misclassifies {stated}: the difference is not significant."
+        return (
+            f"{self.model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
+            f"random are too like those learnt from ({p_statement(worst.p_value)})."
+        )
+
+
+def real_errors(
+    model: ComparedModel,
+    X: RowsLike,
+    y: LabelsLike,
+    *,
+    sample_weight: WeightsLike = None,
+    groups: LabelsLike | None = None,
+    time: LabelsLike | None = None,
+    seed: int = 0,
+) -> RealErrors:
+    """Return the error of a model on random rows, on unseen groups and on later rows.
+
+    Models that are functions of sums are read from them; others are fitted again, as long as about
+    30 seconds suffice for each kind of split. A split that cannot be made is left out with its
+    reason.
+    """
+    by_rows = Folds.of(X, y, N_FOLDS, sample_weight, seed=seed)
+    first = _outcome(model, by_rows)
+    low, high = first.interval
+    errors = [RealError("random rows", first.error, low, high, first.n_rows, 0.0, np.nan)]
+    left_out: list[str] = []
+    splits: list[tuple[Split, Callable[[], Folds]]] = []
+    if groups is not None:
+        n_groups = len(set(np.asarray(groups).tolist()))
+        n_folds = max(min(N_FOLDS, n_groups), 2)
+        make = partial(Folds.of, X, y, n_folds, sample_weight, groups, seed=seed)
+        splits.append(("unseen groups", make))
+    if time is not None:
+        make = partial(Folds.of, X, y, N_FOLDS, sample_weight, time=time)
+        splits.append(("the future", make))
+    for split, make_folds in splits:
+        try:
+            outcome = _outcome(model, make_folds())
+        except SufficeError as error:
+            left_out.append(f"{split}: {error}")
+            continue
+        errors.append(_error_beside(split, outcome, first))
+    return RealErrors(model.name, tuple(errors), tuple(left_out))
+
+
+def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
+    """Return what held-out rows say of a model; raise where it cannot be judged in time."""
+    size = FitSize(len(folds.codes), np.shape(folds.X)[1], len(folds.classes))
+    seconds = len(folds.splits) * seconds_to_fit(model.name, size)
+    if seconds > MOST_SECONDS:
+        raise InvalidInputError(f"{model.name} would take about {seconds:,.0f} s")
+    (result,) = judged([Case(model, folds)], progress=False, what="errors")
+    if isinstance(result, Failure):
+        raise InvalidInputError(f"{model.name} failed: {result.message}")
+    return result
+
+
+def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
+    """Return the error of a split, tested against that of random rows, on the rows of both."""
+    is_common = np.isin(first.held_out.rows, outcome.held_out.rows)
+    rows = first.held_out.take(is_common)
+    groups = None
+    if outcome.groups is not None:
+        order = np.argsort(outcome.held_out.rows)
+        at = np.searchsorted(outcome.held_out.rows[order], rows.rows)
+        groups = outcome.groups[order][at]
+    same_rows = replace(
+        first,
+        name="random rows",
+        row_losses=first.row_losses[:, is_common],
+        held_out=rows,
+        folds=first.folds[is_common],
+        groups=groups,
+    )
+    pair = [replace(outcome, name=split), same_rows]
+    losses = RowLosses.of(pair)
+    difference = losses.difference(ERROR, 0, 1)
+    low, high = outcome.interval
+    return RealError(
+        split=split,
+        error=outcome.error,
+        low=low,
+        high=high,
+        n_rows=outcome.n_rows,
+        difference=difference.mean,
+        p_value=difference.p_value,
+    )
+
+
+def suggested_groups(columns: Mapping[str, Array]) -> str | None:
+    """Return the column that seems to number persons, sites or the like, by its name and values.
+
+    It has at least five values, each of them in two rows or more on average.
+    """
+    for name, values in columns.items():
+        words = set(re.split(r"[^a-z]+", name.lower()))
+        n_values = len(set(np.asarray(values).tolist()))
+        if words & GROUP_WORDS and FEWEST_GROUPS <= n_values <= len(values) / 2:
+            return name
+    return None

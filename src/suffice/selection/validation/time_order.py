@@ -1,0 +1,94 @@
+"""Folds that predict the future: earlier rows to learn from, later rows to judge by."""
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.core.table.labels import has_label
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.selection.validation.copies import Copies
+from suffice.typing import Codes
+
+
+def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
+    """Return the rank of each row's time, equal for equal times, (n,)."""
+    values = np.asarray(time)
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"time has shape {values.shape}, but there are {n_rows} rows: give one time for each "
+            "row"
+        )
+    is_known = has_label(values) & (values == values)
+    if not is_known.all():
+        raise InvalidInputError(f"row {is_known.argmin()} has no time: every row needs one")
+    if values.dtype.kind == "O" and isinstance(values[0], str):
+        values = values.astype(np.str_)
+    times, codes = np.unique(values, return_inverse=True)
+    if len(times) < 2:
+        raise InvalidInputError(
+            f"all rows have the time {times[0]}: later rows cannot be told from earlier ones"
+        )
+    return np.asarray(codes, np.intp)
+
+
+def time_blocks(times: Codes, n_blocks: int) -> Codes:
+    """Return the block of each row: about equally many rows in each, equal times in one, (n,)."""
+    counts = np.bincount(times)
+    # a time belongs to the block in which the middle of its rows lies
+    middles = (np.cumsum(counts) - counts / 2) / len(times)
+    block_of_time = np.minimum((middles * n_blocks).astype(np.intp), n_blocks - 1)
+    _, blocks = np.unique(block_of_time[times], return_inverse=True)
+    return np.asarray(blocks, np.intp)
+
+
+def forward_folds(
+    times: Codes,
+    codes: Codes,
+    n_folds: int,
+    copies: Copies | None,
+) -> list[tuple[Codes, Codes]]:
+    """Return (train, test) of forward chaining: block after block is judged by all earlier ones.
+
+    A block is passed over while the earlier rows have one class only. Training rows with a copy
+    among the judged ones are left out.
+    """
+    if n_folds < 1:
+        raise InvalidParameterError(
+            f"cv={n_folds}: at least one block of later rows is needed"
+        )
+    blocks = time_blocks(times, n_folds + 1)
+    folds = []
+    for block in range(1, int(blocks.max()) + 1):
+        train = np.flatnonzero(blocks < block)
+        test = np.flatnonzero(blocks == block)
+        if copies is not None:
+            train = train[~copies.is_seen(test, train)]
+        if len(np.unique(codes[train])) > 1:
+            folds.append((train, test))
+    if not folds:
+        raise InvalidInputError(
+            "the earlier rows have one class only, whatever the time that divides them from the "
+            "later ones: a model cannot be learnt from them"
+        )
+    return folds
+
+
+def is_forward_chain(splits: tuple[tuple[Codes, Codes], ...]) -> bool:
+    """Whether each fold learns from what the fold before it learnt from and was judged by."""
+    if len(splits) < 2:
+        return False
+    for (train, test), (later, _) in pairwise(splits):
+        before = np.sort(np.concatenate([train, test]))
+        if not np.array_equal(before, np.sort(later)):
+            return False
+    return True
+
+
+def require_one_order(groups: npt.ArrayLike | None, time: npt.ArrayLike | None) -> None:
+    """Raise if rows are to be divided by groups and by time at once."""
+    if groups is not None and time is not None:
+        raise InvalidParameterError(
+            "groups and time divide the rows in two ways: give one of them, and compare again with "
+            "the other"
+        )

@@ -1,0 +1,161 @@
+"""Each test raises an alarm in about 5 % of the cases where nothing happened, and sees an effect.
+
+Seeds are fixed, so that a rate outside its band means that a formula changed.
+``python -m benchmarks levels`` has more settings and repeats.
+"""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.core.decision.prior_shift import PriorShift
+from suffice.diagnostics import adapt_priors, box_m, calibration, class_separation, drift
+from suffice.evaluate.diagnostics.column_tests import (
+    Column,
+    mean_test,
+    share_test,
+    spread_test,
+)
+from suffice.evaluate.diagnostics.normality import henze_zirkler, marginal_p_value, whitened
+
+LEAST, MOST = 0.02, 0.075
+DRAWS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+    "log-normal": lambda rng, shape: rng.lognormal(size=shape),
+    "t3": lambda rng, shape: rng.standard_t(3, size=shape),
+}
+
+
+def columns(x):
+    z = x - x.mean(0)
+    return [
+        Column(len(x), *values)
+        for values in zip(
+            x.mean(0), (z**2).mean(0), (z**3).mean(0), (z**4).mean(0), strict=True
+        )
+    ]
+
+
+def rate(test, old, new):
+    pairs = zip(columns(old), columns(new), strict=True)
+    return np.mean([test(*pair) <= 0.05 for pair in pairs])
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60)])
+def test_means_of_columns(name, n, m):
+    rng = np.random.default_rng(0)
+    old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
+    assert LEAST <= rate(mean_test, old, new) <= MOST
+    assert rate(mean_test, old, new + old.std()) > 0.7
+
+
+@pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (2000, 300)])
+@pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.0)])
+def test_spreads_of_columns(name, least, n, m):
+    rng = np.random.default_rng(1)
+    old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
+    assert least <= rate(spread_test, old, new) <= 0.065
+    if name == "normal":
+        assert rate(spread_test, old, 1.5 * new) > 0.6
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_shares_of_two_values(share):
+    rng = np.random.default_rng(2)
+    old, new = rng.binomial(500, share, 2000), rng.binomial(200, share, 2000)
+    tables = np.array([[old, 500 - old], [new, 200 - new]], float).transpose(2, 0, 1)
+    assert LEAST <= np.mean([share_test(counts) <= 0.05 for counts in tables]) <= MOST
+    assert share_test(np.array([[10.0, 490], [14, 186]])) < 0.01
+
+
+def test_rare_values_in_few_new_rows_are_no_drift():
+    rng = np.random.default_rng(3)
+
+    def rows(n):
+        return (rng.random((n, 5)) < 0.02).astype(float)
+
+    alarms = [
+        bool(drift(sf.LDA().fit(rows(500), np.arange(500) % 2), rows(30)).moved)
+        for _ in range(50)
+    ]
+    assert np.mean(alarms) <= 0.1
+
+
+def test_all_means_together():
+    rng = np.random.default_rng(4)
+    y = np.arange(100) % 2
+    p = [
+        drift(sf.LDA().fit(rng.normal(size=(100, 5)), y), rng.normal(size=(40, 5))).p_value
+        for _ in range(120)
+    ]
+    assert np.mean(np.array(p) <= 0.05) <= 0.09
+    assert 0.4 <= np.mean(np.array(p) <= 0.5) <= 0.6
+
+
+@pytest.mark.parametrize(("n", "m"), [(200, 2000), (500, 500)])
+def test_prior_shift(n, m):
+    rng = np.random.default_rng(5)
+    means = 2 * np.eye(3)
+    p = []
+    for _ in range(80):
+        y, new = rng.integers(0, 3, n), rng.integers(0, 3, m)
+        fitted = sf.LDA().fit(rng.normal(size=(n, 3)) + means[y], y)
+        p.append(adapt_priors(fitted, rng.normal(size=(m, 3)) + means[new])[1].p_value)
+    assert np.mean(np.array(p) <= 0.05) <= 0.09
+    assert np.mean(np.array(p) <= 0.5) >= 0.35
+
+
+def test_a_prior_shift_counts_the_rows_of_the_fit():
+    known = PriorShift(np.ones(2) / 2, 0, 0.0, True, statistic=8.0, df=1, n_rows=100)
+    assert known.p_value == pytest.approx(0.004678, rel=1e-3)
+    unsure = PriorShift(
+        np.ones(2) / 2, 0, 0.0, True, statistic=8.0, df=1, n_rows=100, fitted_weight=100.0
+    )
+    assert unsure.p_value == pytest.approx(0.0455, rel=1e-3)
+    alone = PriorShift(np.ones(2) / 2, 0, 0.0, True, statistic=8.0, df=1, n_rows=1)
+    assert np.isnan(alone.p_value)
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 20), (48, 13), (50, 3)])
+def test_normality(n, d):
+    rng = np.random.default_rng(6)
+    draws = [rng.normal(size=(n, d)) for _ in range(250)]
+    level = np.mean([henze_zirkler(whitened(x))[1] <= 0.05 for x in draws])
+    assert level <= 0.085
+    if n >= 48:
+        assert level >= LEAST
+        assert np.mean([marginal_p_value(x) <= 0.05 for x in draws[:200]]) <= 0.09
+
+
+@pytest.mark.parametrize(("name", "most"), [("normal", 0.075), ("exponential", 0.12)])
+def test_box_m(name, most):
+    rng = np.random.default_rng(7)
+    y = np.arange(120) % 3
+    p = [
+        box_m(sf.Moments.of(DRAWS[name](rng, (120, 3)), y, fourth=True)).p_value
+        for _ in range(300)
+    ]
+    assert LEAST <= np.mean(np.array(p) <= 0.05) <= most
+
+
+def test_wilks_lambda():
+    rng = np.random.default_rng(8)
+    y = np.arange(60) % 3
+    p = [
+        class_separation(sf.Moments.of(rng.exponential(size=(60, 5)), y)).p_value
+        for _ in range(400)
+    ]
+    assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
+
+
+def test_calibration():
+    rng = np.random.default_rng(9)
+    p = []
+    for i in range(300):
+        stated = rng.uniform(0.5, 1, 200)
+        y = (rng.random(200) < stated).astype(int)
+        both = np.stack([1 - stated, stated], axis=1)
+        p.append(calibration(y, both, [0, 1], simulations=99, random_state=i).p_value)
+    assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST

@@ -1,0 +1,20 @@
+"""Predictions and data sets in a notebook."""
+
+import suffice as sf
+from suffice import datasets
+
+
+def test_predictions_show_losses_and_the_rows_found_of_each_class():
+    posteriors = [[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]]
+    rows = sf.plots.Predictions.of(["<no>", "yes", "yes"], posteriors)
+    html = rows._repr_html_()
+    assert "Predictions of 3 rows" in html
+    assert "<td>0.3333</td>" in html
+    assert "<td>&lt;no&gt;</td><td>1</td><td>1</td>" in html
+    assert "<td>yes</td><td>2</td><td>1</td>" in html
+
+
+def test_a_data_set_shows_what_it_holds():
+    html = datasets.load("iris")._repr_html_()
+    assert "<td>rows</td><td>150</td>" in html
+    assert "<td>target</td><td>species</td>" in html
