@@ -65,7 +65,6 @@ def start_helpers(data: Data) -> None:
     counts_unused=True,
 )
 @learning_data
-@click.argument("more", nargs=-1, metavar="[DATA]...")
 @option(
     "--against",
     section=MODEL,
@@ -92,7 +91,6 @@ def report(
     terminal: Terminal,
     /,
     data: Data,
-    more: tuple[str, ...],
     against: str | None,
     cv: int | None,
     groups: str | None,
@@ -118,13 +116,13 @@ def report(
         cv=cv, seed=seed, fast=fast, progress=False if terminal.quiet else None
     )
     request = _Request(settings, groups, against, format_, replaces=force)
-    if not more:
+    if not data.others:
         written = _written_report(data, request, output, terminal)
         _print_answer(written, terminal)
         return
-    _write_reports(
-        [data, *(replace(data, name=name) for name in more)], request, output, terminal
-    )
+    # several files are several tables here, and not parts of one
+    tables = [replace(data, name=name, others=()) for name in (data.name, *data.others)]
+    _write_reports(tables, request, output, terminal)
 
 
 @dataclass(frozen=True, slots=True)
