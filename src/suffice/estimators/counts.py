@@ -92,7 +92,7 @@ class CountNB(DensityMixin, ScoreMixin):
     >>> counts = [[3, 0, 1], [2, 0, 0], [0, 2, 1], [0, 3, 0]]
     >>> model = sf.CountNB().fit(counts, ["ham", "ham", "spam", "spam"])
     >>> model.predict([[0, 1, 0]]).tolist(), model.predict_proba([[0, 1, 0]]).round(2).tolist()
-    (['spam'], [[0.18, 0.82]])
+    (['spam'], [[0.14, 0.86]])
     >>> [name for name, _ in model.top_features("spam", 1, names=["tea", "win", "the"])]
     ['win']
     """

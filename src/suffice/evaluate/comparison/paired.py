@@ -194,9 +194,10 @@ class RowLosses:
         """
         models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         with_posteriors = [m for m in models if np.isfinite(self.losses[LOG_LOSS, m]).any()]
-        loss = LOG_LOSS if with_posteriors else ERROR
         able = [m for m in with_posteriors or models if not self.is_beaten(m, ERROR)]
         able = able or [models[0]]
+        # a model without posteriors, which errs less than all others, is judged by its errors
+        loss = LOG_LOSS if able[0] in with_posteriors else ERROR
         able = [m for m in able if not self.is_beaten(m, LOG_LOSS)] or able
         best = min(able, key=lambda m: (self.means[loss, m], self.means[ERROR, m]))
         close = [m for m in able if m == best or self._is_close(m, best, loss)]
