@@ -21,6 +21,7 @@ from suffice.data.store.totals import bytes_of, drop_unused, kept_bytes, total_o
 from suffice.data.summarize import summarize
 
 if TYPE_CHECKING:
+    from suffice.core.moments.grid import Grid
     from suffice.core.table.schema import Schema
     from suffice.data.source import Progress
 
@@ -57,6 +58,7 @@ class _Question:
     fourth: bool | None
     progress: Progress | None
     n_jobs: int | None
+    exact: Grid | None = None
 
     def like(self, entry: Entry, sums: Moments) -> _Question:
         """Return the question with every choice that is open made as for an entry."""
@@ -73,6 +75,7 @@ class _Question:
             weight=entry.weight if self.weight is None else self.weight,
             storage=sums.storage if self.storage is None else self.storage,
             fourth=sums.fourth is not None if self.fourth is None else self.fourth,
+            exact=None if sums.exact is None else sums.exact.grid,
         )
 
     def summed(self, data: object) -> Moments:
@@ -85,6 +88,7 @@ class _Question:
             table=self.table,
             storage=self.storage or "auto",
             fourth=bool(self.fourth),
+            exact=self.exact,
             progress=self.progress,
             n_jobs=self.n_jobs,
         )
