@@ -57,7 +57,7 @@ def partition_of(path: str) -> str:
     hive_folders = [folder for folder in place.parts[:-1] if "=" in folder]
     if hive_folders:
         return "/".join(hive_folders)
-    while place.suffix.lower() in (*ENDINGS, *PACKED):
+    while place.suffix and place.suffix.lower() in (*ENDINGS, *PACKED):
         place = place.with_suffix("")
     return place.name
 
