@@ -63,7 +63,7 @@ def test_fit_refuses(refused, write, tmp_path, case):
     [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]],
 )
 def test_what_is_said_of_columns_is_refused_where_sums_have_settled_them(refused, iris, said):
-    assert "holds sums, whose columns and weights are fixed: leave out the options" in refused(
+    assert "whose target, columns and weights are fixed: leave out the options" in refused(
         "fit", iris, *said, "-o", "m.suffice"
     )
     assert "holds sums" in refused("store", "add", "s.store", iris, *said)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import suffice as sf
-from suffice.errors import DegenerateDataWarning, ForgetError
+from suffice.errors import DegenerateDataWarning, ForgetError, SufficeWarning
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 70  # characters of a name
@@ -100,7 +100,9 @@ def test_pytorch_and_cupy_arrays_are_summed_fitted_and_classified_on_their(rows,
     assert round(float(fit[1])) == 10
 
 
-def test_ten_correct_digits_and_more_against_400_bit_arithmetic_on_the(table, reference, rows):
+def test_on_the_reference_data_results_agree_with_400_bit_arithmetic_to_at(
+    table, reference, rows
+):
     for name, exact in reference("exact_gaussian")["datasets"].items():
         X, y, _ = table(name)
         for kind, model in (("lda", sf.LDA), ("qda", sf.QDA)):
@@ -171,6 +173,15 @@ def test_partial_fit_gives_the_same_model_whatever_the_order_or_size_of_the(rows
             part = order[lo : lo + size]
             stream.partial_fit(X[part], y[part])
         np.testing.assert_allclose(stream.predict_proba(X), whole, atol=1e-10)
+
+
+def test_settings_that_are_chosen_from_data_auto_a_power_transform_are_fixed_by(rows):
+    X, y = rows
+    stream = sf.QDA(power="yeo-johnson").partial_fit(X[:150], y[:150])
+    chosen = stream.moments_.power.exponents
+    with pytest.warns(SufficeWarning, match="power"):
+        stream.partial_fit(X[150:], y[150:])
+    np.testing.assert_array_equal(stream.moments_.power.exponents, chosen)
 
 
 def test_forget_removes_rows_exactly_or_raises_an_error_if_an_outlier_has_cost(rows):

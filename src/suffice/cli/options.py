@@ -185,7 +185,7 @@ _column_options = combined(
         "--target-kind",
         section=COLUMNS,
         of=["class"],
-        help="class: labels are names of classes, even numbers such as 0.5, and a and A differ.",
+        help="Read labels as names of classes, even numbers such as 0.5; a and A then differ.",
     ),
     flag(
         "--merge-labels",

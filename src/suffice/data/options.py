@@ -129,6 +129,8 @@ class TextFormat:
         Lines before the table.
     comment : str, optional
         How lines begin that are comments.
+    columns : mapping of str to Notation
+        How single columns are written, by name. A model sets it to what its training file had.
 
     Examples
     --------
@@ -145,7 +147,6 @@ class TextFormat:
     header: bool | None = None
     skip_rows: int = 0
     comment: str | None = None
-    # How columns are written, by name: as the file of a fit wrote them. Not for users.
     columns: Mapping[str, Notation] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -112,6 +112,7 @@ def by_refitting(estimator, params, X, y, w, splits):
 
 
 @settings(max_examples=40)
+@pytest.mark.filterwarnings("ignore:.*has no effect")  # tied or diagonal, as drawn
 @given(estimators(), DIALS, SHRINKAGES, st.integers(0, 10**6), st.booleans())
 def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, seed, in_blocks):
     X, y, w = rows(seed)

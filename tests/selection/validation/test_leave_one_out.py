@@ -40,6 +40,7 @@ def check_by_refitting(estimator, X, y, w, *, refit, every):
 
 
 @settings(max_examples=40)
+@pytest.mark.filterwarnings("ignore:.*has no effect")  # tied or diagonal, as drawn
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
 @given(estimators(), DIALS, SHRINKAGES, st.integers(0, 10**6), st.booleans())
 def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, seed, refit):

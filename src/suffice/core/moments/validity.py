@@ -87,7 +87,9 @@ def refuse_impossible(m: Moments) -> None:
         sizes = np.broadcast_to(sizes.max(0), diagonals.shape)
     if np.any(diagonals < -_SLACK * sizes):
         raise InvalidInputError("field 'scatter' holds a negative sum of squares")
-    if m.storage != "pooled" and m.patterns is None:
+    # parameters that were stated count as one row of each class, and have a scatter all the same
+    is_stated = not np.any(m.counts > 1)
+    if m.storage != "pooled" and m.patterns is None and not is_stated:
         is_single = (m.counts == 1)[:, None]
         if np.any(is_single & (diagonals > _SLACK * sizes)):
             raise InvalidInputError("field 'scatter' has a class of one row that varies")

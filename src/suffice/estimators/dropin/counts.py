@@ -173,7 +173,7 @@ class CategoricalNB(naive_bayes.CategoricalNB):
     --------
     >>> from suffice.sklearn import CategoricalNB
     >>> CategoricalNB().fit([[0, 2], [0, 1], [1, 0]], ["a", "a", "b"]).predict([[1, 1]]).tolist()
-    ['b']
+    ['a']
     """
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
