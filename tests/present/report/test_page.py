@@ -336,6 +336,17 @@ def test_more_rows_are_asked_for_of_the_class_that_the_caveat_names():
     assert "Next: collect more rows of class c before" in text
 
 
+def test_more_rows_are_asked_for_of_the_class_that_is_missed_most():
+    rng = np.random.default_rng(0)
+    y = np.array([*"a" * 80, *"b" * 20, *"c" * 5, *"d" * 6])
+    centres = np.array([[0.0, 0.0], [0.3, 0.0], [9.0, 9.0], [0.0, 0.2]])
+    X = rng.normal(size=(111, 2)) + centres[np.searchsorted(["a", "b", "c", "d"], y)]
+    text = sf.report(X, y, models=["LDA"], cv=3, fast=True).write("md")
+    # c has the fewest rows and is found; b and d are missed
+    assert "misses 20 of 20 rows of class b" in text
+    assert "Next: collect more rows of classes b and d before" in text
+
+
 def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report):
     for report in (iris_report, rare_report):
         told = re.findall(

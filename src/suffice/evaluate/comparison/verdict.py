@@ -71,8 +71,8 @@ def _recommendation(comparison: Comparison) -> str:
             f"{percent(constant.error)} ({p})."
         )
     return (
-        f"None is significantly better than the constant classifier; the closest: {model.name}, "
-        f"{own}; the constant classifier misclassifies {percent(constant.error)} ({p})."
+        "None is significantly better than the constant classifier by error or log-loss. First "
+        f"choice: {model.name}, {own}; the constant classifier misclassifies {percent(constant.error)} ({p})."
     )
 
 

@@ -188,12 +188,18 @@ def _next_step_with_care(findings: Findings) -> str:
     if findings.outcome.n_rows < FEW_ROWS:
         return "Next: collect more rows before anything depends on it."
     classes = findings.verdict.recalls
-    smallest = min(classes, key=lambda each: each.of)
-    if smallest.of < FEW_OF_A_CLASS:
-        return (
-            f"Next: collect more rows of class {smallest.label} before anything depends on it."
-        )
     missed = most_missed(classes)
+    small = [each for each in classes if each.of < FEW_OF_A_CLASS]
+    if small:
+        rare = most_missed(small)
+        if rare.label == missed.label or not missed.misses_half:
+            return (
+                f"Next: collect more rows of class {rare.label} before anything depends on it."
+            )
+        return (
+            f"Next: collect more rows of classes {missed.label} and {rare.label} before anything "
+            "depends on it."
+        )
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":
         return (
