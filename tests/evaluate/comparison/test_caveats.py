@@ -98,3 +98,16 @@ def test_the_command_line_says_what_python_says(tmp_path):
     document = json.loads(CliRunner().invoke(suffice, [*arguments, "--json"]).stdout)
     (caveat,) = document["caveats"]
     assert (caveat["code"], caveat["columns"]) == ("leak", ["leak"])
+
+
+def test_posteriors_that_are_worse_than_the_class_frequencies_are_a_caveat():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 3)) + 0.8 * y[:, None]
+    tree = sf.compare(X, y, ["tree"], cv=5)
+    assert tree["decision tree"].log_loss > tree.baseline.log_loss
+    (caveat,) = [each for each in tree.caveats if each.code == "posteriors"]
+    assert caveat.severity == "serious"
+    assert "use its classes, not its probabilities" in caveat.sentence
+    lda = sf.compare(X, y, ["LDA"], cv=5)
+    assert not [each for each in lda.caveats if each.code == "posteriors"]

@@ -8,12 +8,13 @@ import numpy as np
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import counted
+from suffice.core.text.numbers import loss
 from suffice.evaluate.comparison.copied_rows import CopiesEffect
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks, dates_in
 from suffice.typing import Codes, LabelsLike, RowsLike
 
 CaveatCode: TypeAlias = Literal[
-    "leak", "identifier", "copies", "together", "few rows", "rare class"
+    "leak", "identifier", "copies", "together", "few rows", "rare class", "posteriors"
 ]
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
@@ -68,6 +69,17 @@ def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
         return ()
     severity: Severity = "serious" if copies.n_seen else "minor"
     return (Caveat("copies", severity, copies.sentence),)
+
+
+def caveats_of_posteriors(name: str, log_loss: float, constant: float) -> tuple[Caveat, ...]:
+    """Return the caveat on a model whose log-loss is above that of the class frequencies."""
+    if not log_loss > constant:
+        return ()
+    sentence = (
+        f"The posteriors of {name} are worse than the class frequencies (log-loss "
+        f"{loss(log_loss)} against {loss(constant)}): use its classes, not its probabilities."
+    )
+    return (Caveat("posteriors", "serious", sentence),)
 
 
 def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:

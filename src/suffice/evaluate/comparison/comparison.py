@@ -19,6 +19,7 @@ from suffice.evaluate.comparison.caveats import (
     Caveat,
     caveats_of_copies,
     caveats_of_counts,
+    caveats_of_posteriors,
     caveats_of_rows,
     leaking_columns,
 )
@@ -139,11 +140,13 @@ class Comparison(Tabled):
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """What gives reason to doubt the errors: leaks, copies, few rows, rare classes."""
+        """What gives reason to doubt the model: leaks, copies, bad posteriors, rare classes."""
+        model = self[self.reference]
         return (
             *self.data_caveats,
             *caveats_of_copies(self.copies),
-            *caveats_of_counts(self[self.reference].held_out),
+            *caveats_of_posteriors(model.name, model.log_loss, self.baseline.log_loss),
+            *caveats_of_counts(model.held_out),
         )
 
     @property

@@ -72,7 +72,8 @@ def _recommendation(comparison: Comparison) -> str:
         )
     return (
         "None is significantly better than the constant classifier by error or log-loss. First "
-        f"choice: {model.name}, {own}; the constant classifier misclassifies {percent(constant.error)} ({p})."
+        f"choice: {model.name}, {own}; the constant classifier misclassifies "
+        f"{percent(constant.error)} ({p})."
     )
 
 
