@@ -28,7 +28,8 @@ learn = "many.csv", "-t", "species", "-o"
 assert known_after("summarize", *learn, "m.moments") == warm
 for model in ("lda", "qda", "nb", "logistic"):
     assert known_after("fit", *learn, f"{model}.suffice", "-m", model) == warm, model
-    assert known_after("predict", f"{model}.suffice", "many.csv", "-o", "out.csv") == warm, model
+    predict = "predict", f"{model}.suffice", "many.csv", "-o", f"{model}.csv"
+    assert known_after(*predict) == warm, model
 """
 
 

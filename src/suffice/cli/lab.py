@@ -1,5 +1,6 @@
 """``suffice lab``: the page to play with classifiers, as a file or served."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -44,6 +45,7 @@ def lab(
 
     def announce(address: str) -> None:
         terminal.result({"address": address}, address)
+        sys.stdout.flush()  # the server runs until it is interrupted
         terminal.note("press Ctrl-C to end")
         if browser:
             click.launch(address)

@@ -105,6 +105,7 @@ REGULARISED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*has no effect")  # the lab's dials stay where they are
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_gaussian_posteriors(page, name):
     x, y = blobs(3)
