@@ -14,7 +14,7 @@ import suffice as sf
 from benchmarks.timing import best_of, machine, table
 from suffice.core.moments.exact_collect import exact_sums
 from suffice.core.table import Table
-from suffice.privacy import Grid
+from suffice.privacy import RoundingGrid
 
 SHAPES = ((1_000_000, 10, 3), (200_000, 50, 10), (50_000, 200, 10))
 
@@ -35,7 +35,7 @@ def speed(n: int, d: int, k: int, rounds: int) -> dict[str, object]:
     y = r.integers(0, k, n)
     x = r.normal(size=(n, d)) + r.normal(size=(k, d))[y]
     rows = Table.of(x, y)
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     total = exact_sums(rows, grid, "per-class")
     whole = sf.Moments.of(x, y, exact=grid)
     gone_x, gone_y = x[:1000], y[:1000]
@@ -76,7 +76,7 @@ def history(n_steps: int) -> str:
     r = np.random.default_rng(0)
     y = r.integers(0, 3, 300)
     x = r.normal(size=(300, 2)) + y[:, None]
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     labels = np.arange(3)
 
     def sums(rows: np.ndarray) -> sf.Moments:

@@ -1,16 +1,16 @@
 """Exact sums, receipts of forgetting, and masked sums that only a total reveals."""
 
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.masked import MaskedSums
 from suffice.data.masking import PrivateKey, mask, unmask
 from suffice.persistence.masked_file import load_masked, save_masked
 from suffice.persistence.receipt import Receipt
 
 __all__ = [
-    "Grid",
     "MaskedSums",
     "PrivateKey",
     "Receipt",
+    "RoundingGrid",
     "load_masked",
     "mask",
     "save_masked",

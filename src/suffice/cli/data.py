@@ -22,7 +22,7 @@ from suffice.errors import (
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
-    from suffice.core.moments.grid import Grid
+    from suffice.core.moments.grid import RoundingGrid
     from suffice.core.table.notation import Notation
     from suffice.core.table.schema import Schema
     from suffice.data.columns.roles import Roles
@@ -226,7 +226,7 @@ class Data:
         checkpoint: Path | None = None,
         client: str | None = None,
         device: str | None = None,
-        exact: Grid | Literal["auto"] | None = None,
+        exact: RoundingGrid | Literal["auto"] | None = None,
     ) -> suffice.Moments:
         """Return the sums of the rows, read once."""
         from suffice.data.options import SumSettings
@@ -253,7 +253,7 @@ class Data:
         *,
         storage: str = "auto",
         fourth: bool = False,
-        exact: Grid | None = None,
+        exact: RoundingGrid | None = None,
     ) -> suffice.Moments:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:

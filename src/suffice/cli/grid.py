@@ -15,7 +15,7 @@ from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.core.moments.grid import Grid
+    from suffice.core.moments.grid import RoundingGrid
 
 
 @subcommand(
@@ -37,12 +37,12 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
 
     Values are rounded to multiples of a power of two. Sums on one grid can be added up.
     """
-    from suffice.core.moments.grid import Grid
+    from suffice.core.moments.grid import RoundingGrid
     from suffice.data.summarize import first_numbers
     from suffice.persistence import archive
 
     source, roles = data.opened("a grid is made from rows")
-    proposed = Grid.around(first_numbers(source, roles), headroom=headroom)
+    proposed = RoundingGrid.around(first_numbers(source, roles), headroom=headroom)
     with archive.replacing(output) as file:
         file.write((json.dumps(proposed.to_json(), indent=1) + "\n").encode())
     terminal.written(
@@ -50,9 +50,9 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
     )
 
 
-def grid_named(name: str) -> Grid | Literal["auto"]:
+def grid_named(name: str) -> RoundingGrid | Literal["auto"]:
     """Return the grid of a file that ``suffice grid`` wrote, or the word ``auto``."""
-    from suffice.core.moments.grid import Grid
+    from suffice.core.moments.grid import RoundingGrid
 
     if name == "auto":
         return "auto"
@@ -63,4 +63,4 @@ def grid_named(name: str) -> Grid | Literal["auto"]:
             f"--exact names {name!r}, which is not a readable grid ({error}): write one with "
             "suffice grid, or give the word auto"
         ) from error
-    return Grid.from_json(fields)
+    return RoundingGrid.from_json(fields)

@@ -9,7 +9,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.data import Data, load_moments
 from suffice.cli.options import COLUMNS, file_argument, option, target_option
 from suffice.cli.terminal import Terminal
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.errors import InvalidInputError
 from suffice.persistence.receipt import Receipt
 
@@ -75,4 +75,6 @@ def _sums(
     if data.is_ours:
         return load_moments(Path(name))
     data = Data(name, {"target": target, "features": stated.features})
-    return data.moments(terminal, storage=stated.storage, exact=Grid.from_json(stated.grid))
+    return data.moments(
+        terminal, storage=stated.storage, exact=RoundingGrid.from_json(stated.grid)
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments.int128 import Int128
-from suffice.core.moments.masked import Layout, MaskedSums, unmasked
+from suffice.core.moments.masked import MaskedSums, SumLayout, unmasked
 from suffice.core.moments.moments import Moments, from_exact
 from suffice.core.moments.validity import refuse_impossible
 from suffice.core.table.labels import as_labels
@@ -143,7 +143,7 @@ def mask(
                 "round: add it at all parties"
             )
         exact = exact.with_classes(labels)
-    layout = Layout(exact.grid, exact.classes, moments.feature_names, exact.storage)
+    layout = SumLayout(exact.grid, exact.classes, moments.feature_names, exact.storage)
     parties = tuple(sorted([party, *peers]))
     numbers = layout.flattened(exact)
     for peer, public in sorted(peers.items()):
@@ -171,7 +171,7 @@ def _noise(
     pair: tuple[str, str],
     parties: tuple[str, ...],
     round: str,
-    layout: Layout,
+    layout: SumLayout,
 ) -> Int128:
     """Return the numbers that only a pair of parties can compute, for one round."""
     from cryptography.hazmat.primitives.ciphers import Cipher

@@ -9,7 +9,7 @@ import polars as pl
 
 from suffice.core.moments import Moments
 from suffice.core.moments.exact_collect import warn_of_coarse_grid
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.table.schema import Schema
 from suffice.data.cluster.dask import sums_of_files
 from suffice.data.columns.roles import Roles, require_columns, roles_for_learning
@@ -41,7 +41,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
-    exact: Grid | Literal["auto"] | None = None,
+    exact: RoundingGrid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -61,7 +61,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
-    exact: Grid | Literal["auto"] | None = None,
+    exact: RoundingGrid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -80,7 +80,7 @@ def summarize(
     table: str | None = None,
     storage: str = "auto",
     fourth: bool = False,
-    exact: Grid | Literal["auto"] | None = None,
+    exact: RoundingGrid | Literal["auto"] | None = None,
     checkpoint: str | Path | None = None,
     on: object = None,
     progress: Progress | None = None,
@@ -112,7 +112,7 @@ def summarize(
         For a database by its address: the name of a table, or an SQL query.
     storage, fourth, n_jobs
         As in ``Moments.of``.
-    exact : Grid or "auto", optional
+    exact : RoundingGrid or "auto", optional
         As in ``Moments.of``. ``"auto"`` makes a grid from the first rows, with room for values
         256 times further out; ``moments.exact.grid`` is that grid, for the other parts. A table
         of a database is streamed out.
@@ -288,12 +288,14 @@ def _refuse_inexact_places(compute: Compute) -> None:
         )
 
 
-def _grid(source: Source, roles: Roles, exact: Grid | str | None) -> Grid | None:
+def _grid(
+    source: Source, roles: Roles, exact: RoundingGrid | str | None
+) -> RoundingGrid | None:
     """Return the grid of exact sums; "auto" makes one from the first rows."""
-    if exact is None or isinstance(exact, Grid):
+    if exact is None or isinstance(exact, RoundingGrid):
         return exact
     require_word(exact, ("auto",), "exact")
-    return Grid.around(first_numbers(source, roles), headroom=_HEADROOM)
+    return RoundingGrid.around(first_numbers(source, roles), headroom=_HEADROOM)
 
 
 def first_numbers(source: Source, roles: Roles) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.moments.exact import ExactSums
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.moments import Moments, from_exact
 from suffice.errors import FileFormatError, SufficeError
@@ -64,9 +64,9 @@ def with_exact(m: Moments, header: Mapping[str, Any], arrays: Mapping[str, Array
     return moments
 
 
-def _grid(fields: Any, n_features: int) -> Grid:
+def _grid(fields: Any, n_features: int) -> RoundingGrid:
     try:
-        grid = Grid.from_json(fields)
+        grid = RoundingGrid.from_json(fields)
     except SufficeError as error:
         raise FileFormatError(f"the grid of the file cannot be used: {error}") from error
     if grid.n_features != n_features:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
-from suffice.core.moments.masked import Layout, MaskedSums
+from suffice.core.moments.masked import MaskedSums, SumLayout
 from suffice.errors import FileFormatError, SufficeError
 from suffice.persistence import archive
 from suffice.typing import Array
@@ -57,8 +57,8 @@ def _masked(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MaskedSum
     names = header["feature_names"]
     if header["storage"] not in ("per-class", "pooled"):
         raise FileFormatError(f"the storage {header['storage']!r} of masked sums is not known")
-    layout = Layout(
-        grid=Grid.from_json(header["grid"]),
+    layout = SumLayout(
+        grid=RoundingGrid.from_json(header["grid"]),
         classes=arrays["classes"],
         feature_names=None if names is None else tuple(names),
         storage=header["storage"],

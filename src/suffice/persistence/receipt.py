@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suffice import __version__
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.moments import Moments
 from suffice.errors import FileFormatError, InvalidInputError, MissingStatisticsError
 from suffice.persistence import archive
@@ -72,7 +72,7 @@ class Receipt:
                 raise ValueError("its kind or format is another")
             features = document.pop("features")
             receipt = cls(features=None if features is None else tuple(features), **document)
-            Grid.from_json(receipt.grid)
+            RoundingGrid.from_json(receipt.grid)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(
                 f"{path} is not a receipt of suffice forget, or was damaged ({error})"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.core.moments import exact_collect
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.errors import (
     FeatureMismatchError,
@@ -71,7 +71,7 @@ def test_means_and_scatters_are_the_true_ones_rounded_once(offset, weighted):
     x, y = rows(60, 2, offset=offset)
     r = np.random.default_rng(5)
     w = r.integers(1, 5000, len(y)) if weighted else np.ones(len(y), int)
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     m = sf.Moments.of(x, y, w if weighted else None, exact=grid)
     steps = [Fraction(2) ** int(e) for e in grid.exponents]
     for k in range(3):
@@ -98,7 +98,7 @@ def test_means_and_scatters_are_the_true_ones_rounded_once(offset, weighted):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(["per-class", "pooled"]))
 def test_any_order_and_grouping_of_parts_gives_the_same_bits(seed, n_parts, storage):
     x, y = rows(50, 2, seed=seed)
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     whole = sf.Moments.of(x, y, exact=grid, storage=storage)
     r = np.random.default_rng(seed)
     order = r.permutation(len(y))
@@ -116,7 +116,7 @@ def test_any_order_and_grouping_of_parts_gives_the_same_bits(seed, n_parts, stor
 def test_forgotten_rows_leave_no_bit_behind(seed, n_forgotten):
     x, y = rows(50, 2, seed=seed)
     x[0] *= 1e3  # an outlier, which would cost floating sums their digits
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     gone = np.random.default_rng(seed).permutation(len(y))[:n_forgotten]
     kept = np.setdiff1d(np.arange(len(y)), gone)
     rest = sf.Moments.of(x, y, exact=grid) - sf.Moments.of(x[gone], y[gone], exact=grid)
@@ -126,7 +126,7 @@ def test_forgotten_rows_leave_no_bit_behind(seed, n_forgotten):
 
 def test_a_long_history_of_adding_and_forgetting_equals_retraining():
     x, y = rows(400, 2)
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     r = np.random.default_rng(1)
     held = np.zeros(len(y), bool)
     m = sf.Moments.of(x[:0], y[:0], classes=[0, 1, 2], exact=grid)
@@ -145,7 +145,7 @@ def test_compiled_and_plain_sums_have_the_same_digest(storage, weighted, order, 
     x, y = rows(30_011, 7)
     x = np.asarray(x, order=order)
     w = np.random.default_rng(2).integers(0, 3000, len(y)) if weighted else None
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     compiled = sf.Moments.of(x, y, w, exact=grid, storage=storage)
     monkeypatch.setattr(exact_collect, "SMALL", 10**9)
     plain = sf.Moments.of(x, y, w, exact=grid, storage=storage)
@@ -158,11 +158,11 @@ def test_compiled_and_plain_sums_have_the_same_digest(storage, weighted, order, 
 
 def test_the_digest_tells_rows_grids_names_and_labels_apart():
     x, y = rows()
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     digests = {
         sf.Moments.of(x, y, exact=grid).digest(),
         sf.Moments.of(x[1:], y[1:], exact=grid).digest(),
-        sf.Moments.of(x, y, exact=Grid.around(x, headroom=4)).digest(),
+        sf.Moments.of(x, y, exact=RoundingGrid.around(x, headroom=4)).digest(),
         sf.Moments.of(x, y.astype(str), exact=grid).digest(),
         sf.Moments.of(x, y, exact=grid, storage="pooled").digest(),
         sf.Moments.of(np.nextafter(x, np.inf) + grid.steps, y, exact=grid).digest(),
@@ -172,7 +172,7 @@ def test_the_digest_tells_rows_grids_names_and_labels_apart():
 
 def test_the_digest_is_that_of_the_canonical_form():
     x = np.array([[1.0], [2.0], [4.0]])
-    grid = Grid.of([0.0], [0])
+    grid = RoundingGrid.of([0.0], [0])
     m = sf.Moments.of(x, ["a", "a", "b"], exact=grid)
     assert m.digest() == "f90860d80d9f27cfdc3531191c90637862bcea508833abe6a1dbf745dddfa04e"
 
@@ -193,7 +193,7 @@ def test_models_of_exact_and_of_floating_sums_agree(table, model):
 
 def test_a_model_keeps_the_grid_when_rows_are_added_and_forgotten():
     x, y = rows()
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     whole = sf.Moments.of(x, y, exact=grid)
     qda = sf.QDA().fit_moments(sf.Moments.of(x[:100], y[:100], exact=grid))
     qda.partial_fit(x[100:], y[100:])
@@ -215,7 +215,7 @@ def test_a_file_holds_the_integers(tmp_path):
 
 def test_selected_features_stay_exact():
     x, y = rows()
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     m = sf.Moments.of(x, y, exact=grid).select([2, 0])
     part = sf.Moments.of(x[:, [2, 0]], y, exact=grid.select(np.array([2, 0])))
     assert m.digest() == part.digest()
@@ -223,8 +223,8 @@ def test_selected_features_stay_exact():
 
 def test_sums_on_different_grids_are_not_added():
     x, y = rows()
-    m = sf.Moments.of(x, y, exact=Grid.around(x))
-    other = sf.Moments.of(x, y, exact=Grid.around(x, headroom=5))
+    m = sf.Moments.of(x, y, exact=RoundingGrid.around(x))
+    other = sf.Moments.of(x, y, exact=RoundingGrid.around(x, headroom=5))
     with pytest.raises(FeatureMismatchError, match="different grids"):
         m + other
     with pytest.raises(FeatureMismatchError, match="one side has exact sums"):
@@ -232,12 +232,12 @@ def test_sums_on_different_grids_are_not_added():
     with pytest.raises(FeatureMismatchError, match="one side has exact sums"):
         sf.Moments.of(x, y) - m
     with pytest.raises(FeatureMismatchError, match="the same storage"):
-        m + sf.Moments.of(x, y, exact=Grid.around(x), storage="pooled")
+        m + sf.Moments.of(x, y, exact=RoundingGrid.around(x), storage="pooled")
 
 
 def test_rows_that_were_never_added_are_not_forgotten():
     x, y = rows()
-    grid = Grid.around(x, headroom=10)
+    grid = RoundingGrid.around(x, headroom=10)
     m = sf.Moments.of(x, y, exact=grid)
     with pytest.raises(ForgetError, match="cannot be forgotten"):
         m - (m + m)
@@ -249,7 +249,7 @@ def test_rows_that_were_never_added_are_not_forgotten():
 
 def test_values_that_a_grid_cannot_hold_are_refused_by_row_and_column():
     x, y = rows()
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     x[7, 1] *= 1e6
     with pytest.raises(
         InvalidInputError, match=r"row 7 has .* in column 1, which lies outside"
@@ -282,15 +282,15 @@ def test_settings_that_exact_sums_lack_are_refused():
 
 def test_a_grid_that_is_coarser_than_the_data_is_warned_about():
     x, y = rows()
-    grid = Grid.around(x)
-    coarse = Grid.of(grid.origins, grid.exponents + np.array([0, 36, 0]))
+    grid = RoundingGrid.around(x)
+    coarse = RoundingGrid.of(grid.origins, grid.exponents + np.array([0, 36, 0]))
     with pytest.warns(SufficeWarning, match="coarse for feature 1"):
         sf.Moments.of(x, y, exact=coarse)
 
 
 def test_weights_beyond_48_bits_are_refused():
     x, y = rows()
-    grid = Grid.around(x)
+    grid = RoundingGrid.around(x)
     heavy = sf.Moments.of(x, y, np.full(len(y), 2.0**40), exact=grid)
     with pytest.raises(InvalidInputError, match="weights add up"):
         heavy + heavy

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Pair
 from suffice.core.moments.scatter import PerClassScatter, PooledScatter, Storage
 from suffice.core.table.labels import union
@@ -29,7 +29,7 @@ class ExactSums:
     Any order of adding and subtracting gives the same bits.
     """
 
-    grid: Grid
+    grid: RoundingGrid
     classes: Labels  # sorted  (K,)
     counts: Codes  # rows of positive weight  (K,)
     weights: Integers  # Σ w  (K,)

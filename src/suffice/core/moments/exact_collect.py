@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
 from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
-from suffice.core.moments.grid import BITS, Grid
+from suffice.core.moments.grid import BITS, RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
@@ -23,7 +23,7 @@ _LOST_SHARE = 1e-6  # of a standard deviation that rounding may change without a
 
 
 def exact_sums(
-    table: Table, grid: Grid, storage: Storage, *, numbered: bool = True
+    table: Table, grid: RoundingGrid, storage: Storage, *, numbered: bool = True
 ) -> ExactSums:
     """Return the sums of rows, rounded to the grid.
 
@@ -45,7 +45,9 @@ def exact_sums(
     return functools.reduce(lambda a, b: a + b, parts)
 
 
-def warn_of_coarse_grid(grid: Grid, x: Floats, feature_names: tuple[str, ...] | None) -> None:
+def warn_of_coarse_grid(
+    grid: RoundingGrid, x: Floats, feature_names: tuple[str, ...] | None
+) -> None:
     """Warn where rounding to the grid changes rows ``x`` noticeably."""
     for j in range(grid.n_features if len(x) > 1 else 0):
         column = x[:, j].astype(np.float64)
@@ -90,7 +92,7 @@ def _check(table: Table, storage: Storage) -> None:
         )
 
 
-def _empty(rows: Table, grid: Grid, storage: Storage) -> ExactSums:
+def _empty(rows: Table, grid: RoundingGrid, storage: Storage) -> ExactSums:
     k = rows.n_classes
     d = grid.n_features
     n_groups = k if storage == "per-class" else 1

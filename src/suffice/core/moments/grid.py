@@ -20,7 +20,7 @@ HEADROOM = 3  # bits: how far later rows may lie outside the rows that "auto" ha
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class RoundingGrid:
     """Where values of each feature are rounded to: q = round((x − origin) / 2^exponent).
 
     |q| must stay below 2³⁹. All parts of one total need the same grid.
@@ -28,7 +28,7 @@ class Grid:
     Examples
     --------
     >>> import numpy as np
-    >>> grid = Grid.around(np.array([[4.0, 1e8], [8.0, 1e8 + 1]]))
+    >>> grid = RoundingGrid.around(np.array([[4.0, 1e8], [8.0, 1e8 + 1]]))
     >>> grid.exponents.tolist(), grid.origins.tolist()
     ([-34, -36], [6.0, 100000000.5])
     """
@@ -57,7 +57,9 @@ class Grid:
         self.exponents.flags.writeable = False
 
     @classmethod
-    def of(cls, origins: Sequence[float] | Floats, exponents: Sequence[int] | Array) -> Grid:
+    def of(
+        cls, origins: Sequence[float] | Floats, exponents: Sequence[int] | Array
+    ) -> RoundingGrid:
         """Return a grid with these origins and exponents, one of each for every feature."""
         return cls(
             origins=np.array(origins, dtype=np.float64),
@@ -65,7 +67,7 @@ class Grid:
         )
 
     @classmethod
-    def around(cls, x: Matrix, *, headroom: int = HEADROOM) -> Grid:
+    def around(cls, x: Matrix, *, headroom: int = HEADROOM) -> RoundingGrid:
         """Return a grid for rows like these: values may lie 2^headroom times further out.
 
         Parameters
@@ -105,14 +107,16 @@ class Grid:
         """Distance of neighbouring points, 2^exponent, (d,)."""
         return np.ldexp(1.0, self.exponents)
 
-    def equals(self, other: Grid) -> bool:
+    def equals(self, other: RoundingGrid) -> bool:
         """Return whether both grids have the same points."""
         has_same_origins = np.array_equal(self.origins, other.origins)
         return has_same_origins and np.array_equal(self.exponents, other.exponents)
 
-    def select(self, columns: Array) -> Grid:
+    def select(self, columns: Array) -> RoundingGrid:
         """Return the grid of some features."""
-        return Grid(origins=self.origins[columns].copy(), exponents=self.exponents[columns])
+        return RoundingGrid(
+            origins=self.origins[columns].copy(), exponents=self.exponents[columns]
+        )
 
     def rounded(
         self,
@@ -158,7 +162,7 @@ class Grid:
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Grid:
+    def from_json(cls, fields: Mapping[str, Any]) -> RoundingGrid:
         """Return the grid that ``to_json`` described."""
         try:
             origins = [float.fromhex(origin) for origin in fields["origins"]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.scatter import Storage
 from suffice.core.text.lists import quoted
@@ -18,10 +18,10 @@ from suffice.typing import Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class SumLayout:
     """What the numbers of masked sums are: the same for all parties of a round."""
 
-    grid: Grid
+    grid: RoundingGrid
     classes: Labels  # sorted  (K,)
     feature_names: tuple[str, ...] | None
     storage: Storage
@@ -38,7 +38,7 @@ class Layout:
         d = self.grid.n_features
         return k, k, k * d, self.n_groups * (d * (d + 1) // 2)
 
-    def equals(self, other: Layout) -> bool:
+    def equals(self, other: SumLayout) -> bool:
         """Return whether the numbers of both mean the same."""
         return (
             self.grid.equals(other.grid)
@@ -98,7 +98,7 @@ class Layout:
 class MaskedSums:
     """The sums of one party, hidden by masks; only the total of all parties can be read."""
 
-    layout: Layout
+    layout: SumLayout
     party: str
     parties: tuple[str, ...]  # all of them, sorted
     round: str  # a name that is used once

@@ -30,7 +30,7 @@ from suffice.core.moments.exact_collect import (
     warn_of_coarse_grid,
 )
 from suffice.core.moments.forgetting import check_held
-from suffice.core.moments.grid import Grid
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.incomplete import (
     Incomplete,
@@ -148,7 +148,7 @@ class Moments:
         missing: str = "marginal",
         names: Sequence[str] | None = None,
         max_patterns: int | None = None,
-        exact: Grid | Literal["auto"] | None = None,
+        exact: RoundingGrid | Literal["auto"] | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -184,7 +184,7 @@ class Moments:
         max_patterns : int, optional
             Most patterns of missing numbers a class. Rare patterns then lose numbers, and
             ``cells_lost`` counts them. By default all patterns are exact.
-        exact : Grid or "auto", optional
+        exact : RoundingGrid or "auto", optional
             Round every value to a grid and sum whole numbers. Then ``+`` and ``-`` give the same
             bits in any order, and ``digest`` identifies the sums. ``"auto"`` makes a grid around
             these rows; parts of one total need one grid. Rows must be complete numbers, weights
@@ -239,7 +239,7 @@ class Moments:
         power: PowerTransform | str | None = None,
         holes: bool = False,
         max_patterns: int | None = None,
-        exact: Grid | None = None,
+        exact: RoundingGrid | None = None,
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
         if exact is not None:
@@ -480,7 +480,7 @@ class Moments:
 def _of_exact(
     table: Table,
     storage: str,
-    grid: Grid | Literal["auto"],
+    grid: RoundingGrid | Literal["auto"],
     *,
     fourth: bool | None,
     power: PowerTransform | str | None,
@@ -502,7 +502,7 @@ def _of_exact(
     chosen, _ = plan(storage, table.n_classes, table.n_features, fourth=False)
     if isinstance(grid, str):
         require_word(grid, ("auto",), "exact")
-        grid = Grid.around(table.x[table.weights > 0])
+        grid = RoundingGrid.around(table.x[table.weights > 0])
     sums = exact_sums(table, grid, chosen, numbered=numbered)
     if numbered:
         warn_of_coarse_grid(grid, table.x, table.names)

@@ -21,7 +21,7 @@ from suffice.data.store.totals import bytes_of, drop_unused, kept_bytes, total_o
 from suffice.data.summarize import summarize
 
 if TYPE_CHECKING:
-    from suffice.core.moments.grid import Grid
+    from suffice.core.moments.grid import RoundingGrid
     from suffice.core.table.schema import Schema
     from suffice.data.source import Progress
 
@@ -58,7 +58,7 @@ class _Question:
     fourth: bool | None
     progress: Progress | None
     n_jobs: int | None
-    exact: Grid | None = None
+    exact: RoundingGrid | None = None
 
     def like(self, entry: Entry, sums: Moments) -> _Question:
         """Return the question with every choice that is open made as for an entry."""
