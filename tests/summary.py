@@ -40,7 +40,17 @@ EXTRAS = {
     "zstandard",
 }
 # what CI does not install: everything else that is skipped there is an error
-NOT_IN_CI = {"CUDA", "cupy", "deltalake", "pyiceberg", "torch", "triton"}
+NOT_IN_CI = {
+    "CUDA",
+    "catboost",
+    "cupy",
+    "deltalake",
+    "lightgbm",
+    "pyiceberg",
+    "torch",
+    "triton",
+    "xgboost",
+}
 REASONS = {
     r"could not import '(\w+)": None,  # the package that it names
     r"no CUDA device": "CUDA",

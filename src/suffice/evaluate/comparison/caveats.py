@@ -71,12 +71,14 @@ def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
     return (Caveat("copies", severity, copies.sentence),)
 
 
-def caveats_of_posteriors(name: str, log_loss: float, constant: float) -> tuple[Caveat, ...]:
+def caveats_of_posteriors(
+    name: str, log_loss: float, constant: float, *, significant: bool
+) -> tuple[Caveat, ...]:
     """Return the caveat on a model whose log-loss is above that of the class frequencies."""
-    if not log_loss > constant:
+    if not significant:
         return ()
     sentence = (
-        f"The posteriors of {name} are worse than the class frequencies (log-loss "
+        f"The posteriors of {name} are significantly worse than the class frequencies (log-loss "
         f"{loss(log_loss)} against {loss(constant)}): use its classes, not its probabilities."
     )
     return (Caveat("posteriors", "serious", sentence),)

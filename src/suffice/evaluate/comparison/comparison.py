@@ -142,10 +142,14 @@ class Comparison(Tabled):
     def caveats(self) -> tuple[Caveat, ...]:
         """What gives reason to doubt the model: leaks, copies, bad posteriors, rare classes."""
         model = self[self.reference]
+        constant = self.baseline
+        is_worse = self.difference(constant.name, "log_loss").verdict == "better"
         return (
             *self.data_caveats,
             *caveats_of_copies(self.copies),
-            *caveats_of_posteriors(model.name, model.log_loss, self.baseline.log_loss),
+            *caveats_of_posteriors(
+                model.name, model.log_loss, constant.log_loss, significant=is_worse
+            ),
             *caveats_of_counts(model.held_out),
         )
 
