@@ -8,6 +8,7 @@ import numpy as np
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import cell, count, p_statement, percent
 from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
+from suffice.evaluate.comparison.real_errors import RealErrors, Split
 from suffice.evaluate.comparison.verdict import Gain, Usable, most_missed
 from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
@@ -27,6 +28,7 @@ class Answer:
     reasons: tuple[str, ...]  # at which threshold it is useful, why this model
     next_step: str
     measured: str  # how the errors were counted
+    real_errors: RealErrors | None = None  # of other splits
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
@@ -39,6 +41,7 @@ class Answer:
             reasons=verdict.sentences,
             next_step=next_step(findings),
             measured=_how_measured(findings),
+            real_errors=verdict.real_errors,
         )
 
     @property
@@ -56,6 +59,7 @@ class Answer:
             "reasons": list(self.reasons),
             "next": self.next_step,
             "measured": self.measured,
+            "real_errors": None if self.real_errors is None else self.real_errors.document(),
         }
 
 
@@ -96,11 +100,24 @@ def _facts(findings: Findings) -> page.Facts:
     verdict = findings.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [page.Fact("error", verdict.error, interval, "percent")]
-    if verdict.includes_choice:
-        own = f"95 % interval {percent(verdict.own_low)} to {percent(verdict.own_high)}"
-        facts.append(page.Fact("the model alone", verdict.own_error, own, "percent"))
+    if verdict.choice is not None and verdict.choice_differs:
+        choice = verdict.choice
+        of_choice = f"95 % interval {percent(choice.low)} to {percent(choice.high)}"
+        facts.append(page.Fact("choice included", choice.error, of_choice, "percent"))
+    if verdict.real_errors is not None:
+        facts.extend(_errors_of_splits(verdict.real_errors, verdict.split))
     facts.extend(_gain(gain) for gain in verdict.gains)
     return page.Facts(tuple(facts))
+
+
+def _errors_of_splits(errors: RealErrors, own: Split) -> list[page.Fact]:
+    """Return the errors of rows that were held out in other ways than those of the page."""
+    facts = []
+    for each in errors.errors:
+        if each.split != own:
+            interval = f"95 % interval {percent(each.low)} to {percent(each.high)}"
+            facts.append(page.Fact(f"error, {each.split}", each.error, interval, "percent"))
+    return facts
 
 
 def _gain(gain: Gain) -> page.Fact:
