@@ -19,7 +19,7 @@ from suffice.data.source import (
     RowsDone,
     Scan,
     ScoredRows,
-    Scorer,
+    RowScorer,
     Source,
     cast,
     original_of,
@@ -97,7 +97,7 @@ def _summed(
 def _scored(
     frame: SparkFrame,
     sample: pl.DataFrame,
-    scorer: Scorer,
+    scorer: RowScorer,
     roles: Roles,
 ) -> Iterator[ScoredRows]:
     def work(frames: Iterable[pl.DataFrame], label: str) -> Iterator[ScoredRows]:
