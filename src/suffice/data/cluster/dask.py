@@ -24,10 +24,10 @@ from suffice.data.scanning import frames_of_scan
 from suffice.data.source import (
     SAMPLE_ROWS,
     ColumnTypes,
+    RowScorer,
     RowsDone,
     Scan,
     ScoredRows,
-    RowScorer,
     Source,
     cast,
 )

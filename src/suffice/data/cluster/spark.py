@@ -16,10 +16,10 @@ from suffice.data.options import SumSettings
 from suffice.data.source import (
     SAMPLE_ROWS,
     ColumnTypes,
+    RowScorer,
     RowsDone,
     Scan,
     ScoredRows,
-    RowScorer,
     Source,
     cast,
     original_of,
