@@ -22,7 +22,9 @@ def main(arguments: list[str]) -> None:
     run.add_argument("--out", type=Path, default=Path("levels.jsonl"))
     table = commands.add_parser("table", help="print the results of runs as Markdown")
     table.add_argument("files", type=Path, nargs="+")
-    table.add_argument("--out-of-band", action="store_true", help="only what is out of its band")
+    table.add_argument(
+        "--out-of-band", action="store_true", help="only what is out of its band"
+    )
     real = commands.add_parser("real", help="halves of real tables, by the command line")
     real.add_argument("folders", type=Path, nargs="*", help="folders of CSV files")
     real.add_argument("--seed", type=int, default=0)
@@ -31,7 +33,12 @@ def main(arguments: list[str]) -> None:
         from benchmarks.levels.running import run as run_cases
 
         run_cases(
-            options.only, options.repeats, options.seed, options.jobs, options.seconds, options.out
+            options.only,
+            options.repeats,
+            options.seed,
+            options.jobs,
+            options.seconds,
+            options.out,
         )
     elif options.command == "table":
         from benchmarks.levels.summary import print_table

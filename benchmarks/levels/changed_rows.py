@@ -8,7 +8,14 @@ import pandas as pd
 import suffice as sf
 from benchmarks.levels.case import DRAWS, Case, Draw, Finding, is_alarm
 
-SIZES = ((300, 40, 3), (1000, 60, 10), (200, 200, 4), (40, 25, 3), (120, 80, 1), (3000, 1000, 30))
+SIZES = (
+    (300, 40, 3),
+    (1000, 60, 10),
+    (200, 200, 4),
+    (40, 25, 3),
+    (120, 80, 1),
+    (3000, 1000, 30),
+)
 ONE_COLUMN = "one column by 1 standard deviation"
 
 
@@ -21,9 +28,19 @@ def cases() -> Iterator[Case]:
         for model in (sf.LDA, sf.GaussianNB):
             for weights in ("", "counts as weights", "weights of any size"):
                 kind = f", {weights}" if weights else ""
-                setting = f"mixed with missing cells, {n} fitted, {m} new, {model.__name__}{kind}"
-                yield Case(setting, min(n, m), ONE_COLUMN, _Mixed(model, n, m, weights).findings)
-    for n, m, k in ((150, 1500, 2), (150, 1500, 4), (400, 300, 3), (400, 300, 8), (1500, 1500, 4)):
+                setting = (
+                    f"mixed with missing cells, {n} fitted, {m} new, {model.__name__}{kind}"
+                )
+                yield Case(
+                    setting, min(n, m), ONE_COLUMN, _Mixed(model, n, m, weights).findings
+                )
+    for n, m, k in (
+        (150, 1500, 2),
+        (150, 1500, 4),
+        (400, 300, 3),
+        (400, 300, 8),
+        (1500, 1500, 4),
+    ):
         for model in (sf.LDA, sf.QDA):
             setting = f"{model.__name__}, K = {k}, {n} fitted, {m} new"
             effect = f"share of one class {1 / k:.2g} to {1.6 / k:.2g}"
@@ -48,7 +65,10 @@ class _Numbers:
         found = sf.diagnostics.drift(fitted, new)
         n_tested = sum(np.isfinite(column.p_value) for column in found.columns)
         any_column = bool(found.moved) if n_tested else None
-        return {"drift, any column": any_column, "drift, all together": is_alarm(found.p_value)}
+        return {
+            "drift, any column": any_column,
+            "drift, all together": is_alarm(found.p_value),
+        }
 
 
 class _Mixed:

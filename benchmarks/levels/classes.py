@@ -1,4 +1,4 @@
-"""What a model assumes of its classes: normality, one covariance, different means, its own draws."""
+"""What a model assumes of its classes: normality, one covariance, means, its own draws."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,26 @@ import suffice as sf
 from benchmarks.levels.case import CONTINUOUS, DRAWS, Case, Draw, Finding, is_alarm
 from suffice.data.outliers import outlier_threshold
 
-NORMALITY_SIZES = ((25, 1), (25, 3), (40, 10), (60, 30), (150, 8), (400, 20), (1500, 5), (300, 50))
+NORMALITY_SIZES = (
+    (25, 1),
+    (25, 3),
+    (40, 10),
+    (60, 30),
+    (150, 8),
+    (400, 20),
+    (1500, 5),
+    (300, 50),
+)
 CLASS_SIZES = ((40, 2, 2), (90, 4, 3), (300, 12, 3), (800, 3, 8))
 EFFECT = "one class: twice the spread, mean by 1 standard deviation"
 
 
 def cases() -> Iterator[Case]:
+    yield from _class_cases()
+    yield from _model_cases()
+
+
+def _class_cases() -> Iterator[Case]:
     for n, d in NORMALITY_SIZES:
         for n_classes in (1, 3):
             setting = f"{n} rows a class, d = {d}, K = {n_classes}"
@@ -22,6 +36,9 @@ def cases() -> Iterator[Case]:
         for name in CONTINUOUS:
             setting = f"{name}, n = {n}, d = {d}, K = {k}"
             yield Case(setting, n // k, EFFECT, _Classes(DRAWS[name], n, d, k).findings)
+
+
+def _model_cases() -> Iterator[Case]:
     for n, d in ((60, 2), (60, 6), (300, 4)):
         for model in (sf.QDA, sf.LDA, sf.GaussianNB):
             setting = f"{model.__name__}, n = {n}, d = {d}"
@@ -29,7 +46,9 @@ def cases() -> Iterator[Case]:
     for n, d in ((60, 2), (60, 8), (200, 12), (1000, 20)):
         for model in (sf.LDA, sf.QDA):
             setting = f"{model.__name__}, n = {n}, d = {d}"
-            yield Case(setting, n, "row 5 standard deviations away", _Far(model, n, d).findings)
+            yield Case(
+                setting, n, "row 5 standard deviations away", _Far(model, n, d).findings
+            )
 
 
 class _Normal:
@@ -100,4 +119,6 @@ class _Far:
         if has_effect:
             row[0, 0] += 5.0
         density = fitted.model_.log_density(row)[0]
-        return {"outlier at a rate of 5 %": bool(density < outlier_threshold(fitted.model_, 0.05))}
+        return {
+            "outlier at a rate of 5 %": bool(density < outlier_threshold(fitted.model_, 0.05))
+        }

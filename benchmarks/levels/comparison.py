@@ -78,6 +78,8 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
+    """Rows of a population."""
+
     x: Floats
     y: Codes
     weight: Floats | None = None
@@ -112,12 +114,25 @@ def cases() -> Iterator[Case]:
         for effect in (0.8, 1.6):
             population = Population(n, 2, effect)
             yield Case(f"LDA, {population}", n, "", _Growth(population).findings, True)
-            yield Case(f"LDA, {population}, useless column", n, "", _Importance(population).findings, True)
+            yield Case(
+                f"LDA, {population}, useless column",
+                n,
+                "",
+                _Importance(population).findings,
+                True,
+            )
     for n, n_groups in ((120, 12), (300, 30), (300, 100)):
         setting = f"{n} rows in {n_groups} groups that do not matter"
-        yield Case(setting, n_groups, "rows of a group alike", _Groups(n, n_groups).findings, True)
+        yield Case(
+            setting, n_groups, "rows of a group alike", _Groups(n, n_groups).findings, True
+        )
     for n, m in ((60, 60), (200, 50), (200, 2000), (1000, 300)):
-        yield Case(f"{n} rows of the report, {m} new", min(n, m), "error 15 % to 30 %", _NewErrors(n, m).findings)
+        yield Case(
+            f"{n} rows of the report, {m} new",
+            min(n, m),
+            "error 15 % to 30 %",
+            _NewErrors(n, m).findings,
+        )
 
 
 def _columns(x: Floats, first: int, last: int) -> Floats:
@@ -158,7 +173,9 @@ class _Pair:
         }
         if not has_effect:
             outcome = result["block 0"]
-            findings["interval of a cross-validated error"] = Range(*outcome.interval, outcome.error)
+            findings["interval of a cross-validated error"] = Range(
+                *outcome.interval, outcome.error
+            )
             choice = result.choice
             if choice is not None:
                 findings["interval of the error of the choice"] = Range(
@@ -213,7 +230,7 @@ class _Growth:
     def __init__(self, population: Population):
         self.population = population
 
-    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
         rows = self.population.draw(rng)
         model = ComparedModel("LDA", sf.LDA())
         seed = _seed(rng)
@@ -228,7 +245,9 @@ class _Growth:
             learnt = _larger(self.population, times * n).draw(rng)
             test = _larger(self.population, 2000).draw(rng)
             error = float(1 - sf.LDA().fit(learnt.x, learnt.y).score(test.x, test.y))
-            name = {1: "the rows at hand", 2: "twice the rows", 4: "four times the rows"}[times]
+            name = {1: "the rows at hand", 2: "twice the rows", 4: "four times the rows"}[
+                times
+            ]
             findings[f"forecast, {name}"] = Range(forecast.low, forecast.high, error)
         return findings
 
@@ -243,7 +262,7 @@ class _Importance:
     def __init__(self, population: Population):
         self.population = population
 
-    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
         rows = self.population.draw(rng)
         useless = rng.normal(size=(len(rows.x), 3))
         x = np.concatenate([rows.x, useless], axis=1)
@@ -277,7 +296,9 @@ class _Groups:
         if has_effect:
             # rows of a group are near copies, of one class
             y = rng.integers(0, 2, self.n_groups)[groups]
-            x = 3 * rng.normal(size=(self.n_groups, 4))[groups] + 0.5 * rng.normal(size=x.shape)
+            x = 3 * rng.normal(size=(self.n_groups, 4))[groups] + 0.5 * rng.normal(
+                size=x.shape
+            )
         model = ComparedModel("1 neighbour", KNeighborsClassifier(1))
         time = rng.permutation(self.n)
         found = real_errors(model, x, y, groups=groups, time=time, seed=_seed(rng))

@@ -12,6 +12,11 @@ from suffice.evaluate.diagnostics.data import data_checks
 
 
 def cases() -> Iterator[Case]:
+    yield from _share_cases()
+    yield from _other_cases()
+
+
+def _share_cases() -> Iterator[Case]:
     for n, k in ((40, 2), (40, 4), (250, 3), (3000, 2)):
         for weighted in (False, True):
             kind = ", weighted rows" if weighted else ""
@@ -22,13 +27,18 @@ def cases() -> Iterator[Case]:
             for kind in ("rows", "weighted rows", "groups of 5 rows"):
                 findings = _Share(n, error, kind).findings
                 yield Case(f"{n} {kind}, error {100 * error:.0f} %", n, "", findings)
+
+
+def _other_cases() -> Iterator[Case]:
     for n, k in ((50, 2), (200, 3), (1000, 3)):
         yield Case(f"n = {n}, K = {k}, 95 % asked", n, "", _Sets(n, k).findings)
     for n, d in ((60, 2), (200, 3), (1000, 5)):
         findings = _Coefficients(n, d).findings
         yield Case(f"logistic regression, n = {n}, d = {d}", n, "coefficient 0.7", findings)
     for n, d in ((25, 10), (25, 100), (100, 30)):
-        yield Case(f"n = {n}, d = {d}", n, "a column that is the class", _Checks(n, d).findings)
+        yield Case(
+            f"n = {n}, d = {d}", n, "a column that is the class", _Checks(n, d).findings
+        )
 
 
 class _Stated:
@@ -59,9 +69,9 @@ class _Stated:
         if not has_effect:
             # the bar of one bin, drawn at random, covers the mean probability of its rows
             b = int(rng.integers(len(bins.low)))
-            findings["bar of a calibration chart"] = bool(
-                bins.low[b] <= bins.stated[b] <= bins.high[b]
-            ) is False
+            findings["bar of a calibration chart"] = (
+                bool(bins.low[b] <= bins.stated[b] <= bins.high[b]) is False
+            )
         return findings
 
 
@@ -73,7 +83,7 @@ class _Share:
         self.error = error
         self.kind = kind
 
-    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
         weights = np.ones(self.n)
         wrong = (rng.random(self.n) < self.error).astype(float)
         grouped = self.kind.startswith("groups")
@@ -87,7 +97,9 @@ class _Share:
             wrong = rng.binomial(5, shares) / 5
             weights = np.full(n_groups, 5.0)
         share = np.average(wrong, weights=weights)
-        n = effective_rows(wrong, weights / (1 if grouped else weights.mean()), grouped=grouped)
+        n = effective_rows(
+            wrong, weights / (1 if grouped else weights.mean()), grouped=grouped
+        )
         low, high = wilson(np.asarray(share), np.asarray(n))
         return {"interval of an error": Range(float(low), float(high), self.error)}
 
@@ -99,7 +111,7 @@ class _Sets:
         self.n = n
         self.k = k
 
-    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
         means = 1.5 * np.eye(self.k, 4)
         y = rng.integers(0, self.k, self.n)
         held_out = rng.integers(0, self.k, self.n)

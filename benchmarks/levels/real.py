@@ -47,7 +47,9 @@ def compare_halves(folders: list[Path], seed: int) -> None:
             f"| {'yes' if column in moved_by_shift else 'no'} |",
             flush=True,
         )
-    print(f"\n{n_tables} tables: {alarms} alarms on halves, the shifted column named in {named}")
+    print(
+        f"\n{n_tables} tables: {alarms} alarms on halves, the shifted column named in {named}"
+    )
 
 
 def informative_column(frame: pd.DataFrame, target: str) -> str | None:

@@ -89,9 +89,7 @@ def ran(turn: Turn) -> dict:
     }
 
 
-def run(
-    only: str, repeats: int, seed: int, jobs: int, seconds: float, out: Path
-) -> None:
+def run(only: str, repeats: int, seed: int, jobs: int, seconds: float, out: Path) -> None:
     """Run the cases whose setting contains a text, turn after turn, and write a line for each."""
     deadline = time.monotonic() + seconds
     waiting = deque(_first_turns(only, repeats, seed))

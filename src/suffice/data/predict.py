@@ -34,7 +34,6 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats
 
 
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """Rows to the answers of a classifier: on any machine."""
