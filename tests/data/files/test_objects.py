@@ -94,7 +94,9 @@ def test_the_stamp_of_an_object_is_what_the_store_itself_says(bucket):
     bucket.put_object(Bucket="bucket", Key=key, Body=b"12345")
     head = bucket.head_object(Bucket="bucket", Key=key)
     assert stamp_of(f"s3://bucket/{key}") == (head["ContentLength"], head["ETag"])
-    with pytest.raises(InvalidInputError, match=r"s3://bucket/none\.csv cannot be read") as told:
+    with pytest.raises(
+        InvalidInputError, match=r"s3://bucket/none\.csv cannot be read"
+    ) as told:
         stamp_of("s3://bucket/none.csv")
     assert "\n" not in str(told.value)
     assert "hidden-secret" not in str(told.value)
