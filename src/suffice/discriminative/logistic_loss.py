@@ -83,11 +83,10 @@ def loss_sums(
     loss, residuals, p = residuals_of(xp, phi @ xp.matrix_transpose(z), codes, w)
     # ∂/∂φ_k = Σ w (p_k − t_k) z
     gradient = residuals @ z
-    blocks = []
-    if curved:
-        # ∂²/∂φ_k∂φ_j = Σ v_kj z zᵀ
-        for v in curvature_weights(p, w):
-            blocks.append(xp.matrix_transpose(z * v[:, None]) @ z)
+    if not curved:
+        return loss, gradient, []
+    # ∂²/∂φ_k∂φ_j = Σ v_kj z zᵀ
+    blocks = [xp.matrix_transpose(z * v[:, None]) @ z for v in curvature_weights(p, w)]
     return loss, gradient, blocks
 
 
