@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
+
 from suffice.evaluate.diagnostics.column_tests import (
     Column,
     mean_test,
@@ -111,7 +112,13 @@ def brute_force_mid_p(table):
 
 @pytest.mark.parametrize(
     "table",
-    [[[8, 2], [1, 5]], [[2, 8], [5, 1]], [[3, 30], [9, 14]], [[0, 7], [3, 2]], [[5, 5], [5, 5]]],
+    [
+        [[8, 2], [1, 5]],
+        [[2, 8], [5, 1]],
+        [[3, 30], [9, 14]],
+        [[0, 7], [3, 2]],
+        [[5, 5], [5, 5]],
+    ],
 )
 def test_two_levels_have_fishers_mid_p(table):
     table = np.array(table, float)
