@@ -47,11 +47,11 @@ def labelled(
         estimator, to_numpy(X), to_numpy(y), to_numpy(sample_weight), reset=reset
     )
     if is_sparse(x):
-        if is_quicker_dense(x):
-            x = x.toarray()
-        else:
+        sparse_rows: Any = x
+        if not is_quicker_dense(sparse_rows):
             estimator.encoding_ = None
-            return sparse_table(x, labels, weight)
+            return sparse_table(sparse_rows, labels, weight)
+        x = sparse_rows.toarray()
     fitted_encoding = None if reset else estimator.encoding_
     table = Table.of(
         x,
