@@ -1,6 +1,7 @@
 """Exact sums: the laws of a group bit for bit, and a read-out that is rounded once."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -178,27 +179,38 @@ def test_the_digest_is_that_of_the_canonical_form():
     assert m.digest() == "f90860d80d9f27cfdc3531191c90637862bcea508833abe6a1dbf745dddfa04e"
 
 
+REFERENCE = Path(__file__).parents[2] / "reference" / "data"
+TABLES = [*sf.datasets.names(), *sorted(path.name for path in REFERENCE.glob("*.csv"))]
+
+
 def numbers_of(name):
-    """Return the complete rows of a built-in table, numbers that vary only, and their labels."""
-    data = sf.datasets.load(name)
-    frame = data.frame()
-    numbers = frame.select(pl.col(data.feature_names)).select(pl.selectors.numeric())
-    x = numbers.to_numpy().astype(float)
+    """Return the complete rows of a table, numbers that vary only, and their labels."""
+    if name.endswith(".csv"):
+        frame = pl.read_csv(REFERENCE / name, null_values="NA", infer_schema_length=None)
+        target = "target"
+    else:
+        frame = sf.datasets.load(name).frame()
+        target = sf.datasets.load(name).target
+    x = frame.drop(target).select(pl.selectors.numeric()).to_numpy().astype(float)
     complete = ~np.isnan(x).any(1)
     x = x[complete]
-    return x[:, x.std(0) > 0], frame[data.target].to_numpy()[complete]
+    return x[:, x.std(0) > 0], frame[target].to_numpy()[complete]
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")  # of digits
-@pytest.mark.parametrize("table", sf.datasets.names())
+@pytest.mark.parametrize("table", [name for name in TABLES if name != "house_votes84.csv"])
 @pytest.mark.parametrize(
     "model", [sf.LDA(shrinkage=0.01), sf.QDA(shrinkage=0.1), sf.GaussianNB()], ids=repr
 )
 def test_models_of_exact_and_of_floating_sums_agree_on_every_table(table, model):
     x, y = numbers_of(table)
-    exact = model.fit_moments(sf.Moments.of(x, y, exact="auto")).predict_proba(x)
+    moments = sf.Moments.of(x, y, exact="auto")
+    exact = model.fit_moments(moments).predict_proba(x)
     floating = model.fit_moments(sf.Moments.of(x, y)).predict_proba(x)
-    np.testing.assert_allclose(exact, floating, rtol=0, atol=1e-9)
+    # The pooled covariance of zoo is singular: LDA of floating sums alone differs by 1e-8 when
+    # the rows come in another order.
+    is_singular = table == "zoo.csv" and isinstance(model, sf.LDA)
+    np.testing.assert_allclose(exact, floating, rtol=0, atol=1e-7 if is_singular else 1e-9)
 
 
 def test_a_model_keeps_the_grid_when_rows_are_added_and_forgotten():
