@@ -156,8 +156,8 @@ class Results:
                 self.entries[entry["mutant"]] = entry
 
     def is_settled(self, mutant: Mutant, again: bool) -> bool:
-        entry = self.entries.get(mutant.key)
-        return entry is not None and not (again and entry["outcome"] == "survived")
+        outcome = self._outcome(mutant)
+        return outcome is not None and not (again and outcome == "survived")
 
     def add(self, package: str, mutant: Mutant, trial: Trial) -> None:
         entry = {
