@@ -8,7 +8,7 @@ import benchmarks
 
 
 def main(arguments: list[str]) -> int:
-    hidden = {"__main__", "timing", "shapes", "contestants", "mutation"}
+    hidden = {"__main__", "timing", "shapes", "contestants", "mutation", "beside_quality"}
     names = sorted(
         m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in hidden
     )

@@ -41,6 +41,9 @@ def ours() -> dict[str, Callable[[], Any]]:
         "AutoGaussian": lambda: sf.AutoGaussian(),
         "AutoClassifier": lambda: sf.AutoClassifier(),
         "RDA": lambda: sf.RDA(missing="indicator"),
+        "LDA": lambda: sf.LDA(),
+        "QDA": lambda: sf.QDA(),
+        "GaussianNB": lambda: sf.GaussianNB(),
     }
 
 

@@ -1,63 +1,63 @@
-"""Mutation testing: the share of deliberate mistakes that the tests of a package catch.
+"""Mutation testing: the share of deliberate mistakes that the quick tests catch.
 
-``python -m benchmarks mutants [--n 400] [--seed 0] [--package core/moments] [--jobs 2]``.
-Results are appended to a file, and a run that was stopped continues where it ended.
+``python -m benchmarks mutants [--n 440] [--seed 0] [--package core/moments] [--jobs 2]``.
+It first measures which tests run which blocks of the source, then tries each mutant with the
+tests that run its block. Results are appended to a file, and a run that was stopped continues.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import queue
-import random
-import sys
-from concurrent.futures import ThreadPoolExecutor
+import os
+import time
+import tomllib
+from collections import Counter
 from pathlib import Path
 
+from benchmarks.mutation.blocks import References
 from benchmarks.mutation.candidates import Mutant, mutants_of
-from benchmarks.mutation.trials import Baseline, Tree
+from benchmarks.mutation.mapping import TestMap
+from benchmarks.mutation.processes import Task, outcomes, preload
+from benchmarks.mutation.trials import Trial, Trials, trial_of
 
 ROOT = Path(__file__).parents[1]
-# a package, and the tests that must catch a mistake in it
+SOURCE = ROOT / "src" / "suffice"
+EQUIVALENT = ROOT / "benchmarks" / "mutation" / "equivalent.toml"
+# a package, and the tests that are tried first on a mistake in it
 PACKAGES = {
     "core/moments": ("tests/core/moments", "tests/laws"),
-    "core/estimation": (
-        "tests/core/estimation",
-        "tests/reference",
-        "tests/estimators/test_family_bayes.py",
-        "tests/estimators/test_family_edda.py",
-        "tests/estimators/test_family_shrinkage.py",
-    ),
-    "core/model": ("tests/core/model", "tests/estimators/test_from_parameters.py"),
-    "core/decision": (
-        "tests/core/decision",
-        "tests/estimators/test_from_parameters.py",
-        "tests/estimators/test_rejecting.py",
-    ),
-    "discriminative": (
-        "tests/discriminative",
-        "tests/estimators/test_logistic.py",
-        "tests/estimators/test_least_squares.py",
-        "tests/estimators/test_perceptron.py",
-    ),
+    "core/estimation": ("tests/core/estimation", "tests/reference"),
+    "core/model": ("tests/core/model",),
+    "core/decision": ("tests/core/decision",),
+    "discriminative": ("tests/discriminative",),
     "selection/validation": ("tests/selection/validation",),
     "evaluate/comparison": ("tests/evaluate/comparison",),
     "evaluate/diagnostics": ("tests/evaluate/diagnostics",),
 }
+TESTS = (
+    "tests/core",
+    "tests/laws",
+    "tests/reference",
+    "tests/discriminative",
+    "tests/estimators",
+    "tests/selection",
+    "tests/evaluate",
+    "tests/contract",
+)
 NOT_TRIED = ("device_loops.py", "device.py")  # need a GPU
+NEVER = 1e9  # seconds
 
 
 def main(arguments: list[str]) -> None:
     options = _options(arguments)
     packages = options.package or list(PACKAGES)
     results = Results(Path(options.out))
-    chosen = {
-        package: _sample(package, options.n, options.seed, len(packages))
-        for package in packages
-    }
+    n_each = -(-options.n // len(packages))
+    chosen = {package: _sample(package, n_each, options.seed) for package in packages}
     if not options.table:
-        for package in packages:
-            _try_package(package, chosen[package], results, options)
+        _try_all(chosen, results, options)
     print(results.table(chosen))
     for package in packages:
         print(results.survivors(package, chosen[package]))
@@ -65,57 +65,82 @@ def main(arguments: list[str]) -> None:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks mutants")
-    parser.add_argument("--n", type=int, default=400, help="mutants in all, shared equally")
+    parser.add_argument("--n", type=int, default=440, help="mutants in all, shared equally")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--package", action="append", choices=list(PACKAGES))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--python", default=sys.executable, help="the Python that runs tests")
     parser.add_argument("--out", default=str(ROOT / ".cache" / "mutants.jsonl"))
+    parser.add_argument(
+        "--map",
+        default=str(ROOT / ".cache" / "mutants-map"),
+        help="folder for what is known of each file of tests",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=NEVER, help="stop before; run again to continue"
+    )
+    parser.add_argument(
+        "--cap", type=float, default=60.0, help="most seconds of tests for one mutant"
+    )
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--table", action="store_true", help="only print what is on record")
     return parser.parse_args(arguments)
 
 
-def _sample(package: str, n: int, seed: int, n_packages: int) -> list[Mutant]:
-    """Return the mutants of a package to try: the first of a shuffled list of them all."""
-    folder = ROOT / "src" / "suffice" / package
-    files = [path for path in sorted(folder.rglob("*.py")) if path.name not in NOT_TRIED]
-    mutants = [mutant for path in files for mutant in mutants_of(ROOT, path)]
-    random.Random(f"{seed} {package}").shuffle(mutants)
-    return mutants[: -(-n // n_packages)]
+def _sources(package: str) -> list[Path]:
+    files = sorted((SOURCE / package).rglob("*.py"))
+    return [path for path in files if path.name not in NOT_TRIED]
 
 
-def _try_package(
-    package: str, mutants: list[Mutant], results: Results, options: argparse.Namespace
+def _files_of_tests(sources: list[Path]) -> list[Path]:
+    files = [path for name in TESTS for path in sorted((ROOT / name).rglob("test_*.py"))]
+    with_examples = [path for path in sources if ">>>" in path.read_text(encoding="utf-8")]
+    return files + with_examples
+
+
+def _sample(package: str, n: int, seed: int) -> list[Mutant]:
+    """Return a random sample, in which a change of the source moves few mutants."""
+    mutants = [
+        mutant
+        for path in _sources(package)
+        for mutant in mutants_of(ROOT, path)
+        if not mutant.function.startswith("Device")  # needs a GPU
+    ]
+
+    def rank(mutant: Mutant) -> bytes:
+        return hashlib.sha256(f"{seed} {mutant.key}".encode()).digest()
+
+    return sorted(mutants, key=rank)[:n]
+
+
+def _try_all(
+    chosen: dict[str, list[Mutant]], results: Results, options: argparse.Namespace
 ) -> None:
-    remaining = [m for m in mutants if not results.is_settled(m, options.again)]
-    if not remaining:
+    deadline = time.monotonic() + options.seconds
+    sources = [path for package in PACKAGES for path in _sources(package)]
+    os.chdir(ROOT)
+    preload()
+    test_map = TestMap(ROOT, Path(options.map))
+    files = _files_of_tests(sources)
+    if not test_map.complete(files, sources, options.jobs, deadline):
+        print("the time ended before all tests were known: run again to continue")
         return
-    first = Tree(ROOT, options.python)
-    baseline = first.baseline(PACKAGES[package])
-    print(
-        f"{package}: {len(baseline.seconds)} files of tests, {baseline.limit:.0f} s a mutant"
-    )
-    for test in baseline.failing:
-        print(f"  left out, it fails without a mistake: {test}")
-    trees: queue.Queue[Tree] = queue.Queue()
-    trees.put(first)
-    for _ in range(options.jobs - 1):
-        trees.put(Tree(first.folder, options.python))  # with what was compiled
+    trials = Trials(ROOT, test_map, References(ROOT, sources), options.cap)
+    remaining: dict[str, tuple[str, Mutant]] = {
+        mutant.key: (package, mutant)
+        for package, mutants in chosen.items()
+        for mutant in mutants
+        if not results.is_settled(mutant, options.again)
+    }
+    tasks = _tasks(trials, remaining)
+    for outcome in outcomes(tasks, options.jobs, deadline):
+        package, mutant = remaining[outcome.task.name]
+        results.add(package, mutant, trial_of(outcome))
 
-    def try_one(mutant: Mutant) -> None:
-        tree = trees.get()
-        try:
-            results.add(package, mutant, tree, baseline)
-        finally:
-            trees.put(tree)
 
-    try:
-        with ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(try_one, remaining))
-    finally:
-        while not trees.empty():
-            trees.get().remove()
+def _tasks(trials: Trials, remaining: dict[str, tuple[str, Mutant]]) -> list[Task]:
+    """Return the tasks, those that may take longest first."""
+    tasks = [trials.task(mutant, PACKAGES[package]) for package, mutant in remaining.values()]
+    return sorted(tasks, key=lambda task: -task.limit)
 
 
 class Results:
@@ -123,6 +148,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.equivalent: dict[str, str] = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
         self.entries: dict[str, dict] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -130,17 +156,18 @@ class Results:
                 self.entries[entry["mutant"]] = entry
 
     def is_settled(self, mutant: Mutant, again: bool) -> bool:
-        entry = self.entries.get(mutant.key)
-        return entry is not None and not (again and entry["outcome"] == "survived")
+        outcome = self._outcome(mutant)
+        return outcome is not None and not (again and outcome == "survived")
 
-    def add(self, package: str, mutant: Mutant, tree: Tree, baseline: Baseline) -> None:
-        trial = tree.trial(mutant, baseline)
+    def add(self, package: str, mutant: Mutant, trial: Trial) -> None:
         entry = {
             "package": package,
             "mutant": mutant.key,
+            "line": mutant.line,
             "outcome": trial.outcome,
             "test": trial.test,
-            "seconds": round(trial.seconds, 1),
+            "tests": trial.n_tests,
+            "seconds": trial.seconds,
         }
         self.entries[mutant.key] = entry
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,26 +177,33 @@ class Results:
 
     def table(self, chosen: dict[str, list[Mutant]]) -> str:
         lines = [
-            "| package | mutants | killed | survived | % killed |",
-            "|---|---|---|---|---|",
+            "| package | mutants | killed | survived | equivalent | killed of the others |",
+            "|---|---|---|---|---|---|",
         ]
         counts = {name: self._counts(mutants) for name, mutants in chosen.items()}
-        totals = [sum(column) for column in zip(*counts.values(), strict=True)]
-        for name, (tried, survived) in {**counts, "all": totals}.items():
-            killed = tried - survived
-            percentage = f"{100 * killed / tried:.1f}" if tried else "–"
-            lines.append(f"| {name} | {tried} | {killed} | {survived} | {percentage} |")
+        for name, count in {**counts, "all": sum(counts.values(), Counter())}.items():
+            tried = count.total()
+            others = tried - count["equivalent"]
+            killed = others - count["survived"]
+            percentage = f"{100 * killed / others:.1f} %" if others else "–"
+            lines.append(
+                f"| `{name}` | {tried} | {killed} | {count['survived']} "
+                f"| {count['equivalent']} | {percentage} |"
+            )
         return "\n".join(lines)
 
     def survivors(self, package: str, mutants: list[Mutant]) -> str:
-        keys = [mutant.key for mutant in mutants]
-        survived = [key for key in keys if self._outcome(key) == "survived"]
-        return "\n".join([f"\n{package}", *(f"- {key}" for key in survived)])
+        survived = [mutant for mutant in mutants if self._outcome(mutant) == "survived"]
+        lines = [f"- {mutant.key} (line {mutant.line})" for mutant in survived]
+        return "\n".join([f"\n{package}", *lines])
 
-    def _counts(self, mutants: list[Mutant]) -> list[int]:
-        outcomes = [self._outcome(mutant.key) for mutant in mutants]
-        tried = [outcome for outcome in outcomes if outcome is not None]
-        return [len(tried), tried.count("survived")]
+    def _counts(self, mutants: list[Mutant]) -> Counter[str]:
+        outcomes_of_all = [self._outcome(mutant) for mutant in mutants]
+        return Counter(outcome for outcome in outcomes_of_all if outcome is not None)
 
-    def _outcome(self, key: str) -> str | None:
-        return self.entries[key]["outcome"] if key in self.entries else None
+    def _outcome(self, mutant: Mutant) -> str | None:
+        if mutant.key not in self.entries:
+            return None
+        outcome = self.entries[mutant.key]["outcome"]
+        is_equivalent = outcome == "survived" and mutant.key in self.equivalent
+        return "equivalent" if is_equivalent else outcome

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from unittest.mock import patch
 
 import pytest
 from tests.browser import started
@@ -86,7 +85,10 @@ def object_store():
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    with patch.dict(os.environ, settings):
+    # native threads read the environment at any time: change these names only, and once each
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in settings.items():
+            environment.setenv(name, value)
         client = boto3.client("s3")
         client.create_bucket(Bucket="bucket")
         yield client

@@ -26,6 +26,7 @@ EXTRAS = {
     "moto",
     "mpmath",
     "mypy",
+    "obstore",
     "onnx",
     "onnxruntime",
     "psycopg",

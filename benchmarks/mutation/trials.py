@@ -1,39 +1,33 @@
-"""Run the tests of a package on mutants, each in a copy of the tree."""
+"""Run on a mutant the tests that run its block."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
 import tempfile
-import time
-from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.mutation.recorder import RECORD
+import pytest
+
+from benchmarks.mutation.candidates import mutated
+from benchmarks.mutation.loading import ChangedSources
+from benchmarks.mutation.mapping import OPTIONS, Test, TestMap
+from benchmarks.mutation.processes import Outcome, Task
 
 if TYPE_CHECKING:
+    from benchmarks.mutation.blocks import References
     from benchmarks.mutation.candidates import Mutant
 
-COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 PATIENCE = 5.0  # a mutant that takes so many times as long as the tests do is caught, too
-LEAST_LIMIT = 60.0  # seconds
-ENDED = "pytest ended"  # without a test that failed
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What the tests of a package do without a mistake."""
-
-    seconds: dict[str, float]  # of each file of tests that passes
-    failing: tuple[str, ...]  # tests that fail here without a mistake, and are left out
-
-    @property
-    def limit(self) -> float:
-        return max(LEAST_LIMIT, PATIENCE * sum(self.seconds.values()) + LEAST_LIMIT / 2)
+LEAST_LIMIT = 40.0  # seconds
+COMPILATION = 120.0  # seconds that Numba may need in addition
+SECONDS_OF_FILE = 0.3  # what it takes to collect a file of tests
+FIRST_ROUND = 30  # tests, of few files: most mutants do not survive them
+FILES_OF_FIRST_ROUND = 4
 
 
 @dataclass(frozen=True)
@@ -42,105 +36,129 @@ class Trial:
 
     outcome: str  # "killed", "timed out" or "survived"
     test: str  # the first that failed
+    n_tests: int  # that run the block of the mutant
     seconds: float
 
 
-class Tree:
-    """A copy of the repository, in which one mutant at a time is tried."""
+@dataclass(frozen=True)
+class Trials:
+    """How mutants are tried."""
 
-    def __init__(self, root: Path, python: str) -> None:
-        self.python = python
-        self.folder = Path(tempfile.mkdtemp(prefix="suffice-mutants-"))
-        self.clock = int(time.time())
-        for name in COPIED:
-            if (root / name).is_dir():
-                shutil.copytree(root / name, self.folder / name)
-            elif (root / name).exists():
-                shutil.copy2(root / name, self.folder / name)
+    root: Path
+    test_map: TestMap
+    references: References
+    most_seconds: float  # that the tests of one mutant may take without it
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def task(self, mutant: Mutant, folders: tuple[str, ...]) -> Task:
+        """Return the task that runs the tests of a mutant, those of its package first."""
+        tests = self._tests(mutant, folders)
+        seconds = sum(test.seconds for test in tests)
+        limit = LEAST_LIMIT + PATIENCE * seconds
+        if _is_compiled(mutant):
+            limit += COMPILATION
+        rounds = _rounds(tests)
+        return Task(mutant.key, partial(try_mutant, self.root, mutant, rounds), limit)
 
-    def baseline(self, tests: tuple[str, ...]) -> Baseline:
-        entries, _ = self._run(["--continue-on-collection-errors", *tests], limit=None)
-        seconds: dict[str, float] = defaultdict(float)
-        for entry in entries:
-            if entry["test"].startswith(ENDED):
-                raise SystemExit(
-                    f"the tests {', '.join(tests)} do not run here: {entry['test']}"
-                )
-            seconds[_file_of(entry["test"])] += entry["seconds"]
-        failing = tuple(sorted({entry["test"] for entry in entries if entry["failed"]}))
-        return Baseline(
-            seconds={name: s for name, s in seconds.items() if name not in failing},
-            failing=failing,
-        )
-
-    def trial(self, mutant: Mutant, baseline: Baseline) -> Trial:
-        path = self.folder / mutant.path
-        original = path.read_text(encoding="utf-8")
-        times = path.stat()
-        path.write_text(mutant.source, encoding="utf-8")
-        # neither Python's nor Numba's cache may take one mutant for another of the same second
-        self.clock += 10
-        os.utime(path, (self.clock, self.clock))
-        start = time.monotonic()
-        try:
-            left_out = [f"--deselect={test}" for test in baseline.failing]
-            files = sorted(baseline.seconds, key=lambda name: _order(name, mutant, baseline))
-            entries, timed_out = self._run(["-x", *left_out, *files], baseline.limit)
-        finally:
-            path.write_text(original, encoding="utf-8")
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        failed = [entry["test"] for entry in entries if entry["failed"]]
-        seconds = time.monotonic() - start
-        if timed_out:
-            return Trial("timed out", "", seconds)
-        if failed:
-            return Trial("killed", failed[0], seconds)
-        return Trial("survived", "", seconds)
-
-    def _run(self, arguments: list[str], limit: float | None) -> tuple[list[dict], bool]:
-        """Return what was recorded of each test, and whether the time ran out."""
-        record = self.folder / "record.jsonl"
-        record.write_text("")
-        environment = {
-            **os.environ,
-            RECORD: str(record),
-            "PYTHONPATH": f"{self.folder / 'src'}{os.pathsep}{self.folder}",
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONHASHSEED": "0",
-        }
-        command = [self.python, "-m", "pytest", "-q", "-p", "benchmarks.mutation.recorder"]
-        command += ["-p", "no:cacheprovider", "-p", "no:xdist", *arguments]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.folder,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return [], True
-        entries = [json.loads(line) for line in record.read_text().splitlines()]
-        failed = any(entry["failed"] for entry in entries)
-        if done.returncode != 0 and not failed:  # an error before any test, or a crash
-            last = done.stdout.decode(errors="replace").strip().splitlines()[-1:]
-            entries.append({"test": f"{ENDED}: {last}", "failed": True, "seconds": 0.0})
-        return entries, False
+    def _tests(self, mutant: Mutant, folders: tuple[str, ...]) -> list[Test]:
+        """Return the tests that run the block of a mutant, as many as time allows."""
+        blocks = self.references.blocks_that_run(mutant.block, mutant.constant)
+        found = {test for block in blocks for test in self.test_map.tests_of[block]}
+        chosen = []
+        files: set[str] = set()
+        left = self.most_seconds
+        for test in sorted(found, key=partial(_order, folders)):
+            left -= test.seconds + (0.0 if test.file in files else SECONDS_OF_FILE)
+            if left < 0.0 and chosen:
+                break
+            files.add(test.file)
+            chosen.append(test)
+        return chosen
 
 
-def _file_of(test: str) -> str:
-    return test.split("::")[0]
+def trial_of(outcome: Outcome) -> Trial:
+    """Return what became of the mutant of a task."""
+    seconds = round(outcome.seconds, 1)
+    if outcome.timed_out:
+        return Trial("timed out", "", 0, seconds)
+    if outcome.result is None:
+        return Trial("killed", "the process of the tests ended", 0, seconds)
+    failed, n_tests = outcome.result
+    return Trial("killed" if failed else "survived", failed or "", n_tests, seconds)
 
 
-def _order(name: str, mutant: Mutant, baseline: Baseline) -> tuple[bool, float]:
-    """Return what sorts files of tests: those named after the module first, then the quick."""
-    module = Path(mutant.path).stem
-    subject = Path(name).stem.removeprefix("test_")
-    is_named_alike = subject[:5] == module[:5] or module in subject
-    return not is_named_alike, baseline.seconds[name]
+def try_mutant(root: Path, mutant: Mutant, rounds: list[list[Test]]) -> tuple[str, int]:
+    """Return the first test that fails, or nothing; the process is of no use afterwards."""
+    os.environ["PYTHONPATH"] = str(root / "src")
+    with tempfile.TemporaryDirectory(prefix="suffice-numba-") as folder:
+        if _is_compiled(mutant):
+            _compile_anew(folder)
+        change = {root / mutant.path: partial(mutated, root, mutant)}
+        ChangedSources(root / "src", change).install()
+        n_tests = sum(len(tests) for tests in rounds)
+        for tests in rounds:
+            failed = _first_failure(tests)
+            if failed:
+                return failed, n_tests
+    return "", n_tests
+
+
+def _first_failure(tests: list[Test]) -> str:
+    plugin = _Chosen([test.name for test in tests])
+    files = list(dict.fromkeys(test.file for test in tests))
+    status = pytest.main([*OPTIONS, "-x", *files], plugins=[plugin])
+    if not plugin.failed and status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return f"pytest ended with {status}"
+    return plugin.failed
+
+
+class _Chosen:
+    """A plugin of pytest that runs chosen tests, and keeps the name of the first that fails."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.order = {name: at for at, name in enumerate(names)}
+        self.failed = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        chosen = [item for item in items if item.nodeid in self.order]
+        items[:] = sorted(chosen, key=lambda item: self.order[item.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome == "failed" and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = f"{report.nodeid} (collection)"
+
+
+def _is_compiled(mutant: Mutant) -> bool:
+    return mutant.path.endswith("loops.py")
+
+
+def _compile_anew(folder: str) -> None:
+    """Keep machine code of mutants, and of what calls them, apart from that of others."""
+    import numba
+
+    os.environ["NUMBA_CACHE_DIR"] = folder
+    numba.config.CACHE_DIR = folder
+
+
+def _rounds(tests: list[Test]) -> list[list[Test]]:
+    """Return the tests in two rounds, each ordered by file."""
+    early_files = list(
+        islice(dict.fromkeys(test.file for test in tests), FILES_OF_FIRST_ROUND)
+    )
+    early = [test for test in tests if test.file in early_files][:FIRST_ROUND]
+    late = [test for test in tests if test not in set(early)]
+    return [list(_by_file(group)) for group in (early, late) if group]
+
+
+def _by_file(tests: list[Test]) -> Iterator[Test]:
+    for file in dict.fromkeys(test.file for test in tests):
+        yield from (test for test in tests if test.file == file)
+
+
+def _order(folders: tuple[str, ...], test: Test) -> tuple[bool, float, str]:
+    is_of_package = test.file.startswith(folders)
+    return not is_of_package, test.seconds, test.name

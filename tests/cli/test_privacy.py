@@ -189,3 +189,22 @@ def test_files_that_are_no_grids_or_keys_are_refused(ok, refused, grid):
     assert "private key" in refused(*mask, "--key", "bad.key", "-o", "a.masked")
     ok("key", "-o", "a.key")
     assert "not a public key" in refused(*mask, "--key", "a.key", "-o", "a.masked")
+
+
+def test_a_store_lists_its_receipts_and_writes_one_for_a_third_party(
+    ok, ok_json, refused, grid
+):
+    exact(ok, "rest.csv", "rest.moments", grid)
+    exact(ok, "gone.csv", "gone.moments", grid)
+    ok("store", "add", "a.store", "rest.moments")
+    ok("store", "add", "a.store", "gone.moments")
+    assert "has no receipts" in refused("store", "receipts", "a.store", "-o", "r.json")
+    ok("store", "remove", "a.store", "gone", "--why", "request 17")
+    (listed,) = ok_json("store", "receipts", "a.store")["receipts"]
+    assert listed["checked"]
+    assert listed["why"] == "request 17"
+    assert "holds" in ok("store", "receipts", "a.store", "-o", "r.json")
+    verify = ("verify", "r.json", "--from", "rest.parquet", "--removed", "gone.csv")
+    assert ok_json(*verify, "--target", "label")["rows"] == 260
+    message = refused("store", "receipts", "a.store", "--number", "2", "-o", "r2.json")
+    assert "so there is no number 2" in message

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import suffice as sf
 from suffice.core.estimation import count_left_out
-from suffice.core.model import counts as count_models
+from suffice.core.model import sparse_scores
 from suffice.core.moments import count_sums
 
 KINDS = ["multinomial", "complement", "bernoulli", "poisson"]
@@ -83,7 +83,7 @@ def test_compiled_leave_one_out_is_that_of_numpy(kind, monkeypatch):
     model = sf.CountNB(kind, alpha=0.3)
     by_numpy = sf.leave_one_out(model, X, y, w).logs
     monkeypatch.setattr(count_left_out, "SMALL", 0)
-    monkeypatch.setattr(count_models, "SMALL", 0)
+    monkeypatch.setattr(sparse_scores, "SMALL", 0)
     monkeypatch.setattr(count_sums, "SMALL", 0)
     assert_allclose(sf.leave_one_out(model, X, y, w).logs, by_numpy, atol=1e-11)
 

@@ -26,6 +26,7 @@ from suffice.core.text.lists import counted, quoted
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from suffice.data.store.receipts import StoredReceipt
     from suffice.data.store.store import MomentStore
 
 _store_argument = click.argument("store")
@@ -219,6 +220,66 @@ def log(terminal: Terminal, /, store: str) -> None:
 
 
 @subcommand(
+    "suffice store receipts sales.store",
+    "suffice store receipts sales.store --number 1 -o proof.json",
+)
+@_store_argument
+@option(
+    "--number",
+    section=PARTITIONS,
+    metavar="N",
+    type=click.IntRange(1),
+    help="The receipt to write, counted from 1; by default the last.",
+)
+@output("Write one receipt as JSON, for suffice verify.")
+def receipts(
+    terminal: Terminal, /, store: str, number: int | None, output: Path | None
+) -> None:
+    """List and check the receipts of rows that were withdrawn from exact sums.
+
+    A receipt is checked against the sums that the store has. Where later changes withdrew some of
+    these, write it with -o and check it with suffice verify.
+    """
+    stored = suffice.MomentStore(store).receipts
+    if output is not None:
+        _save_receipt(stored, number, output, store)
+    rows = []
+    for i, item in enumerate(stored, 1):
+        receipt = item.receipt
+        checked = "holds" if item.is_checked else "rows needed"
+        rows.append(
+            (i, receipt.time, item.partition, receipt.rows_removed, receipt.rows_left, checked)
+        )
+    terminal.result({"store": store, "receipts": [_fields_of(item) for item in stored]})
+    terminal.table(("number", "when", "partition", "removed", "left", "checked"), rows)
+
+
+def _fields_of(item: StoredReceipt) -> dict[str, object]:
+    """Return a receipt as the fields of JSON."""
+    return {
+        "partition": item.partition,
+        "why": item.why,
+        "checked": item.is_checked,
+        "receipt": item.receipt.to_json(),
+    }
+
+
+def _save_receipt(
+    stored: list[StoredReceipt], number: int | None, output: Path, store: str
+) -> None:
+    """Write one receipt of a store."""
+    if not stored:
+        raise InvalidParameterError(
+            f"{store} has no receipts: it writes one when rows are withdrawn from exact sums"
+        )
+    if number is not None and number > len(stored):
+        raise InvalidParameterError(
+            f"{store} has {counted(len(stored), 'receipt')}, so there is no number {number}"
+        )
+    stored[-1 if number is None else number - 1].receipt.save(output)
+
+
+@subcommand(
     "suffice store total sales.store --except site-b -o rest.moments",
     replaces=("moments",),
 )
@@ -279,5 +340,5 @@ def _sums_of(
         return opened.total(selected, except_)
 
 
-for command in (add, replace, remove, list_partitions, log, total, fit):
+for command in (add, replace, remove, list_partitions, log, receipts, total, fit):
     store.add_command(command)

@@ -21,6 +21,7 @@ from suffice.data.formats.writing import write_table
 from suffice.data.frames.pairs import array_source
 from suffice.data.opening import open_source
 from suffice.data.options import Columns, Compute, TextFormat
+from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
 from suffice.data.rows.left_out import (
     RowsRead,
     all_finite,
@@ -31,10 +32,6 @@ from suffice.data.rows.loading import frames_of
 from suffice.data.source import ColumnType, Progress, RowsDone, ScoredRows, Source
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats
-
-OUTLIER_RATE = 0.001
-_DRAWS = 50_000
-_FEW_NUMBERS = 90_000  # rows × features × classes that are scored without compiled code
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,21 +165,6 @@ def _labels_of(classifier: Classifier) -> pl.Series:
     """Return what each action predicts: the classes, and the label of rows that are refused."""
     refused = classifier.decision.actions[len(classifier.classes) :]
     return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
-
-
-def outlier_threshold(classifier: Classifier, rate: float) -> float:
-    """Return the log density that a share ``rate`` of the model's own draws falls below."""
-    rng = np.random.default_rng(0)
-    at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
-    densities = []
-    for start in range(0, _DRAWS, at_once):
-        rows, _ = classifier.sample(min(at_once, _DRAWS - start), rng)
-        if isinstance(rows, dict):  # columns by name
-            columns = {name: column.tolist() for name, column in rows.items()}
-            densities.append(classifier.log_density(pl.DataFrame(columns)))
-        else:
-            densities.append(classifier.log_density(rows))
-    return float(np.quantile(np.concatenate(densities), rate))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ Batches: TypeAlias = Callable[[int, int | None], Iterator[pl.DataFrame]]
 ScoredRows: TypeAlias = "tuple[pl.DataFrame, RowsRead]"  # answers, and the rows without any
 
 
-class Scorer(Protocol):
+class RowScorer(Protocol):
     """Rows to answers. ``label`` and ``first_row`` are for messages."""
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows: ...
@@ -75,7 +75,7 @@ class Source:
     # Sums of every usable row, computed by a database or a cluster.
     summed: Callable[[Roles, SumSettings, RowsDone], Summed] | None = None
     # Answers for all rows, in order, computed by a cluster.
-    scored: Callable[[Scorer, Roles], Iterator[ScoredRows]] | None = None
+    scored: Callable[[RowScorer, Roles], Iterator[ScoredRows]] | None = None
 
     def report_to(self, progress: Progress | None) -> RowsDone:
         """Return a function that reports the rows done to ``progress``, with those expected."""

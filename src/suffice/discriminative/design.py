@@ -1,11 +1,15 @@
 """Rows as linear scores see them, (1, z) in standard units, and sums of the loss over them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from suffice.core.moments.sparse_moments import weighted_products
+from suffice.core.table.count_rows import CountRows, is_sparse
 from suffice.core.table.foreign import (
     DeviceArray,
     in_blocks,
@@ -17,7 +21,12 @@ from suffice.core.table.foreign import (
 from suffice.core.table.sampling import strided_sample
 from suffice.core.table.table import Table
 from suffice.core.threads import chunk_edges, over_chunks
-from suffice.discriminative.logistic_loss import hessian_of_blocks, loss_sums
+from suffice.discriminative.logistic_loss import (
+    curvature_weights,
+    hessian_of_blocks,
+    loss_sums,
+    residuals_of,
+)
 from suffice.discriminative.scaling import Scaling
 from suffice.typing import Codes, Floats
 
@@ -26,6 +35,8 @@ Sums: TypeAlias = tuple[float, Floats, Floats | None]
 # the same of some rows, with the blocks k ≥ j of the Hessian, or none of them, (B, 1 + d, 1 + d)
 PartialSums: TypeAlias = tuple[float, Floats, Floats]
 DEVICE_BLOCK = 1 << 27  # numbers that are standardised at once on a device
+_DENSE_NUMBERS = 1 << 22  # of a block of sparse rows
+_DENSE_SHARE = 0.2  # of non-zero cells, above which a dense table is quicker
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
 
 
@@ -54,6 +65,11 @@ class Design:
         """Return about n rows, copied, evenly from every class, weighted to stand for all."""
         return replace(self, table=strided_sample(self.table, n))
 
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether a sample of rows is much quicker to sum than all of them."""
+        return False
+
     def take(self, rows: Codes | slice) -> Table:
         """Return some rows, standardised."""
         return self.table.take(rows)
@@ -68,6 +84,10 @@ class CompiledDesign(Design):
     """Many rows: left where they are, standardised tile by tile, summed by compiled chunks."""
 
     scaling: Scaling
+
+    @property
+    def has_many_rows(self) -> bool:
+        return True
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         from suffice.core.compiled import read_only
@@ -137,6 +157,10 @@ class DeviceDesign(CompiledDesign):
     """Rows on a device, standardised and summed there in double precision, block by block."""
 
     @property
+    def has_many_rows(self) -> bool:
+        return False
+
+    @property
     def total_weight(self) -> float:
         weight = self.table.weight
         if weight is None:
@@ -195,8 +219,92 @@ class DeviceDesign(CompiledDesign):
         return float(to_numpy(loss)), to_numpy(gradient), on_host
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseDesign(Design):
+    """Sparse rows: z = x − m without a dense z, since m is the same for all rows."""
+
+    # of the table, x is SciPy's CSR array in standard units
+    shift: (
+        Floats  # m in standard units; zero for a column without zeros, which is centred  (d,)
+    )
+    lead: float  # the number before z, which the intercept multiplies
+
+    @classmethod
+    def of(cls, table: Table, scaling: Scaling) -> SparseDesign:
+        """Return the rows in the units of ``scaling``."""
+        from scipy.sparse import csr_array
+
+        rows = CountRows.of_sparse(table.x)
+        cells_of_column = np.bincount(rows.columns, minlength=rows.n_features)
+        # where a column is far from zero, a difference of long sums would lose digits
+        is_full = cells_of_column == rows.n_rows
+        centre_of_cells = np.where(is_full, scaling.centre, 0.0)
+        values = (rows.values - centre_of_cells[rows.columns]) * scaling.inverse[rows.columns]
+        x = csr_array(
+            (values, rows.columns, rows.starts), shape=(rows.n_rows, rows.n_features)
+        )
+        return cls(
+            table=replace(table, x=x, weight=table.weights, names=None),
+            shift=np.where(is_full, 0.0, scaling.centre) * scaling.inverse,
+            lead=scaling.lead,
+        )
+
+    @property
+    def has_many_rows(self) -> bool:
+        return True
+
+    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
+        x = self.table.x
+        # φ_0 + φᵀ(x − m)
+        at_zero = self.lead * phi[:, 0] - phi[:, 1:] @ self.shift
+        scores = (x @ phi[:, 1:].T).T + at_zero[:, None]
+        loss, residuals, p = residuals_of(np, scores, self.table.codes, self.table.weights)
+        total = residuals.sum(1)
+        gradient = np.empty(phi.shape)
+        gradient[:, 0] = self.lead * total
+        # Σ r (x − m) = Σ r x − m Σ r
+        gradient[:, 1:] = (x.T @ residuals.T).T - total[:, None] * self.shift
+        if not curved:
+            return float(loss), gradient, None
+        blocks = [self._block(v) for v in curvature_weights(p, self.table.weights)]
+        return float(loss), gradient, hessian_of_blocks(blocks, *phi.shape)
+
+    def _block(self, v: Floats) -> Floats:
+        """Return Σ v (1, z) (1, z)ᵀ, (1 + d, 1 + d)."""
+        total = v.sum()
+        sums = self.table.x.T @ v
+        block = np.empty((1 + len(sums), 1 + len(sums)))
+        block[0, 0] = self.lead**2 * total
+        block[0, 1:] = self.lead * (sums - total * self.shift)
+        block[1:, 0] = block[0, 1:]
+        # Σ v (x − m)(x − m)ᵀ = Σ v x xᵀ − s mᵀ − m sᵀ + m mᵀ Σ v,  s = Σ v x
+        half = np.outer(sums - 0.5 * total * self.shift, self.shift)
+        block[1:, 1:] = weighted_products(CountRows.of_sparse(self.table.x), v) - half - half.T
+        return block
+
+    def take(self, rows: Codes | slice) -> Table:
+        table = self.table.take(rows)
+        z = np.empty((table.n_rows, 1 + len(self.shift)))
+        z[:, 0] = self.lead
+        np.subtract(table.x.toarray(), self.shift, out=z[:, 1:])
+        return replace(table, x=z)
+
+    def blocks(self) -> Iterator[Table]:
+        size = max(_DENSE_NUMBERS // (1 + len(self.shift)), 1)
+        for lo in range(0, self.table.n_rows, size):
+            yield self.take(slice(lo, lo + size))
+
+
+def is_quicker_dense(x: Any) -> bool:
+    """Return whether sparse rows are so few or so full that dense ones are quicker to sum."""
+    n_numbers = x.shape[0] * x.shape[1]
+    return bool(n_numbers <= SMALL or x.nnz > _DENSE_SHARE * n_numbers)
+
+
 def design_of(table: Table, scaling: Scaling) -> Design:
     """Return the rows in the form that suits their number."""
+    if is_sparse(table.x):
+        return SparseDesign.of(table, scaling)
     if is_on_device(table.x):
         return DeviceDesign(table, scaling)
     if table.x.size <= SMALL:

@@ -7,7 +7,6 @@ from suffice.core.moments import Moments
 from suffice.core.table.table import Table
 from suffice.core.threads import one_blas_thread
 from suffice.discriminative.descent import DescentPath
-from suffice.discriminative.design import CompiledDesign
 from suffice.discriminative.logistic_loss import Objective, against_first, sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
@@ -133,8 +132,7 @@ def suitable_solver(problem: Problem) -> Solver:
     c, d = problem.objective.shape
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
-    many_rows = type(problem.objective.design) is CompiledDesign
-    if not many_rows:
+    if not problem.objective.design.has_many_rows:
         return Newton()
     if c == 1:
         return SampledNewton()

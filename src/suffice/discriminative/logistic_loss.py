@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -54,11 +54,15 @@ def against_first(rows: Floats) -> Floats:
     return np.asarray(rows[1:] - rows[0])
 
 
-# The next two functions take arrays of any library of the Array API, whose namespace is ``xp``.
+# The next functions take arrays of any library of the Array API, whose namespace is ``xp``.
 def probabilities(xp: Namespace, phi: A, z: A) -> tuple[A, A, A]:
     """Return scores a_k of all classes, log Σ exp a_k, and p_k, for rows z with a leading 1."""
-    a = phi @ xp.matrix_transpose(z)
-    a = xp.concat([xp.zeros_like(a[:1, :]), a], axis=0)
+    return probabilities_of(xp, phi @ xp.matrix_transpose(z))
+
+
+def probabilities_of(xp: Namespace, scores: A) -> tuple[A, A, A]:
+    """Return a_k of all classes, log Σ exp a_k, and p_k, for scores (C, n) against the first."""
+    a = xp.concat([xp.zeros_like(scores[:1, :]), scores], axis=0)
     # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
     top = xp.max(a, axis=0)
     e = xp.exp(a - top)
@@ -76,20 +80,34 @@ def loss_sums(
     curved: bool,
 ) -> tuple[A, A, list[A]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
-    a, log_total, p = probabilities(xp, phi, z)
+    loss, residuals, p = residuals_of(xp, phi @ xp.matrix_transpose(z), codes, w)
+    # ∂/∂φ_k = Σ w (p_k − t_k) z
+    gradient = residuals @ z
+    if not curved:
+        return loss, gradient, []
+    # ∂²/∂φ_k∂φ_j = Σ v_kj z zᵀ
+    blocks = [xp.matrix_transpose(z * v[:, None]) @ z for v in curvature_weights(p, w)]
+    return loss, gradient, blocks
+
+
+def residuals_of(
+    xp: Namespace,
+    scores: A,
+    codes: Codes | DeviceArray,
+    w: A,
+) -> tuple[A, A, A]:
+    """Return Σ −w log p(y | z), w (p_k − t_k) and p_k of all classes but the first, (C, n)."""
+    a, log_total, p = probabilities_of(xp, scores)
     class_codes = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
     t = xp.astype(codes == class_codes[:, None], a.dtype)
     loss = xp.sum(w * (log_total - xp.sum(a * t, axis=0)))
-    # ∂/∂φ_k = Σ w (p_k − t_k) z
-    gradient = ((p - t) * w)[1:, :] @ z
-    blocks = []
-    if curved:
-        p = p[1:, :]
-        for k, j in _lower_pairs(a.shape[0] - 1):
-            # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
-            v = w * p[k, :] * (float(k == j) - p[j, :])
-            blocks.append(xp.matrix_transpose(z * v[:, None]) @ z)
-    return loss, gradient, blocks
+    return loss, ((p - t) * w)[1:, :], p[1:, :]
+
+
+def curvature_weights(p: A, w: A) -> Iterator[A]:
+    """Yield v_kj = w p_k (δ_kj − p_j) of each row, for k ≥ j, (n,)."""
+    for k, j in _lower_pairs(p.shape[0]):
+        yield w * p[k, :] * (float(k == j) - p[j, :])
 
 
 def _lower_pairs(c: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from suffice.core.linalg import (
     quasi_newton,
     solve_factored,
 )
-from suffice.discriminative.design import CompiledDesign
+from suffice.discriminative.design import CompiledDesign, SparseDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
 from suffice.discriminative.solver import Solution, Solver, Step, Stopping, damped
@@ -65,7 +65,7 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
     """Return the point after one more Newton step; for many rows, its predicted loss."""
     step = newton_step(point)
     phi = point.phi + step
-    if not isinstance(objective.design, CompiledDesign):
+    if not isinstance(objective.design, (CompiledDesign, SparseDesign)):
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))

@@ -8,6 +8,8 @@ import numpy as np
 from suffice.core.linalg import dependent_columns
 from suffice.core.moments import Moments
 from suffice.core.moments.device import device_labels, device_weights
+from suffice.core.moments.sparse_moments import moments_of_sparse_table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_on_device
 from suffice.core.table.table import Table
 from suffice.discriminative.design import design_of
@@ -22,6 +24,10 @@ MANY_FEATURES = 3000  # above this, moments keep variances only
 def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
     """Return the moments of a table, with the codes of its classes as their labels."""
     coded = replace(table, classes=np.arange(table.n_classes))
+    if is_sparse(table.x):
+        if storage == "diagonal":
+            return moments_of_sparse_table(coded, storage="diagonal")
+        return moments_of_sparse_table(coded, storage="pooled")
     return Moments.of_table(coded, storage=storage, fourth=fourth)
 
 

@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.core.decision import Classifier
 from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.model.linear import LinearModel
+from suffice.core.moments.sparse_moments import sparse_table
+from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.labels import code_of, two_codes
 from suffice.core.table.matrix import is_mixed
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import Table
+from suffice.discriminative.design import is_quicker_dense
 from suffice.discriminative.logistic_loss import all_scores
 from suffice.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
@@ -43,6 +46,12 @@ def labelled(
     x, labels, weight = checked_table(
         estimator, to_numpy(X), to_numpy(y), to_numpy(sample_weight), reset=reset
     )
+    if is_sparse(x):
+        sparse_rows: Any = x
+        if not is_quicker_dense(sparse_rows):
+            estimator.encoding_ = None
+            return sparse_table(sparse_rows, labels, weight)
+        x = sparse_rows.toarray()
     fitted_encoding = None if reset else estimator.encoding_
     table = Table.of(
         x,

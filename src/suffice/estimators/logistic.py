@@ -133,6 +133,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     path_: DescentPath | None = None
     _takes_categories = True
     _has_posterior = True
+    _takes_sparse = True
+    _scores_sparse = True
     _inference: LogisticSummary | None = None  # without names
     _stream: Stream | None = None  # from which partial_fit goes on
 

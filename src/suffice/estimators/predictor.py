@@ -68,9 +68,10 @@ def checked_table(
     x = _validated(estimator, rows, reset=reset)
     # scikit-learn would make floats of pandas' own integers
     labels = np.asarray(labels)
-    labels = validation._check_y(
-        labels, multi_output=False, y_numeric=False, estimator=estimator
-    )
+    if labels.ndim != 1 or labels.dtype.kind not in "biuU":
+        labels = validation._check_y(
+            labels, multi_output=False, y_numeric=False, estimator=estimator
+        )
     validation.check_consistent_length(x, labels)
     return x, labels, weights
 

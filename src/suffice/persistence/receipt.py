@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,24 +60,32 @@ class Receipt:
 
     def save(self, path: str | Path) -> None:
         """Write the receipt as JSON."""
-        document = {"suffice": _KIND, "format": _FORMAT, **asdict(self)}
         with archive.replacing(path) as file:
-            file.write((json.dumps(document, indent=1) + "\n").encode())
+            file.write((json.dumps(self.to_json(), indent=1) + "\n").encode())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the receipt as numbers and text."""
+        return {"suffice": _KIND, "format": _FORMAT, **asdict(self)}
 
     @classmethod
     def load(cls, path: str | Path) -> Receipt:
         """Return the receipt that ``save`` wrote."""
         try:
-            document = json.loads(Path(path).read_text())
-            if document.pop("suffice") != _KIND or document.pop("format") != _FORMAT:
-                raise ValueError("its kind or format is another")
-            features = document.pop("features")
-            receipt = cls(features=None if features is None else tuple(features), **document)
-            RoundingGrid.from_json(receipt.grid)
+            return cls.from_json(json.loads(Path(path).read_text()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(
                 f"{path} is not a receipt of suffice forget, or was damaged ({error})"
             ) from error
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Receipt:
+        """Return the receipt that ``to_json`` described; raise a ValueError if it is none."""
+        fields = dict(document)
+        if fields.pop("suffice") != _KIND or fields.pop("format") != _FORMAT:
+            raise ValueError("its kind or format is another")
+        features = fields.pop("features")
+        receipt = cls(features=None if features is None else tuple(features), **fields)
+        RoundingGrid.from_json(receipt.grid)
         return receipt
 
     def verify(self, remaining: Moments, removed: Moments | None = None) -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice
+from suffice.data.files.addresses import stamp_of
 from suffice.errors import CheckpointError, InvalidInputError, InvalidParameterError
 
 
@@ -64,12 +65,41 @@ def test_a_checkpoint_counts_new_objects_and_refuses_replaced_ones(bucket, tmp_p
 
 def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypatch):
     url = put(rows(0), "a.parquet")
-    monkeypatch.setattr("suffice.data.files.addresses._s3_stamp", lambda _: (0, ""))
+    monkeypatch.setattr("suffice.data.files.addresses._object_stamp", lambda _: (0, ""))
     with pytest.raises(
         InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
     ):
         sf.summarize(url, "t", checkpoint=tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_every_object_store_tells_by_its_tag_whether_an_object_changed(scheme, monkeypatch):
+    obstore = pytest.importorskip("obstore")
+    memory = obstore.store.MemoryStore()
+    opened = []
+    monkeypatch.setattr(obstore.store, "from_url", lambda url: opened.append(url) or memory)
+    obstore.put(memory, "days/a b%.csv", b"12345")
+    first = stamp_of(f"{scheme}://place/days/a b%.csv")
+    assert first == stamp_of(f"{scheme}://place/days/a b%.csv")
+    obstore.put(memory, "days/a b%.csv", b"54321")
+    second = stamp_of(f"{scheme}://place/days/a b%.csv")
+    assert (first[0], second[0]) == (5, 5)
+    assert first[1] != second[1]
+    assert set(opened) == {f"{scheme}://place"}
+
+
+def test_the_stamp_of_an_object_is_what_the_store_itself_says(bucket):
+    key = "days/a b%é.csv"
+    bucket.put_object(Bucket="bucket", Key=key, Body=b"12345")
+    head = bucket.head_object(Bucket="bucket", Key=key)
+    assert stamp_of(f"s3://bucket/{key}") == (head["ContentLength"], head["ETag"])
+    with pytest.raises(
+        InvalidInputError, match=r"s3://bucket/none\.csv cannot be read"
+    ) as told:
+        stamp_of("s3://bucket/none.csv")
+    assert "\n" not in str(told.value)
+    assert "hidden-secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "jsonl"])

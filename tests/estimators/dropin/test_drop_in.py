@@ -223,12 +223,13 @@ def test_other_penalties_are_refused(settings, rows):
         ours.LogisticRegression(**settings).fit(*rows)
 
 
-def test_sparse_rows_are_refused(rows):
-    with pytest.raises(TypeError, match=r"dense rows: use X.toarray\(\)"):
-        ours.LogisticRegression().fit(csr_matrix(rows[0]), rows[1])
-    with pytest.raises(TypeError, match="dense"):
-        ours.LogisticRegression().fit(*rows).predict(csr_matrix(rows[0]))
-    assert not ours.LogisticRegression().__sklearn_tags__().input_tags.sparse
+def test_sparse_rows_give_the_coefficients_of_dense_ones(rows):
+    dense = ours.LogisticRegression().fit(*rows)
+    fitted = ours.LogisticRegression().fit(csr_matrix(rows[0]), rows[1])
+    np.testing.assert_allclose(fitted.coef_, dense.coef_, atol=1e-8)
+    posteriors = fitted.predict_proba(csr_matrix(rows[0]))
+    np.testing.assert_allclose(posteriors, dense.predict_proba(rows[0]), atol=1e-8)
+    assert ours.LogisticRegression().__sklearn_tags__().input_tags.sparse
 
 
 def test_a_descent_cut_short_warns_as_scikit_learn_does(rows):

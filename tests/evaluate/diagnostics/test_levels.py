@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.core.decision.predictions import newcombe
 from suffice.core.decision.prior_shift import PriorShift
 from suffice.diagnostics import adapt_priors, box_m, calibration, class_separation, drift
 from suffice.evaluate.diagnostics.column_tests import (
@@ -159,3 +160,18 @@ def test_calibration():
         both = np.stack([1 - stated, stated], axis=1)
         p.append(calibration(y, both, [0, 1], simulations=99, random_state=i).p_value)
     assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (200, 50), (200, 2000)])
+def test_errors_of_new_rows_are_compared_with_uncertain_ones(n, m):
+    rng = np.random.default_rng(10)
+    before, after = rng.binomial(n, 0.15, 2000) / n, rng.binomial(m, 0.15, 2000) / m
+    intervals = [newcombe(b, n, a, m) for b, a in zip(before, after, strict=True)]
+    level = np.mean([not low <= 0 <= high for low, high in intervals])
+    assert LEAST <= level <= MOST
+
+
+def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe():
+    # Newcombe (1998), Table II (a): 56/70 against 48/80
+    assert newcombe(48 / 80, 80, 56 / 70, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert newcombe(0 / 20, 20, 0 / 10, 10) == pytest.approx((-0.1611, 0.2775), abs=5e-5)

@@ -24,7 +24,7 @@ from suffice.core.text.numbers import (
     percent,
     percentage_points,
 )
-from suffice.data.predict import OUTLIER_RATE
+from suffice.data.outliers import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.reliability import reliability
 from suffice.evaluate.diagnostics import (

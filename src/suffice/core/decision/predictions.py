@@ -52,6 +52,21 @@ def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, 
     return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
+def newcombe(
+    share: float, n: float, other_share: float, n_others: float
+) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of another share minus a share, of independent rows.
+
+    Newcombe (1998), *Statistics in Medicine* 17, 873–890, method 10.
+    """
+    low, high = wilson(np.array([share, other_share]), np.array([n, n_others]))
+    difference = other_share - share
+    # the ends of both of Wilson's intervals, as far as they concern each side
+    below = np.hypot(other_share - low[1], high[0] - share)
+    above = np.hypot(high[1] - other_share, share - low[0])
+    return float(difference - below), float(difference + above)
+
+
 def effective_rows(
     losses: Floats,
     weights: Floats,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.model.counts import SMALL, sparse_products
+from suffice.core.model.sparse_scores import SMALL, sparse_products
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.count_rows import CountRows, summed
 from suffice.core.threads import in_order

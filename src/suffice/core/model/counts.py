@@ -11,28 +11,24 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self
 
 import numpy as np
 
 from suffice.core.model.class_model import ClassModel
-from suffice.core.model.posterior import Joint, LogDensity, Readout, read_scores
-from suffice.core.model.scoring import Formula, Scorer, too_far_error, unscored
+from suffice.core.model.posterior import Joint, LogDensity, Readout
+from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.model.sparse_scores import read_sparse
 from suffice.core.moments import Moments
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.count_rows import CountRows, is_sparse, summed
 from suffice.core.table.matrix import as_matrix, refuse_nonfinite
-from suffice.core.threads import in_order
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
-
-SMALL = 100_000  # cells × classes under which compiled loops do not pay
-_BLOCK = 1 << 20  # scores that one thread holds at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +122,8 @@ class CountModel(ClassModel):
             rows = CountRows.of(x)
             rows.require_features(self.n_features)
             rows.require_counts()
-            values = self._read_sparse(self.counts_of(rows), readout, weights)
+            constants = self.constants + weights
+            values = read_sparse(self.counts_of(rows), self.weights, constants, readout)
         else:
             dense, _ = as_matrix(x)
             self._require_dense_counts(dense)
@@ -147,27 +144,6 @@ class CountModel(ClassModel):
         if not (rows.min() >= 0 and rows.max() < np.inf):  # NaN fails both
             refuse_nonfinite(rows, None)
             CountRows.of(rows).require_counts()
-
-    def _read_sparse(self, rows: CountRows, readout: Readout, log_weights: Floats) -> Array:
-        """Return the readout of sparse rows, block by block."""
-        n_classes = self.n_classes
-        values: Array = np.empty(readout.shape(rows.n_rows, n_classes), readout.dtype)
-        constants = self.constants + log_weights
-        size = max(_BLOCK // n_classes, 256)
-        multiply = sparse_products(rows, self.weights)
-
-        def read_block(lo: int) -> None:
-            hi = min(lo + size, rows.n_rows)
-            scores = multiply(lo, hi) + constants
-            is_small = scores.size < SMALL
-            values[lo:hi] = readout.read(scores) if is_small else read_scores(scores, readout)
-
-        for _ in in_order(read_block, list(range(0, rows.n_rows, size))):
-            pass
-        bad = unscored(values)
-        if len(bad):
-            raise too_far_error(int(bad[0]))
-        return values
 
     # --- densities ---------------------------------------------------------------------------
 
@@ -199,29 +175,6 @@ class CountModel(ClassModel):
                 "this model was fitted to fractional counts, such as tf-idf weights, and has no "
                 "distribution of whole counts to draw from: fit it to whole counts"
             )
-
-
-def sparse_products(rows: CountRows, weights: Floats) -> Callable[[int, int], Floats]:
-    """Return a function from lo, hi to Σ_j x_ij w_kj of rows lo … hi − 1, (hi − lo, K)."""
-    by_feature = np.ascontiguousarray(weights.T)  # (d, K): one count reads K numbers in a row
-    if rows.n_cells * len(weights) < SMALL:
-        matrix = rows.matrix()
-
-        def by_scipy(lo: int, hi: int) -> Floats:
-            return np.asarray(matrix[lo:hi] @ by_feature, np.float64)
-
-        return by_scipy
-    from suffice.core.compiled import read_only
-    from suffice.core.model import count_loops
-
-    cells = read_only(rows.values, rows.columns, rows.starts)
-
-    def by_loops(lo: int, hi: int) -> Floats:
-        products = np.empty((hi - lo, len(weights)))
-        count_loops.sparse_products(*cells, lo, hi, *read_only(by_feature), products)
-        return products
-
-    return by_loops
 
 
 def log_factorial_sums(rows: CountRows) -> Floats:

@@ -11,6 +11,8 @@ from suffice.core.model.covariance import Covariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.posterior import Readout, ScoredModel
 from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.model.sparse_scores import read_sparse
+from suffice.core.table.count_rows import CountRows, is_sparse
 from suffice.typing import Array, Floats, RowsLike
 
 
@@ -101,4 +103,9 @@ class LinearModel(ScoredModel):
         log_weights: Floats | None = None,
     ) -> Array:
         del log_weights  # there are no densities
+        if is_sparse(x):
+            rows = CountRows.of(x)
+            rows.require_finite()
+            weights, at_origin = self.all_weights()
+            return read_sparse(rows, weights, at_origin, readout)
         return score_anywhere(self.formula.scorer, x, readout)

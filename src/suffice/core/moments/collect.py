@@ -30,6 +30,7 @@ SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not im
 SMALLEST = 1e-300  # sums of squares or fourth powers below this have lost digits to underflow
 _CHUNK_ROWS = 65_536
 _BLOCK_ROWS = 4096
+_FEW_ROWS = 16  # of a class, below which a loop over classes is slower than one copy
 V = TypeVar("V")
 
 
@@ -177,35 +178,58 @@ def _numpy_sums(
     codes = rows.codes[order]
     x = rows.x[order].astype(np.float64, copy=False)
     w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
+    higher = HigherMoments.of_rows(x[:, :n_numbers], w)
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
+    rows_of = {}
+    for k, (start, end) in zip(present, pairwise([*starts, len(x)]), strict=True):
+        rows_of[int(k)] = slice(start, end)
     shape = (rows.n_classes, x.shape[1])
     shifts = np.zeros(shape)  # the first row of each class
     offsets = np.zeros(shape)  # of the mean from the shift
-    z = x
+    z = x  # x is a copy, which is centred in place
     if len(x):
         shifts[present] = x[starts]
-        z = x - shifts[codes]
+        _subtract_by_class(z, shifts, codes, rows_of)
         for _ in range(2):  # the second pass corrects the rounding of the first
-            class_sums = np.add.reduceat(w[:, None] * z, starts, axis=0)
+            wz = z if rows.weight is None else w[:, None] * z
+            class_sums = np.add.reduceat(wz, starts, axis=0)
             correction = np.zeros(shape)
             correction[present] = class_sums / weights[present, None]
-            z -= correction[codes]
+            _subtract_by_class(z, correction, codes, rows_of)
             offsets += correction
     means, means_low = two_sum(shifts, offsets)
-    rows_of = {}
-    for k, (start, end) in zip(present, pairwise([*starts, len(z)]), strict=True):
-        rows_of[int(k)] = slice(start, end)
+    wz = z if rows.weight is None else w[:, None] * z
     scatter, fourth_moments = _centred_moments(
-        z, w, rows_of, storage, rows.n_classes, fourth=fourth
+        z, wz, rows_of, storage, rows.n_classes, fourth=fourth
     )
-    sums = ChunkSums(weights, means, means_low, scatter, fourth_moments)
-    return sums._replace(higher=HigherMoments.of_rows(x[:, :n_numbers], w))
+    return ChunkSums(
+        weights=weights,
+        means=means,
+        means_low=means_low,
+        scatter=scatter,
+        fourth=fourth_moments,
+        higher=higher,
+    )
+
+
+def _subtract_by_class(
+    z: Floats,
+    values: Floats,
+    codes: Array,
+    rows_of: dict[int, slice],
+) -> None:
+    """Subtract the values (K, d) of its class from each row, in place; rows sorted by class."""
+    if len(codes) < _FEW_ROWS * len(rows_of):
+        z -= values[codes]
+        return
+    for k, rows in rows_of.items():
+        z[rows] -= values[k]
 
 
 def _centred_moments(
     z: Floats,
-    w: Floats,
+    wz: Floats,
     rows_of: dict[int, slice],
     storage: Storage,
     n_classes: int,
@@ -215,7 +239,6 @@ def _centred_moments(
     """Return second and fourth moments of rows about their class means, sorted by class."""
     # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
-    wz = w[:, None] * z
     if storage == "pooled":
         return PooledScatter(wz.T @ z), None
     if storage == "diagonal":

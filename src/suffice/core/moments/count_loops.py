@@ -77,3 +77,14 @@ def add_presence(values, columns, starts, rows, codes, w, threshold, sums, weigh
                 row_sums[columns[cell]] += u
         weights[k] += u
     return -1, True
+
+
+@njit(nogil=True, fastmath={"contract", "nsz"})
+def add_products(values, columns, starts, weights, products):
+    """Add Σ w x xᵀ of all rows to the lower triangle of products (d, d); columns ascend."""
+    for i in range(len(starts) - 1):
+        for cell in range(starts[i], starts[i + 1]):
+            x = weights[i] * values[cell]
+            product = products[columns[cell]]
+            for other in range(starts[i], cell + 1):
+                product[columns[other]] += x * values[other]

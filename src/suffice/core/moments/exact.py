@@ -149,6 +149,22 @@ class ExactSums:
     def scatter(self) -> PerClassScatter | PooledScatter:
         """Return M = P − s sᵀ / n in the units of the features, rounded once."""
         i, j = np.tril_indices(self.n_features)
+        scatter = self._scatter_in_steps(i, j)
+        exponents = self.grid.exponents
+        values = np.zeros((len(scatter.high), self.n_features, self.n_features))
+        values[:, i, j] = np.ldexp(scatter.high, exponents[i] + exponents[j])
+        values[:, j, i] = values[:, i, j]
+        return (
+            PooledScatter(values[0]) if self.storage == "pooled" else PerClassScatter(values)
+        )
+
+    def has_negative_squares(self) -> bool:
+        """Return whether a sum of squares about the mean is negative, as that of no rows is."""
+        j = np.arange(self.n_features)
+        return bool(np.any(self._scatter_in_steps(j, j).high < 0))
+
+    def _scatter_in_steps(self, i: Codes, j: Codes) -> Pair:
+        """Return the elements (i, j) of M in steps of the grid."""
         centred, remainders = self._centred(i, j)
         n = np.maximum(self.weights, 1).astype(np.float64)
         # Σ w (q − c)(q − c)ᵀ − s sᵀ / n, where s = Σ w (q − c) is small
@@ -159,16 +175,10 @@ class ExactSums:
         if self.storage == "pooled":
             for k in range(len(self.classes)):
                 scatter = scatter - Pair(corrections.high[[k]], corrections.low[[k]])
-        else:
-            scatter = scatter - corrections
-            self._round_ties(scatter, centred, remainders)
-        exponents = self.grid.exponents
-        values = np.zeros((len(scatter.high), self.n_features, self.n_features))
-        values[:, i, j] = np.ldexp(scatter.high, exponents[i] + exponents[j])
-        values[:, j, i] = values[:, i, j]
-        return (
-            PooledScatter(values[0]) if self.storage == "pooled" else PerClassScatter(values)
-        )
+            return scatter
+        scatter = scatter - corrections
+        self._round_ties(scatter, centred, remainders, i, j)
+        return scatter
 
     def _centred(self, i: Codes, j: Codes) -> tuple[Int128, Integers]:
         """Return Σ w (q_i − c_i)(q_j − c_j) for whole c near the mean, and Σ w (q − c)."""
@@ -182,9 +192,10 @@ class ExactSums:
             moved = moved.sum(0)[None]
         return self.products[:, i, j] - moved, remainder.to_int64()
 
-    def _round_ties(self, scatter: Pair, centred: Int128, remainders: Integers) -> None:
+    def _round_ties(
+        self, scatter: Pair, centred: Int128, remainders: Integers, i: Codes, j: Codes
+    ) -> None:
         """Replace values too close to the middle of two floats by the correctly rounded ones."""
-        i, j = np.tril_indices(self.n_features)
         for k, t in np.argwhere(_is_near_tie(scatter)).tolist():
             n = max(int(self.weights[k]), 1)
             # (n P − s sᵀ) / n, about the centre
@@ -262,8 +273,7 @@ def _refuse_never_added(total: ExactSums, part: ExactSums, rest: ExactSums) -> N
             f"all rows of class {total.classes[k].item()!r} would be forgotten, but their sums "
             "differ from those that were added: forget only rows that were added"
         )
-    diagonals = np.diagonal(rest.scatter().values, axis1=-2, axis2=-1)
-    if np.any(diagonals < 0):
+    if rest.has_negative_squares():
         raise ForgetError(
             "the rows that would remain have a negative sum of squares, so some of the rows to "
             "forget were never added: forget only rows that were added"

@@ -13,11 +13,14 @@ from suffice.core.moments.int128 import Int128
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
 from suffice.core.table.matrix import column_name
+from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.typing import Array, Codes, Floats
 
 HALF = 20  # bits: q = 2²⁰ upper + lower, and |upper|, |lower| ≤ 2¹⁹
 _BLOCK_ROWS = 4096  # products of 2¹⁹ · 2¹⁹ · 7 add up below 2⁵³, free of rounding
+_WIDE = 128  # features: their matrices are large, and change less often in larger blocks
+_WIDE_BLOCK_ROWS = 16_384
 _WEIGHT_BITS = 3  # weights are summed digit by digit, from 0 to 7
 _LOST_SHARE = 1e-6  # of a standard deviation that rounding may change without a warning
 
@@ -49,31 +52,43 @@ def warn_of_coarse_grid(
     grid: RoundingGrid, x: Floats, feature_names: tuple[str, ...] | None
 ) -> None:
     """Warn where rounding to the grid changes rows ``x`` noticeably."""
-    for j in range(grid.n_features if len(x) > 1 else 0):
-        column = x[:, j].astype(np.float64)
-        spread = float(column.std())
-        # a value is off by at most half a step, and most grids are far finer than that matters
-        if grid.steps[j] / 2 <= _LOST_SHARE * spread:
-            continue
+    if len(x) < 2:
+        return
+    values = x.astype(np.float64, copy=False)
+    spreads = values.std(0)
+    # a value is off by at most half a step, and most grids are far finer than that matters
+    is_coarse = grid.steps / 2 > _LOST_SHARE * spreads
+    for j in np.flatnonzero(is_coarse & (spreads > 0)).tolist():
+        column = values[:, j]
         offsets = (column - grid.origins[j]) / grid.steps[j]
-        errors = (offsets - np.rint(offsets)) * grid.steps[j]
-        lost = float(np.sqrt(np.mean(np.square(errors))))
-        if lost > _LOST_SHARE * spread > 0:
+        rounded = np.rint(offsets) * grid.steps[j] + grid.origins[j]
+        lost = float(np.sqrt(np.mean(np.square(rounded - column))))
+        spread = float(spreads[j])
+        if lost > _LOST_SHARE * spread:
+            # the share of the variance that rounding errors have, as in an analysis of variance
+            share = min((lost / spread) ** 2, 1.0)
             warn(
                 f"the grid is coarse for feature {column_name(feature_names, j)}: rounding to "
-                f"steps of {grid.steps[j]:g} changes values by {lost:.2g} on average, which is "
-                f"{lost / spread:.2g} of their standard deviation; make a grid with a smaller "
-                "exponent"
+                f"steps of {grid.steps[j]:g} loses {100 * share:.2g} % of its variance; make a "
+                "grid with a smaller exponent"
             )
 
 
 def refuse_incomplete(table: Table) -> None:
     """Raise unless every column holds numbers."""
-    if table.schema is not None:
+    if table.schema is None:
+        return
+    names = [category.name for category in table.schema.categories]
+    if names:
         raise InvalidInputError(
-            "exact sums hold numbers, but some columns are categories or marks of missing "
-            "values: leave these columns out, or collect ordinary sums"
+            f"exact sums hold numbers, but {quoted(names, 5)} "
+            f"{'holds' if len(names) == 1 else 'hold'} categories: leave "
+            f"{'this column' if len(names) == 1 else 'these columns'} out, or collect ordinary sums"
         )
+    raise InvalidInputError(
+        "exact sums hold complete numbers, but missing values are marked by indicators here: "
+        "leave out missing='indicator' and the rows without a value, or collect ordinary sums"
+    )
 
 
 def _check(table: Table, storage: Storage) -> None:
@@ -146,8 +161,8 @@ def _with_numpy(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
     q = empty.grid.rounded(rows.x, rows.names, 0 if numbered else None)
     upper = np.rint(np.ldexp(q, -HALF))
     lower = q - np.ldexp(upper, HALF)
-    sums = empty.sums
-    products = empty.products
+    sums = Int128.zeros(empty.sums.shape)
+    products = Int128.zeros(empty.products.shape)
     for bits, digits in _digits(rows.weight, rows.n_rows):
         for k in range(rows.n_classes):
             members = np.flatnonzero((rows.codes == k) & (digits > 0))
@@ -156,8 +171,8 @@ def _with_numpy(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
                 block = members[start : start + _BLOCK_ROWS]
                 w = digits[block, None]
                 block_sums, block_products = _block_sums(upper[block], lower[block], w)
-                sums = _added(sums, k, block_sums << bits)
-                products = _added(products, g, block_products << bits)
+                _add_at(sums, k, block_sums << bits)
+                _add_at(products, g, block_products << bits)
     return _total(empty, rows, 0, rows.n_rows, sums, products)
 
 
@@ -175,14 +190,11 @@ def _block_sums(upper: Floats, lower: Floats, w: Floats) -> tuple[Int128, Int128
     return sums, products
 
 
-def _added(total: Int128, k: int, part: Int128) -> Int128:
-    """Return the total with a part added at place k of the first axis."""
+def _add_at(total: Int128, k: int, part: Int128) -> None:
+    """Add a part to place k of the first axis of a total that nobody else holds."""
     changed = total[k] + part
-    high = total.high.copy()
-    low = total.low.copy()
-    high[k] = changed.high
-    low[k] = changed.low
-    return Int128(high=high, low=low)
+    total.high[k] = changed.high
+    total.low[k] = changed.low
 
 
 def _compiled(rows: Table, empty: ExactSums, lo: int, hi: int, *, numbered: bool) -> ExactSums:
@@ -216,7 +228,7 @@ def _loop_sums(
         w,
         lo,
         hi,
-        max(_BLOCK_ROWS, 128 * rows.n_classes),
+        max(_WIDE_BLOCK_ROWS if d > _WIDE else _BLOCK_ROWS, 128 * rows.n_classes),
         not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1]),
         empty.grid.origins,
         np.ldexp(1.0, -empty.grid.exponents),

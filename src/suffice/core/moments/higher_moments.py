@@ -9,7 +9,7 @@ import numpy as np
 from suffice.core.table import Table
 from suffice.typing import Codes, Flags, Floats
 
-_BLOCK_CELLS = 1 << 16  # numbers held at once
+_BLOCK_CELLS = 1 << 15  # numbers held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +41,11 @@ class HigherMoments:
             weights=w,
             means=origin + m,
             # Σ w (z − m)²
-            squares=s2 - w * m**2,
-            # Σ w (z − m)³
-            cubes=s3 - 3 * m * s2 + 2 * w * m**3,
+            squares=s2 - m * s1,
+            # Σ w (z − m)³, by Horner's rule
+            cubes=s3 - m * (3 * s2 - m * (2 * s1)),
             # Σ w (z − m)⁴
-            fourths=s4 - 4 * m * s3 + 6 * m**2 * s2 - 3 * w * m**4,
+            fourths=s4 - m * (4 * s3 - m * (6 * s2 - m * (3 * s1))),
         )
 
     @classmethod
@@ -53,29 +53,45 @@ class HigherMoments:
         cls, weights: Floats, shifts: Floats, powers: tuple[Floats, ...]
     ) -> HigherMoments:
         """Return the moments of all classes, given Σ w zᵖ (K, d), p = 1 … 4, z = x − shift."""
+        s1, s2, s3, s4 = powers
         # an overflow is reported later, by its row and column
         with np.errstate(over="ignore", invalid="ignore"):
-            w = np.repeat(weights[:, None], shifts.shape[1], axis=1)
-            by_class = cls.of_powers(np.stack([w, *powers]), shifts)
+            w = weights[:, None]
             total = weights.sum()
-            shares = weights / total if total > 0 else weights
             pivot = shifts[np.argmax(weights)]
-            mean = pivot + shares @ (by_class.means - pivot)
-            about_mean = by_class._about(np.where(w > 0, by_class.means - mean, 0.0))
+            offsets = np.where(w > 0, shifts - pivot, 0.0)
+            sums_about_pivot = (s1 + w * offsets).sum(0)
+            mean = pivot + sums_about_pivot / total if total > 0 else pivot
+            # Σ w (z + e)ᵖ with e = shift − μ, by Horner's rule
+            e = np.where(w > 0, shifts - mean, 0.0)
+            we = w * e
             return cls(
-                weights=w.sum(0),
+                weights=np.full(len(mean), total),
                 means=mean,
-                squares=about_mean.squares.sum(0),
-                cubes=about_mean.cubes.sum(0),
-                fourths=about_mean.fourths.sum(0),
+                squares=(s2 + e * (2 * s1 + we)).sum(0),
+                cubes=(s3 + e * (3 * s2 + e * (3 * s1 + we))).sum(0),
+                fourths=(s4 + e * (4 * s3 + e * (6 * s2 + e * (4 * s1 + we)))).sum(0),
             )
 
     @classmethod
     def of_rows(cls, x: Floats, w: Floats) -> HigherMoments:
         """Return the moments of complete rows (n, d), given their weights (n,)."""
+        n_rows, n_columns = x.shape
         weight = np.add.reduce(w)
-        means = w @ x / weight if weight > 0 else np.zeros(x.shape[1])
-        return cls._of_centred(np.full(x.shape[1], weight), means, x - means, w)
+        means = w @ x / weight if weight > 0 else np.zeros(n_columns)
+        sums = np.zeros((3, n_columns))
+        step = max(_BLOCK_CELLS // max(n_columns, 1), 1)
+        for lo in range(0, n_rows, step):
+            z = x[lo : lo + step] - means
+            sums += _power_sums(z, w[lo : lo + step])
+        squares, cubes, fourths = sums
+        return cls(
+            weights=np.full(n_columns, weight),
+            means=means,
+            squares=squares,
+            cubes=cubes,
+            fourths=fourths,
+        )
 
     @classmethod
     def of_incomplete(cls, table: Table) -> HigherMoments:
@@ -91,22 +107,12 @@ class HigherMoments:
             sums = w @ np.where(is_missing, 0.0, x)
             means = np.divide(sums, weights, out=np.zeros_like(sums), where=weights != 0)
             z = np.where(is_missing, 0.0, x - means)
-            total = total.merged(cls._of_centred(weights, means, z, w))
+            squares, cubes, fourths = _power_sums(z, w)
+            block = cls(
+                weights=weights, means=means, squares=squares, cubes=cubes, fourths=fourths
+            )
+            total = total.merged(block)
         return total
-
-    @classmethod
-    def _of_centred(
-        cls, weights: Floats, means: Floats, z: Floats, w: Floats
-    ) -> HigherMoments:
-        """Return the moments of rows z = x − μ, zero where a number is missing."""
-        square = z * z
-        return cls(
-            weights=weights,
-            means=means,
-            squares=w @ square,
-            cubes=w @ (square * z),
-            fourths=w @ (square * square),
-        )
 
     def merged(self, other: HigherMoments, sign: float = 1.0) -> HigherMoments:
         """Return the moments of both, or of the rows without ``other`` for ``sign`` −1."""
@@ -127,21 +133,17 @@ class HigherMoments:
         )
 
     def _about(self, e: Floats) -> HigherMoments:
-        """Return the sums of powers of z + e, z = x − μ."""
+        """Return the sums of powers of z + e, z = x − μ, by Horner's rule."""
+        we = self.weights * e
         return HigherMoments(
             weights=self.weights,
             means=self.means,
             # Σ w (z + e)²
-            squares=self.squares + self.weights * e**2,
+            squares=self.squares + e * we,
             # Σ w (z + e)³
-            cubes=self.cubes + 3 * e * self.squares + self.weights * e**3,
+            cubes=self.cubes + e * (3 * self.squares + e * we),
             # Σ w (z + e)⁴
-            fourths=(
-                self.fourths
-                + 4 * e * self.cubes
-                + 6 * e**2 * self.squares
-                + self.weights * e**4
-            ),
+            fourths=self.fourths + e * (4 * self.cubes + e * (6 * self.squares + e * we)),
         )
 
     def moved(self, steps: Floats) -> HigherMoments:
@@ -186,6 +188,18 @@ class HigherMoments:
         if not is_lost.any():
             return self
         return self.select(np.where(is_lost, -1, np.arange(len(is_lost))))
+
+
+def _power_sums(z: Floats, w: Floats) -> Floats:
+    """Return Σ w zᵖ, p = 2 … 4, of rows z (n, d) with weights (n,); (3, d)."""
+    sums = np.empty((3, z.shape[1]))
+    powers = z * z
+    np.matmul(w, powers, out=sums[0])
+    powers *= z
+    np.matmul(w, powers, out=sums[1])
+    powers *= z
+    np.matmul(w, powers, out=sums[2])
+    return sums
 
 
 def merged_higher(

@@ -128,11 +128,13 @@ class Int128:
         opposite = -self
         high = np.where(negative, opposite.high, self.high)
         low = np.where(negative, opposite.low, self.low)
-        total = Pair(np.zeros(self.shape), np.zeros(self.shape))
-        for word, exponent in ((high, 64), (low, 0)):
-            upper = np.ldexp((word >> _HALF).astype(np.float64), exponent + 32)
-            lower = np.ldexp((word & _LOW_HALF).astype(np.float64), exponent)
-            total = total + Pair.of(upper) + Pair.of(lower)
+        # 48 + 48 + 32 bits, each of which a float holds exactly
+        top = np.ldexp((high >> np.uint64(16)).astype(np.float64), 80)
+        middle_bits = ((high & np.uint64(0xFFFF)) << _HALF) | (low >> _HALF)
+        middle = np.ldexp(middle_bits.astype(np.float64), 32)
+        bottom = (low & _LOW_HALF).astype(np.float64)
+        rounded, error = two_sum(top, middle)
+        total = Pair(*two_sum(rounded, error + bottom))
         sign = np.where(negative, -1.0, 1.0)
         return Pair(sign * total.high, sign * total.low)
 

@@ -99,16 +99,26 @@ def gather(x, rows, shift, by_column, tile):
     n = len(rows)
     d = x.shape[1]
     quads = 0 if by_column else n - n % 4
+    # numbers without a sign need no test for indices that count from the end
     for p in range(0, quads, 4):
-        r0 = rows[p]
-        r1 = rows[p + 1]
-        r2 = rows[p + 2]
-        r3 = rows[p + 3]
+        r0 = np.uintp(rows[p])
+        r1 = np.uintp(rows[p + 1])
+        r2 = np.uintp(rows[p + 2])
+        r3 = np.uintp(rows[p + 3])
+        p0 = np.uintp(p)
+        p1 = np.uintp(p + 1)
+        p2 = np.uintp(p + 2)
+        p3 = np.uintp(p + 3)
         for j in range(d):
-            tile[j, p] = x[r0, j] - shift[j]
-            tile[j, p + 1] = x[r1, j] - shift[j]
-            tile[j, p + 2] = x[r2, j] - shift[j]
-            tile[j, p + 3] = x[r3, j] - shift[j]
+            # all are read before the first is written, which lets four be written at once
+            z0 = x[r0, j] - shift[j]
+            z1 = x[r1, j] - shift[j]
+            z2 = x[r2, j] - shift[j]
+            z3 = x[r3, j] - shift[j]
+            tile[j, p0] = z0
+            tile[j, p1] = z1
+            tile[j, p2] = z2
+            tile[j, p3] = z3
     lanes = (n + 7) // 8 * 8
     for j in range(d):
         for p in range(quads, n):

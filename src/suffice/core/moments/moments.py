@@ -46,7 +46,12 @@ from suffice.core.moments.schema_change import (
     mean_filled_pair,
     without_filled_cells,
 )
-from suffice.core.moments.validity import is_finite, refuse_overflow
+from suffice.core.moments.validity import (
+    is_finite,
+    refuse_overflow,
+    refuse_weights,
+    without_overflown_fourth,
+)
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
@@ -286,7 +291,9 @@ class Moments:
             return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        total = without_filled_cells(refuse_overflow(_counted(total, table)))
+        refuse_weights(total)
+        counted = _counted(without_overflown_fourth(total), table)
+        total = without_filled_cells(counted)
         return _finished(total, with_fourth=with_fourth, is_required=bool(fourth))
 
     @classmethod

@@ -1,19 +1,19 @@
-"""Moments of sparse rows with a variance for each feature, from the non-zero cells alone."""
+"""Moments of sparse rows, from the non-zero cells alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from suffice.core.moments.moments import Moments
-from suffice.core.moments.scatter import DiagonalScatter
-from suffice.core.table.count_rows import CountRows, summed
+from suffice.core.moments.scatter import DiagonalScatter, PooledScatter, Scatter
+from suffice.core.table.count_rows import CountRows
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.labels import as_labels, codes_of, encode, union
 from suffice.core.table.matrix import as_weights
-from suffice.core.table.table import require_as_many
-from suffice.errors import InvalidInputError
+from suffice.core.table.table import Table, require_as_many
 from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
 
@@ -25,17 +25,37 @@ def moments_of_sparse(
     classes: LabelsLike | None = None,
 ) -> Moments:
     """Return the diagonal moments of sparse rows, in two passes over their non-zero cells."""
+    table = sparse_table(X, y, sample_weight, classes=classes)
+    return moments_of_sparse_table(table, storage="diagonal")
+
+
+def sparse_table(
+    X: RowsLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike = None,
+    *,
+    classes: LabelsLike | None = None,
+) -> Table:
+    """Return sparse rows with their labels and weights, checked; ``x`` is SciPy's CSR array."""
     rows = CountRows.of_sparse(X)
     labels = as_labels(to_numpy(y))
     require_as_many(rows.n_rows, len(labels))
     weight = as_weights(sample_weight, rows.n_rows)
-    w = np.ones(rows.n_rows) if weight is None else weight
-    _refuse_nonfinite_cells(rows, w)
+    rows.require_finite(weight)
     seen, codes = encode(labels)
     every = seen if classes is None else union(seen, np.unique(as_labels(to_numpy(classes))))
-    codes = codes_of(seen, every)[codes]
-    n_classes = len(every)
-    weights = summed(codes, w, n_classes)
+    return Table(rows.matrix(), every, codes_of(seen, every)[codes], weight)
+
+
+def moments_of_sparse_table(
+    table: Table, *, storage: Literal["pooled", "diagonal"]
+) -> Moments:
+    """Return moments of sparse rows: variances of each class, or one scatter of all classes."""
+    rows = CountRows.of_sparse(table.x)
+    codes = table.codes
+    w = table.weights
+    n_classes = table.n_classes
+    weights = table.class_weights
     per_row = np.divide(1.0, weights, out=np.zeros(n_classes), where=weights > 0)[:, None]
     means = _class_sums(rows, codes, w, n_classes) * per_row
     # Σ w (x − μ)² = Σ over non-zero cells of w (x − μ)², and μ² for the weight of the others
@@ -44,16 +64,41 @@ def moments_of_sparse(
     ones = replace(rows, values=np.ones(rows.n_cells))
     weight_of_cells = _class_sums(ones, codes, w, n_classes)
     weight_of_zeros = np.maximum(weights[:, None] - weight_of_cells, 0.0)
+    diagonals = squares + weight_of_zeros * np.square(means)
+    scatter: Scatter = DiagonalScatter(diagonals)
+    if storage == "pooled":
+        scatter = _pooled_scatter(table, means, diagonals)
     return Moments(
-        classes=every,
+        classes=table.classes,
         feature_names=None,
-        counts=np.bincount(codes[w > 0], minlength=n_classes).astype(np.intp),
+        counts=table.class_counts,
         weights=weights,
         means=means,
         means_low=np.zeros_like(means),
-        scatter=DiagonalScatter(squares + weight_of_zeros * np.square(means)),
+        scatter=scatter,
         fourth=None,
     )
+
+
+def _pooled_scatter(table: Table, means: Floats, diagonals: Floats) -> PooledScatter:
+    """Return Σ w (x − μ)(x − μ)ᵀ over all classes, (d, d); its diagonal is known better."""
+    # Σ_i w_i x_i x_iᵀ − Σ_k w_k μ_k μ_kᵀ
+    products = weighted_products(CountRows.of_sparse(table.x), table.weights)
+    between = np.sqrt(table.class_weights)[:, None] * means
+    scatter = products - between.T @ between
+    np.fill_diagonal(scatter, diagonals.sum(0))
+    return PooledScatter(scatter)
+
+
+def weighted_products(rows: CountRows, w: Floats) -> Floats:
+    """Return Σ w x xᵀ of all rows, (d, d)."""
+    from suffice.core.compiled import read_only
+    from suffice.core.moments.count_loops import add_products
+
+    products = np.zeros((rows.n_features, rows.n_features))
+    cells = read_only(rows.values, rows.columns, rows.starts, w)
+    add_products(*cells, products)
+    return products + np.tril(products, -1).T
 
 
 def _class_sums(rows: CountRows, codes: Codes, w: Floats, n_classes: int) -> Floats:
@@ -63,15 +108,3 @@ def _class_sums(rows: CountRows, codes: Codes, w: Floats, n_classes: int) -> Flo
     n = rows.n_rows
     indicators = csr_array((w, (codes, np.arange(n))), shape=(n_classes, n))
     return np.asarray((indicators @ rows.matrix()).toarray(), np.float64)
-
-
-def _refuse_nonfinite_cells(rows: CountRows, w: Floats) -> None:
-    is_usable = np.isfinite(rows.values) | (w[rows.row_of_cell] == 0)
-    if is_usable.all():
-        return
-    cell = int(np.argmin(is_usable))
-    value = "NaN" if np.isnan(rows.values[cell]) else "infinity"
-    raise InvalidInputError(
-        f"Input X contains {value}: row {int(rows.row_of_cell[cell])}, column "
-        f"{int(rows.columns[cell])}; sparse rows cannot have missing values, so drop such rows"
-    )

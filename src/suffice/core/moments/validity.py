@@ -28,29 +28,47 @@ def refuse_overflow(m: Moments) -> Moments:
 
     Fourth moments, which few models read, are dropped if they alone overflow.
     """
+    refuse_weights(m)
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(m.weights.sum()):
-            k = int(np.argmax(m.weights))
-            raise InvalidInputError(
-                f"the sum of the weights overflows, in class {m.classes[k].item()!r} it is "
-                f"{m.weights[k]:.3g}: divide all sample weights by a constant"
-            )
         if not is_finite(m):
             _refuse_column(m)
-        fourth = m.fourth
-        if fourth is not None and not all(np.isfinite(sums).all() for sums in fourth):
-            return replace(m, fourth=None)
-    return m
+    return without_overflown_fourth(m)
+
+
+def refuse_weights(m: Moments) -> None:
+    """Raise where the weights of the rows, together, overflow."""
+    with np.errstate(over="ignore"):
+        total = m.weights.sum()
+    if not np.isfinite(total):
+        k = int(np.argmax(m.weights))
+        raise InvalidInputError(
+            f"the sum of the weights overflows, in class {m.classes[k].item()!r} it is "
+            f"{m.weights[k]:.3g}: divide all sample weights by a constant"
+        )
+
+
+def without_overflown_fourth(m: Moments) -> Moments:
+    """Return the moments without fourth moments that are not finite."""
+    fourth = m.fourth
+    if fourth is None or all(np.isfinite(sums).all() for sums in fourth):
+        return m
+    return replace(m, fourth=None)
 
 
 def is_finite(m: Moments) -> bool:
     """Return whether all sums but the fourth moments are finite, and squares of means, too."""
     with np.errstate(over="ignore", invalid="ignore"):
-        arrays = [m.means, m.means_low, m.scatter.values, m.scatter.pooled_diagonal()]
-        arrays.append(_squares_about_zero(m).sum(0))
+        squares = _squares_about_zero(m)
+        finite = (
+            np.isfinite(squares.sum(0)).all()
+            and np.isfinite(m.means).all()
+            and np.isfinite(m.means_low).all()
+            and np.isfinite(m.scatter.values).all()
+            and np.isfinite(m.scatter.pooled_diagonal()).all()
+        )
         if m.log_slopes is not None:
-            arrays.append(m.log_slopes)
-        return all(bool(np.isfinite(array).all()) for array in arrays)
+            finite = finite and np.isfinite(m.log_slopes).all()
+        return bool(finite)
 
 
 def _squares_about_zero(m: Moments) -> Floats:

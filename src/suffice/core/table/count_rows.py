@@ -129,6 +129,23 @@ class CountRows:
         is_usable = np.isfinite(self.values) & (self.values >= 0)
         self.refuse_cell(int(np.argmin(is_usable)), names)
 
+    def require_finite(self, w: Floats | None = None) -> None:
+        """Raise where a cell of a row, or of a row of positive weight, is NaN or infinite."""
+        is_usable = np.isfinite(self.values)
+        if is_usable.all():
+            return
+        row_of_cell = self.row_of_cell
+        if w is not None:
+            is_usable |= w[row_of_cell] == 0
+            if is_usable.all():
+                return
+        cell = int(np.argmin(is_usable))
+        value = "NaN" if np.isnan(self.values[cell]) else "infinity"
+        raise InvalidInputError(
+            f"Input X contains {value}: row {int(row_of_cell[cell])}, column "
+            f"{int(self.columns[cell])}; sparse rows cannot have missing values, so drop such rows"
+        )
+
     def refuse_cell(self, cell: int, names: Sequence[str] | None = None) -> NoReturn:
         """Raise the error that names the row and the column of a cell that is not a count."""
         row = int(np.searchsorted(self.starts, cell, side="right")) - 1

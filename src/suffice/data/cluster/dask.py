@@ -24,10 +24,10 @@ from suffice.data.scanning import frames_of_scan
 from suffice.data.source import (
     SAMPLE_ROWS,
     ColumnTypes,
+    RowScorer,
     RowsDone,
     Scan,
     ScoredRows,
-    Scorer,
     Source,
     cast,
 )
@@ -58,7 +58,7 @@ Result = TypeVar("Result")
 Work: TypeAlias = Callable[[pl.DataFrame, str], Result]
 
 
-class _Part(NamedTuple):
+class _Partition(NamedTuple):
     """One partition of a collection."""
 
     number: int
@@ -184,7 +184,7 @@ def collection_source(collection: object, client: Client | None) -> Source:
     return _cluster_source(parts, client, replace(first, categorical=categorical))
 
 
-def _parts(collection: Any) -> Sequence[_Part]:
+def _parts(collection: Any) -> Sequence[_Partition]:
     is_list = isinstance(collection, (list, tuple))
     values = collection if is_list else collection.to_delayed()
     if hasattr(values, "ravel") or not all(_is_part(value) for value in values):
@@ -192,10 +192,10 @@ def _parts(collection: Any) -> Sequence[_Part]:
             f"cannot sum {type(collection).__name__}: give a Dask DataFrame, or a list of delayed "
             "values or futures of frames or (X, y)"
         )
-    return [_Part(number, value) for number, value in enumerate(values)]
+    return [_Partition(number, value) for number, value in enumerate(values)]
 
 
-def _first_rows(client: Client, parts: Sequence[_Part]) -> Source:
+def _first_rows(client: Client, parts: Sequence[_Partition]) -> Source:
     heads: list[Any] = []  # frames, or pairs (X, y)
     n_rows = 0
     for part in parts:
@@ -213,7 +213,7 @@ def _first_rows(client: Client, parts: Sequence[_Part]) -> Source:
     return chunk_source(heads)
 
 
-def _cluster_source(parts: Sequence[_Part], client: Client, first: Source) -> Source:
+def _cluster_source(parts: Sequence[_Partition], client: Client, first: Source) -> Source:
     no_rows = first.sample.clear()
 
     def summed(roles: Roles, settings: SumSettings, report: RowsDone) -> Summed:
@@ -233,7 +233,7 @@ def _cluster_source(parts: Sequence[_Part], client: Client, first: Source) -> So
         warn_of_merged_levels(total, roles)
         return total
 
-    def scored(scorer: Scorer, roles: Roles) -> Iterator[ScoredRows]:
+    def scored(scorer: RowScorer, roles: Roles) -> Iterator[ScoredRows]:
         def work(frame: pl.DataFrame, label: str) -> ScoredRows:
             return scorer(frame, label, 0)
 
@@ -253,7 +253,7 @@ def _whole(frame: pl.DataFrame, _label: str) -> pl.DataFrame:
 
 def _in_order(
     client: Client,
-    parts: Sequence[_Part],
+    parts: Sequence[_Partition],
     work: Work[Result],
     no_rows: pl.DataFrame,
     columns: ColumnTypes,
@@ -272,7 +272,7 @@ def _in_order(
 def _submitted(
     client: Client,
     function: Callable[..., object],
-    parts: Sequence[_Part],
+    parts: Sequence[_Partition],
     *arguments: object,
 ) -> Sequence[Future]:
     """Return the futures of a function of each part's value, name and further arguments."""

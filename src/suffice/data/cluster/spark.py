@@ -16,10 +16,10 @@ from suffice.data.options import SumSettings
 from suffice.data.source import (
     SAMPLE_ROWS,
     ColumnTypes,
+    RowScorer,
     RowsDone,
     Scan,
     ScoredRows,
-    Scorer,
     Source,
     cast,
     original_of,
@@ -97,7 +97,7 @@ def _summed(
 def _scored(
     frame: SparkFrame,
     sample: pl.DataFrame,
-    scorer: Scorer,
+    scorer: RowScorer,
     roles: Roles,
 ) -> Iterator[ScoredRows]:
     def work(frames: Iterable[pl.DataFrame], label: str) -> Iterator[ScoredRows]:

@@ -64,13 +64,11 @@ def stamp_of(address: str) -> tuple[int, int | str]:
     if not is_url(address):
         status = Path(address).stat()
         return status.st_size, status.st_mtime_ns
-    scheme = address.split(":")[0]
-    stamp = None
-    if scheme in ("http", "https"):
+    if address.startswith(("http://", "https://")):
         stamp = _web_stamp(address)
-    elif scheme == "s3":
-        stamp = _s3_stamp(address)
-    if stamp is None or not stamp[1]:
+    else:
+        stamp = _object_stamp(address)
+    if not stamp[1]:
         raise InvalidParameterError(
             f"nothing tells whether {address} has changed since it was counted: "
             "leave the checkpoint out, or copy it to S3 or a file"
@@ -92,12 +90,17 @@ def _web_stamp(address: str) -> tuple[int, str]:
     return size, headers["ETag"] or headers["Last-Modified"] or ""
 
 
-def _s3_stamp(address: str) -> tuple[int, str]:
-    boto3 = extra("boto3", "s3", "a checkpoint of objects in S3")
-    bucket, _, key = address.removeprefix("s3://").partition("/")
+def _object_stamp(address: str) -> tuple[int, str]:
+    """Return the size and the tag of an object of S3, Google Cloud or Azure."""
+    obstore = extra("obstore", "s3", "a checkpoint of objects in a store")
+    stores = extra("obstore.store", "s3", "a checkpoint of objects in a store")
+    place, _, key = address.partition("://")[2].partition("/")
+    scheme = address.partition("://")[0]
     try:
-        head = boto3.client("s3").head_object(Bucket=bucket, Key=key)
-    except Exception as error:  # botocore makes its errors at run time
-        msg = f"{address} cannot be read ({error}): check the address and the credentials"
+        # The credentials are those of the environment, which polars reads, too.
+        found = obstore.head(stores.from_url(f"{scheme}://{place}"), key)
+    except Exception as error:  # errors of object stores have several bases
+        reason = str(error).splitlines()[0]
+        msg = f"{address} cannot be read ({reason}): check the address and the credentials"
         raise InvalidInputError(msg) from error
-    return head["ContentLength"], head["ETag"]
+    return found["size"], found["e_tag"] or ""

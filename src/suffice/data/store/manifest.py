@@ -22,6 +22,7 @@ from suffice.data.store.partitions import NamesOfFiles, files_of
 from suffice.data.store.place import Place
 from suffice.errors import FileFormatError, InvalidInputError, warn
 from suffice.persistence import archive
+from suffice.persistence.receipt import Receipt
 
 _NAME = "manifest"
 _FORMAT = 1
@@ -132,8 +133,8 @@ class Entry:
         )
 
 
-class Record(TypedDict):
-    """One change of a store: who made it, when and why, and what it put in the place of what."""
+class _Change(TypedDict):
+    """What every record of a change holds."""
 
     when: str
     who: str
@@ -144,6 +145,12 @@ class Record(TypedDict):
     after: list[str]
     rows: list[int]  # before and after
     withdrawn: list[str]  # contents of files
+
+
+class Record(_Change, total=False):
+    """One change of a store: who made it, when and why, and what it put in the place of what."""
+
+    receipt: dict[str, Any]  # of rows that were removed from exact sums
 
 
 def _entries_from(header: Mapping[str, Any]) -> tuple[Entry, ...]:
@@ -163,7 +170,7 @@ def _record_from(text: bytes) -> Record:
         raise FileFormatError(
             f"a record of the manifest cannot be read ({error}): restore it from a backup"
         ) from error
-    if not names >= set(Record.__annotations__):
+    if not names >= set(_Change.__annotations__):
         raise FileFormatError(
             "a record of the manifest lacks fields: restore it from a backup, or upgrade suffice"
         )
@@ -246,6 +253,7 @@ class Manifest:
         partition: str,
         why: str,
         new: Sequence[Entry],
+        receipt: Receipt | None = None,
     ) -> Manifest:
         """Give a partition other entries, on record; return the new manifest."""
         before = self.of(partition)
@@ -261,6 +269,8 @@ class Manifest:
             "rows": [sum(e.rows for e in before), sum(e.rows for e in new)],
             "withdrawn": withdrawn,
         }
+        if receipt is not None:
+            record["receipt"] = receipt.to_json()
         entries = sorted([*self.without(partition), *new], key=lambda entry: entry.key)
         records = (*self.records, json.dumps(record).encode())
         changed = Manifest(tuple(entries), records)

@@ -17,6 +17,7 @@ from suffice.data.options import Columns, TextFormat
 from suffice.data.store.manifest import Entry, FileStamp, Manifest, Record
 from suffice.data.store.partitions import are_files, by_partition
 from suffice.data.store.place import place_of
+from suffice.data.store.receipts import StoredReceipt, checked_receipts, receipt_of
 from suffice.data.store.totals import bytes_of, drop_unused, kept_bytes, total_of
 from suffice.data.summarize import summarize
 
@@ -139,6 +140,16 @@ class MomentStore:
         with self._place.reading() as place:
             return Manifest.read(place).log
 
+    @property
+    def receipts(self) -> list[StoredReceipt]:
+        """What was withdrawn from exact sums, the oldest first; an error if one does not hold.
+
+        ``is_checked`` says whether the store still has all sums that were left after it. Where it
+        has not, ``suffice verify`` checks the receipt from rows.
+        """
+        with self._place.reading() as place:
+            return checked_receipts(place, Manifest.read(place))
+
     def add(
         self,
         data: object,
@@ -233,7 +244,8 @@ class MomentStore:
     ) -> None:
         """Put other sums in the place of a partition's, as after a person's rows were deleted.
 
-        The parameters are those of ``add``.
+        The parameters are those of ``add``. Where sums are exact and all new rows were there
+        before, ``receipts`` has a receipt of the rows that are gone.
         """
         question = _Question(
             target=target,
@@ -255,7 +267,10 @@ class MomentStore:
         self._change("replace", partition, why, parts, decide)
 
     def remove(self, partition: str, *, why: str = "") -> None:
-        """Withdraw a partition: totals are as if it had never been added."""
+        """Withdraw a partition: totals are as if it had never been added.
+
+        A store of exact sums keeps a receipt of it in ``receipts``.
+        """
 
         def decide(manifest: Manifest) -> Sequence[Entry]:
             _require_partition(partition, {entry.partition for entry in manifest.entries})
@@ -359,7 +374,8 @@ class MomentStore:
                     _warn_of_twin(part, others)
             for part in parts:
                 place.put(part.entry.object_name, part.content)
-            changed = manifest.change(place, action, partition, why, entries)
+            receipt = receipt_of(place, manifest, partition, entries)
+            changed = manifest.change(place, action, partition, why, entries, receipt)
             drop_unused(place, changed.entries)
         return True
 

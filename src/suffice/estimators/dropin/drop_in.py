@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.core.model.posterior import Argmax, Joint, LogPosterior, Posterior, Readout
 from suffice.core.model.scoring import Scorer
+from suffice.core.model.sparse_scores import read_sparse
 from suffice.core.table import Table
+from suffice.core.table.count_rows import CountRows
 from suffice.core.table.labels import encode
 from suffice.core.table.matrix import as_matrix
+from suffice.discriminative.design import is_quicker_dense
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike
 
 FLOATS = (np.float64, np.float32)
@@ -27,8 +30,9 @@ def labelled_table(
     reset: bool = True,
     dtype: Any = "numeric",
     ensure_min_samples: int = 1,
+    accept_sparse: bool = False,
 ) -> Table:
-    """Return users' rows and labels, checked by scikit-learn."""
+    """Return users' rows and labels, checked by scikit-learn; sparse rows as a CSR array."""
     rows, labels = validate_data(
         estimator,
         X,
@@ -36,14 +40,25 @@ def labelled_table(
         reset=reset,
         dtype=dtype,
         ensure_min_samples=ensure_min_samples,
+        accept_sparse="csr" if accept_sparse else False,
     )
-    x, _ = as_matrix(rows)
+    x = _dense_or_sparse(rows)
     if labels.dtype.kind in "iubU":
         classes, codes = encode(labels)
     else:
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     return Table(x, classes, codes)
+
+
+def _dense_or_sparse(rows: Any) -> Any:
+    """Return rows as an array, or as a CSR array where that is quicker to sum."""
+    if not issparse(rows):
+        x, _ = as_matrix(rows)
+        return x
+    if is_quicker_dense(rows):
+        return rows.toarray()
+    return CountRows.of_sparse(rows).matrix()
 
 
 def pooled_rows(table: Table) -> Table:
@@ -66,6 +81,7 @@ class DropIn(ABC):
     """Answers read from scores, which the fitted attributes give as they are now."""
 
     classes_: Labels
+    _scores_sparse = False  # whether ``_read_sparse`` scores sparse rows
 
     @abstractmethod
     def _scorer(self) -> Scorer:
@@ -88,10 +104,19 @@ class DropIn(ABC):
         """Return log p(class | x), (n, K), exact far from the data."""
         return self._read(X, LogPosterior())
 
+    def _read_sparse(self, x: Any, readout: Readout) -> Array:
+        """Return the readout of sparse rows."""
+        raise NotImplementedError
+
     def _read(self, X: RowsLike, readout: Readout) -> Array:
         check_is_fitted(self)
-        x, _ = as_matrix(validate_data(self, X, reset=False))
-        values = self._scorer().score(x, readout)
+        accept_sparse = "csr" if self._scores_sparse else False
+        x = validate_data(self, X, reset=False, accept_sparse=accept_sparse)
+        if issparse(x):
+            values = self._read_sparse(x, readout)
+        else:
+            x, _ = as_matrix(x)
+            values = self._scorer().score(x, readout)
         # answers are in single precision if both rows and attributes are
         is_single = x.dtype == np.float32 and self._parameter_type() == np.float32
         if is_single and values.dtype.kind == "f":
@@ -118,6 +143,15 @@ class LinearDropIn(DropInWithScores):
         return self.coef_.dtype
 
     def _scorer(self) -> Scorer:
+        weights, intercepts = self._all_weights()
+        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
+
+    def _read_sparse(self, x: Any, readout: Readout) -> Array:
+        weights, intercepts = self._all_weights()
+        return read_sparse(CountRows.of_sparse(x), weights, intercepts, readout)
+
+    def _all_weights(self) -> tuple[Floats, Floats]:
+        """Return the coefficients (K, d) and intercepts (K,) of every class."""
         coef: Any = self.coef_
         if issparse(coef):  # after sparsify()
             coef = coef.toarray()
@@ -127,4 +161,4 @@ class LinearDropIn(DropInWithScores):
         if len(weights) == 1:  # the first of two classes scores zero
             weights = np.vstack([np.zeros_like(weights), weights])
             intercepts = np.concatenate([[0.0], intercepts])
-        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
+        return weights, intercepts

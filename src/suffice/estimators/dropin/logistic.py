@@ -5,12 +5,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import linear_model as theirs
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from suffice.core.model.posterior import Readout
 from suffice.core.table import Table
 from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.logistic_loss import against_first, all_scores, sum_to_zero
@@ -19,7 +17,7 @@ from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.errors import InvalidParameterError
 from suffice.estimators.dropin.drop_in import FLOATS, LinearDropIn, labelled_table
 from suffice.estimators.linear import UnfinishedDescentWarning
-from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
 
 _CERTAIN = 1e3  # log odds of the only class with any weight
 _FINEST = 1e-8  # greatest mean gradient that is left, where more is allowed too
@@ -29,7 +27,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     """Logistic regression: parameters, attributes and definitions are scikit-learn's.
 
     Whatever the solver, the minimum comes from Newton or quasi-Newton steps. L1 and elastic-net
-    penalties, "liblinear" and sparse rows are refused.
+    penalties and "liblinear" are refused. Sparse rows stay sparse where that is quicker.
 
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
 
@@ -41,13 +39,14 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     [[1.564, 1.319]]
     """
 
+    _scores_sparse = True
+
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
         self._warn_about_parameters()
         l2 = self._l2()
-        _refuse_sparse(X)
-        table = labelled_table(self, X, y, dtype=FLOATS)
+        table = labelled_table(self, X, y, dtype=FLOATS, accept_sparse=True)
         if table.n_classes < 2:  # scikit-learn refuses this in its own words
             super().fit(X, y)
             return self
@@ -222,20 +221,8 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
                 stacklevel=3,
             )
 
-    def _read(self, X: RowsLike, readout: Readout) -> Array:
-        _refuse_sparse(X)
-        return super()._read(X, readout)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.array_api_support = False
         return tags
-
-
-def _refuse_sparse(X: RowsLike) -> None:
-    if issparse(X):
-        raise TypeError(
-            "Sparse data was passed for X, and suffice.sklearn.LogisticRegression needs dense "
-            "rows: use X.toarray(), or scikit-learn's own class (suffice.sklearn.unpatch())"
-        )

@@ -227,7 +227,7 @@ STABLE = {
     "QuadraticDiscriminantAnalysis",
 }
 # ρ in the variance σ² (1/n + ρ/n_train) of a cross-validated loss: measured by
-# ``python -m benchmarks.levels_comparison``, so that 95 % intervals cover in 92.5 to 98.5 %
+# ``python -m benchmarks levels``, so that 95 % intervals cover in 92.5 to 98.5 %
 STABLE_SHARE = 0.25
 UNSTABLE_SHARE = 0.75
 

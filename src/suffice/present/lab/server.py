@@ -157,7 +157,7 @@ class Lab:
             warnings.simplefilter("ignore")
             if verb == "table":
                 return self.upload(body, query.get("name", ""), query.get("target", ""))
-            request = _Request(body)
+            request = _HttpRequest(body)
             if verb == "view":
                 return self.view(request["axes"])
             if verb == "fit":
@@ -216,7 +216,7 @@ class Lab:
         return self.table
 
 
-class _Request:
+class _HttpRequest:
     """The JSON object that a page has posted."""
 
     def __init__(self, body: bytes) -> None:

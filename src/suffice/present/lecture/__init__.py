@@ -31,7 +31,7 @@ MOST_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class TextTable:
+class LectureTable:
     """A table of text, ready to be printed."""
 
     caption: str
@@ -58,15 +58,15 @@ class Lecture:
     n_rows: int
     n_features: int
     classes: tuple[str, ...]
-    parameters: TextTable  # π_k and μ_k
-    covariance: TextTable | None  # Σ, unless it is large
+    parameters: LectureTable  # π_k and μ_k
+    covariance: LectureTable | None  # Σ, unless it is large
     log_likelihood: str
     boundaries: tuple[Boundary, ...]
     n_boundaries: int
-    coefficients: TextTable  # w of LDA and of logistic regression
+    coefficients: LectureTable  # w of LDA and of logistic regression
     generative_figure: str  # SVG in base64
     discriminative_figure: str
-    sides: TextTable  # generative against discriminative
+    sides: LectureTable  # generative against discriminative
 
     def html(self) -> str:
         """Return the page, which loads nothing from elsewhere."""
@@ -107,23 +107,23 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
     )
 
 
-def _parameters(lda: LDA, names: tuple[str, ...]) -> TextTable:
+def _parameters(lda: LDA, names: tuple[str, ...]) -> LectureTable:
     shown = names[:MOST_FEATURES]
     head = ("class", "rows", "prior π", *shown)
     rows = []
     for k, label in enumerate(lda.classes_):
         means = [number(value) for value in lda.means_[k, : len(shown)]]
         rows.append((str(label), str(lda.moments_.counts[k]), number(lda.priors_[k]), *means))
-    return TextTable("Rows, prior π and mean μ of each class", head, tuple(rows))
+    return LectureTable("Rows, prior π and mean μ of each class", head, tuple(rows))
 
 
-def _covariance(lda: LDA, names: tuple[str, ...]) -> TextTable | None:
+def _covariance(lda: LDA, names: tuple[str, ...]) -> LectureTable | None:
     if len(names) > MOST_FEATURES:
         return None
     rows = []
     for name, values in zip(names, lda.covariance_, strict=True):
         rows.append((name, *(number(value) for value in values)))
-    return TextTable("Σ, the covariance that all classes share", ("", *names), tuple(rows))
+    return LectureTable("Σ, the covariance that all classes share", ("", *names), tuple(rows))
 
 
 def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
@@ -142,7 +142,9 @@ def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
     return tuple(found)
 
 
-def _coefficients(lda: LDA, logistic: LogisticRegression, names: tuple[str, ...]) -> TextTable:
+def _coefficients(
+    lda: LDA, logistic: LogisticRegression, names: tuple[str, ...]
+) -> LectureTable:
     """Return w and w_0 of each class against the first, by both models."""
     generative, generative_0 = lda.model_.linear_scores()
     conditional, conditional_0 = logistic.model_.linear_scores()
@@ -159,10 +161,10 @@ def _coefficients(lda: LDA, logistic: LogisticRegression, names: tuple[str, ...]
             values = [number(value) for value in w[:MOST_FEATURES]]
             rows.append((f"{label} against {first}", model, number(w_0), *values))
     caption = "The same linear log odds wᵀx + w₀, estimated twice"
-    return TextTable(caption, tuple(head), tuple(rows))
+    return LectureTable(caption, tuple(head), tuple(rows))
 
 
-def _sides(X: RowsLike, y: Labels, cv: int) -> TextTable:
+def _sides(X: RowsLike, y: Labels, cv: int) -> LectureTable:
     models = {"LDA": LDA(), "logistic regression": LogisticRegression()}
     frame = compare(X, y, models, cv).to_frame()
     generative = frame.loc["LDA"]
@@ -188,7 +190,7 @@ def _sides(X: RowsLike, y: Labels, cv: int) -> TextTable:
         ),
         ("also gives", "samples, outliers, missing values, other priors", "nothing else"),
     )
-    return TextTable(
+    return LectureTable(
         f"Generative against discriminative, judged in {cv} folds",
         ("", "generative: LDA", "discriminative: logistic regression"),
         rows,

@@ -35,7 +35,7 @@ class GaussianRows:
     x: Floats  # transformed where the model transforms its features  (n, d)
 
 
-class Diagnostic(Protocol):
+class AssumptionTest(Protocol):
     """A test of an assumption: a small p-value is evidence against it."""
 
     @property
@@ -186,7 +186,7 @@ def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
-def _check(subject: str, question: str, test: Callable[[], Diagnostic]) -> page.Check:
+def _check(subject: str, question: str, test: Callable[[], AssumptionTest]) -> page.Check:
     """Return the answer of a test, or why it could not be made."""
     try:
         with warnings.catch_warnings():

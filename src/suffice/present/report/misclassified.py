@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import count, number, percent
-from suffice.data.predict import OUTLIER_RATE, outlier_threshold
+from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import class_distances, threshold_chart

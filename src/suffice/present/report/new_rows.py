@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from suffice.core.decision.predictions import Predictions, wilson
+from suffice.core.decision.predictions import Predictions, newcombe, wilson
 from suffice.core.moments import Moments
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import taken
@@ -84,6 +84,16 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
     return page.Section("against", "The new rows", tuple(blocks))
 
 
+def compared_errors(error_before: float, n_before: float, error: float, n_rows: float) -> str:
+    """Return whether new rows are misclassified as often, both errors being uncertain."""
+    low, high = newcombe(error_before, n_before, error, n_rows)
+    if high < 0:
+        return "less often than"
+    if low > 0:
+        return "more often than"
+    return "about as often as"
+
+
 def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.Block]:
     """Return how often the chosen model is wrong about the new rows."""
     labels = as_labels(new_labels)
@@ -100,12 +110,9 @@ def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.
     low = float(lows[0])
     high = float(highs[0])
     error_before = findings.outcome.error
-    if high < error_before:
-        how_often = "less often than"
-    elif low > error_before:
-        how_often = "more often than"
-    else:
-        how_often = "about as often as"
+    how_often = compared_errors(
+        error_before, findings.outcome.effective_rows, predictions.error, n_known
+    )
     sentence = (
         f"It misclassifies {int(predictions.wrong.sum()):,} of {counted(n_known, 'new row')}: "
         f"{how_often} held-out rows."

@@ -1,0 +1,325 @@
+"""What comparisons say: errors with intervals, differences, the choice, growth, importance."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice as sf
+from benchmarks.levels.case import DRAWS, LEVEL, Case, Finding, Range, is_alarm
+from suffice.core.decision.predictions import newcombe
+from suffice.evaluate.comparison.comparison import compared, folds_for
+from suffice.evaluate.comparison.importance import permutation_importance
+from suffice.evaluate.comparison.learning_curve import growth
+from suffice.evaluate.comparison.models import ComparedModel
+from suffice.evaluate.comparison.real_errors import real_errors
+from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_threshold
+from suffice.typing import Codes, Floats, SklearnClassifier
+
+LEARNERS: dict[str, Callable[[], SklearnClassifier]] = {
+    "LDA": LinearDiscriminantAnalysis,
+    "logistic regression": lambda: LogisticRegression(max_iter=1000),
+    "5 neighbours": lambda: KNeighborsClassifier(5),
+    "1 neighbour": lambda: KNeighborsClassifier(1),
+    "decision tree": lambda: DecisionTreeClassifier(random_state=0),
+    "pruned tree": lambda: DecisionTreeClassifier(max_depth=3, random_state=0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Rows of two classes: two blocks of features, of equal worth for the class."""
+
+    n_rows: int
+    n_features: int  # of each block
+    distance: float  # between the classes, in two features of each block
+    share: float = 0.5  # of the second class
+    shape: str = "normal"
+    kind: str = ""  # "", "weights" or "groups"
+
+    def __str__(self) -> str:
+        parts = [f"n = {self.n_rows}", f"d = {self.n_features}", f"distance {self.distance:g}"]
+        if self.share != 0.5:
+            parts.append(f"class share {self.share:g}")
+        if self.shape != "normal":
+            parts.append(self.shape)
+        if self.kind:
+            parts.append(self.kind)
+        return ", ".join(parts)
+
+    def draw(self, rng: np.random.Generator) -> "Rows":
+        """Return rows, at least ten of each class."""
+        n = self.n_rows
+        while True:
+            y = (rng.random(n) < self.share).astype(np.intp)
+            if np.bincount(y, minlength=2).min() >= 10:
+                break
+        d = self.n_features
+        x = DRAWS[self.shape](rng, (n, 2 * d))
+        x /= DRAWS[self.shape](np.random.default_rng(0), (10_000, 1)).std()
+        groups = None
+        weight = None
+        if self.kind == "groups":
+            # groups of 4 rows that have offsets in common
+            groups = np.arange(n) // 4
+            x += rng.normal(size=(n, 2 * d))[groups]
+            x /= np.sqrt(2)
+        if self.kind == "weights":
+            weight = rng.gamma(2, size=n)
+        x[:, [0, 1, d, d + 1]] += self.distance * y[:, None]
+        return Rows(x, y, weight, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a population."""
+
+    x: Floats
+    y: Codes
+    weight: Floats | None = None
+    groups: Codes | None = None
+
+
+POPULATIONS = (
+    Population(50, 2, 0.9),
+    Population(50, 6, 0.9),
+    Population(150, 3, 0.7),
+    Population(150, 3, 0.7, shape="gamma(2)"),
+    Population(150, 3, 0.7, shape="t3"),
+    Population(150, 5, 0.9, share=0.15),
+    Population(80, 4, 2.2),
+    Population(150, 3, 0.8, kind="weights"),
+    Population(160, 3, 0.8, kind="groups"),
+    Population(400, 8, 0.6),
+)
+
+
+def cases() -> Iterator[Case]:
+    for name, learner in LEARNERS.items():
+        for population in POPULATIONS:
+            effect = "one of two blocks of features useless"
+            findings = _Pair(learner, population).findings
+            yield Case(f"{name}, {population}", population.n_rows, effect, findings, True)
+    for n, share in ((60, 0.5), (60, 0.3), (200, 0.5), (200, 0.2)):
+        findings = _Gain(n, share).findings
+        setting = f"n = {n}, class share {share:g}, no column is of use"
+        yield Case(setting, n, "distance 1 in two columns", findings, True)
+    for n in (80, 300):
+        for effect in (0.8, 1.6):
+            population = Population(n, 2, effect)
+            yield Case(f"LDA, {population}", n, "", _Growth(population).findings, True)
+            yield Case(
+                f"LDA, {population}, useless column",
+                n,
+                "",
+                _Importance(population).findings,
+                True,
+            )
+    for n, n_groups in ((120, 12), (300, 30), (300, 100)):
+        setting = f"{n} rows in {n_groups} groups that do not matter"
+        yield Case(
+            setting, n_groups, "rows of a group alike", _Groups(n, n_groups).findings, True
+        )
+    for n, m in ((60, 60), (200, 50), (200, 2000), (1000, 300)):
+        yield Case(
+            f"{n} rows of the report, {m} new",
+            min(n, m),
+            "error 15 % to 30 %",
+            _NewErrors(n, m).findings,
+        )
+
+
+def _columns(x: Floats, first: int, last: int) -> Floats:
+    return x[:, first:last]
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
+
+
+class _Pair:
+    """Two models that are equally good, since each sees its own block of features."""
+
+    def __init__(self, learner: Callable[[], SklearnClassifier], population: Population):
+        self.learner = learner
+        self.population = population
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        d = self.population.n_features
+        rows = self.population.draw(rng)
+        x = rows.x
+        if has_effect:
+            x[:, :d] = rng.permutation(x[:, :d])
+        models = []
+        for b in (0, 1):
+            columns = {"first": b * d, "last": (b + 1) * d}
+            block = FunctionTransformer(_columns, kw_args=columns)
+            models.append(ComparedModel(f"block {b}", make_pipeline(block, self.learner())))
+        seed = _seed(rng)
+        folds = folds_for(x, rows.y, 10, rows.weight, rows.groups, seed)
+        result = compared(tuple(models), folds, seed, progress=False)
+        against = result.against("block 0")
+        by_error = against.difference("block 1", "error").p_value
+        by_log_loss = against.difference("block 1", "log_loss").p_value
+        findings: dict[str, Finding] = {
+            "difference of errors": is_alarm(by_error),
+            "difference of log-losses": is_alarm(by_log_loss),
+        }
+        if not has_effect:
+            outcome = result["block 0"]
+            findings["interval of a cross-validated error"] = Range(
+                *outcome.interval, outcome.error
+            )
+            choice = result.choice
+            if choice is not None:
+                findings["interval of the error of the choice"] = Range(
+                    choice.low, choice.high, choice.error
+                )
+        return findings
+
+
+class _Gain:
+    """Whether models are said to be better than the constant one."""
+
+    def __init__(self, n: int, share: float):
+        self.n = n
+        self.share = share
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        distance = 1.0 if has_effect else 0.0
+        rows = Population(self.n, 2, distance, self.share).draw(rng)
+        models = (
+            ComparedModel("LDA", sf.LDA()),
+            ComparedModel("QDA", sf.QDA()),
+            ComparedModel("GaussianNB", sf.GaussianNB()),
+        )
+        seed = _seed(rng)
+        folds = folds_for(rows.x, rows.y, 10, None, None, seed)
+        result = compared(models, folds, seed, progress=False, keep=True)
+        model = result[result.reference]
+        constant = result.baseline
+        by_error = result.difference(constant.name, "error")
+        by_log_loss = result.difference(constant.name, "log_loss")
+        balanced = _balanced_accuracy(model)
+        findings: dict[str, Finding] = {
+            "fewer errors than the constant": by_error.verdict == "worse",
+            "less log-loss than the constant": by_log_loss.verdict == "worse",
+            "more log-loss than the constant": by_log_loss.verdict == "better",
+            "balanced accuracy above chance": balanced.p_value <= LEVEL
+            and balanced.model > balanced.constant,
+            "a threshold is offered": _useful_threshold(model) is not None,
+        }
+        choice = result.choice
+        if choice is not None:
+            is_better = choice.p_value <= LEVEL and choice.error < constant.error
+            findings["choice has fewer errors than the constant"] = is_better
+        if has_effect:
+            del findings["more log-loss than the constant"]
+        return findings
+
+
+class _Growth:
+    """The error expected with twice as many rows."""
+
+    def __init__(self, population: Population):
+        self.population = population
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        rows = self.population.draw(rng)
+        model = ComparedModel("LDA", sf.LDA())
+        seed = _seed(rng)
+        folds = folds_for(rows.x, rows.y, 10, None, None, seed)
+        result = compared((model,), folds, seed, progress=False)
+        grown = growth(model, folds, result["LDA"], seed=seed)
+        if grown is None:
+            return {"forecast, twice the rows": None}
+        findings: dict[str, Finding] = {}
+        n = self.population.n_rows
+        for times, forecast in zip((1, 2, 4), grown.forecast, strict=True):
+            learnt = _larger(self.population, times * n).draw(rng)
+            test = _larger(self.population, 2000).draw(rng)
+            error = float(1 - sf.LDA().fit(learnt.x, learnt.y).score(test.x, test.y))
+            name = {1: "the rows at hand", 2: "twice the rows", 4: "four times the rows"}[
+                times
+            ]
+            findings[f"forecast, {name}"] = Range(forecast.low, forecast.high, error)
+        return findings
+
+
+def _larger(population: Population, n_rows: int) -> Population:
+    return Population(n_rows, population.n_features, population.distance, population.share)
+
+
+class _Importance:
+    """The rise of the error once a column is shuffled: of a useful one, and of a useless one."""
+
+    def __init__(self, population: Population):
+        self.population = population
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        rows = self.population.draw(rng)
+        useless = rng.normal(size=(len(rows.x), 3))
+        x = np.concatenate([rows.x, useless], axis=1)
+        names = tuple(f"x{j}" for j in range(x.shape[1]))
+        model = ComparedModel("LDA", sf.LDA())
+        seed = _seed(rng)
+        folds = folds_for(x, rows.y, 10, None, None, seed)
+        result = compared((model,), folds, seed, progress=False, keep=True)
+        found = permutation_importance(model, result["LDA"], folds, names, seed)
+        by_name = {each.feature: each for each in found}
+        first = by_name["x0"]
+        needed = [name for name in names[-3:] if by_name[name].low > 0]
+        findings: dict[str, Finding] = {"a useless column is called needed": bool(needed)}
+        unit = "error" if first.loss == "error" else "log-loss"
+        findings[f"importance of a column, {unit}"] = Range(first.low, first.high, first.mean)
+        return findings
+
+
+class _Groups:
+    """Whether unseen groups are said to be misclassified more often than random rows."""
+
+    def __init__(self, n: int, n_groups: int):
+        self.n = n
+        self.n_groups = n_groups
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        groups = rng.permutation(np.arange(self.n) % self.n_groups)
+        y = rng.integers(0, 2, self.n)
+        x = rng.normal(size=(self.n, 4))
+        x[:, 0] += y
+        if has_effect:
+            # rows of a group are near copies, of one class
+            y = rng.integers(0, 2, self.n_groups)[groups]
+            x = 3 * rng.normal(size=(self.n_groups, 4))[groups] + 0.5 * rng.normal(
+                size=x.shape
+            )
+        model = ComparedModel("1 neighbour", KNeighborsClassifier(1))
+        time = rng.permutation(self.n)
+        found = real_errors(model, x, y, groups=groups, time=time, seed=_seed(rng))
+        findings: dict[str, Finding] = {}
+        for error in found.errors[1:]:
+            if error.split == "unseen groups":
+                findings["unseen groups are worse"] = error.is_worse
+            elif not has_effect:
+                findings["the future is worse"] = error.is_worse
+        return findings
+
+
+class _NewErrors:
+    """Whether new rows are said to be misclassified more, or less, often than held-out ones."""
+
+    def __init__(self, n: int, m: int):
+        self.n = n
+        self.m = m
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        before = rng.binomial(self.n, 0.15) / self.n
+        after = rng.binomial(self.m, 0.3 if has_effect else 0.15) / self.m
+        low, high = newcombe(before, self.n, after, self.m)
+        return {"new rows err more or less often": not low <= 0 <= high}

@@ -1,0 +1,87 @@
+"""Receipts of a store: what each withdrawal took away from its total, and whether that holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+from suffice.core.moments import Moments
+from suffice.data.store.manifest import Entry, Manifest, Record
+from suffice.data.store.place import Place
+from suffice.data.store.totals import total_of
+from suffice.errors import FileFormatError, ForgetError
+from suffice.persistence.receipt import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt that a store wrote when rows of a partition were withdrawn."""
+
+    partition: str
+    why: str
+    receipt: Receipt
+    is_checked: bool  # whether the store still has all sums that were left, and they agree
+
+
+def receipt_of(
+    place: Place,
+    manifest: Manifest,
+    partition: str,
+    entries: Sequence[Entry],
+) -> Receipt | None:
+    """Return the receipt of giving a partition other entries, whose sums are in the place.
+
+    None where nothing is withdrawn, where sums are not exact, or where the new rows of the
+    partition are not all among those before.
+    """
+    withdrawn = [entry for entry in manifest.of(partition) if entry not in entries]
+    if not withdrawn:
+        return None
+    removed = _sum(place, withdrawn)
+    if removed.exact is None:
+        return None
+    before = total_of(place, manifest.entries, set(place.names("sums")), {})
+    added = [entry for entry in entries if entry not in manifest.of(partition)]
+    if added:
+        try:
+            removed = removed - _sum(place, added)
+        except ForgetError:
+            return None
+    return Receipt.of(before, removed, before - removed)
+
+
+def checked_receipts(place: Place, manifest: Manifest) -> list[StoredReceipt]:
+    """Return the receipts of a store, the oldest first; raise where one does not hold."""
+    by_digest = {entry.digest: entry for entry in manifest.entries}
+    held: dict[str, list[str]] = {}  # digests of sums, by partition, after each change
+    receipts = []
+    for record in manifest.log:
+        held[record["partition"]] = record["after"]
+        if "receipt" not in record:
+            continue
+        receipt = _receipt_from(record)
+        digests = [digest for partition in held.values() for digest in partition]
+        left = [by_digest[digest] for digest in digests if digest in by_digest]
+        is_whole = len(left) == len(digests) and len(left) > 0
+        if is_whole:
+            receipt.verify(_sum(place, left))
+        receipts.append(
+            StoredReceipt(record["partition"], record["why"], receipt, is_checked=is_whole)
+        )
+    return receipts
+
+
+def _sum(place: Place, entries: Sequence[Entry]) -> Moments:
+    return reduce(add, (entry.load(place) for entry in entries))
+
+
+def _receipt_from(record: Record) -> Receipt:
+    try:
+        return Receipt.from_json(record["receipt"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileFormatError(
+            f"the receipt of {record['partition']!r} in the manifest cannot be read ({error}): "
+            "restore the manifest from a backup"
+        ) from error
