@@ -10,7 +10,15 @@ import pytest
 import suffice as sf
 from suffice.core.decision.predictions import newcombe
 from suffice.core.decision.prior_shift import PriorShift
-from suffice.diagnostics import adapt_priors, box_m, calibration, class_separation, drift
+from suffice.diagnostics import (
+    adapt_priors,
+    box_m,
+    calibration,
+    class_separation,
+    drift,
+    predictive_check,
+)
+from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.column_tests import (
     Column,
     mean_test,
@@ -175,3 +183,19 @@ def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe():
     # Newcombe (1998), Table II (a): 56/70 against 48/80
     assert newcombe(48 / 80, 80, 56 / 70, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     assert newcombe(0 / 20, 20, 0 / 10, 10) == pytest.approx((-0.1611, 0.2775), abs=5e-5)
+
+
+def test_one_row_or_one_class_has_no_test_of_calibration():
+    one_row = calibration([1], [[0.4, 0.6]], [0, 1])
+    one_class = calibration([0] * 60, np.ones((60, 1)), [0])
+    for found in (one_row, one_class):
+        assert np.isnan(found.p_value)
+        assert repr(found).startswith("Not enough rows to test")
+        assert found.caveats == ()
+
+
+def test_as_many_rows_as_classes_have_no_predictive_check():
+    x = np.random.default_rng(11).normal(size=(60, 3))
+    y = np.arange(60) % 2
+    with pytest.raises(InvalidInputError, match="not enough rows to test"):
+        predictive_check(sf.LDA().fit(x, y), x[:2], y[:2], simulations=39)
