@@ -72,21 +72,43 @@ def test_who_errs_less_often_is_named_with_the_reason_against_it(comparisons):
     assert n_rivals >= 2
 
 
-def test_the_headline_is_the_error_of_the_model_with_that_of_the_choice_beside(comparisons):
+def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model_beside(
+    comparisons,
+):
     n_different = 0
     for result in comparisons.values():
         found = verdict_on(result, chosen=True)
-        own = result[result.reference]
-        assert (found.error, found.low, found.high) == (own.error, *own.interval)
-        assert f"misclassifies {percent(own.error)} of rows it has not seen" in found.headline
-        assert found.gains[0].model == own.error
-        error = percent(found.choice.error)
-        beside = f"With the choice of the model included, the error is {error}"
-        is_different = set(found.choice.choices) != {own.name}
+        model = result[result.reference]
+        choice = result.choice
+        is_different = set(choice.choices) != {model.name}
         n_different += is_different
-        assert (beside in found.headline) == is_different
-        assert (beside in result.verdict) == is_different
+        own = f"{model.name} itself misclassifies {percent(model.error)}"
+        assert (own in found.headline) == is_different
+        assert (own in result.verdict) == is_different
+        assert found.includes_choice == is_different
+        assert found.gains[0].model == found.error
+        if is_different:
+            assert (found.error, found.low, found.high) == (
+                choice.error,
+                choice.low,
+                choice.high,
+            )
+            assert found.gains[0].p_value == choice.p_value
+            said = f"choosing a model and fitting it misclassifies {percent(choice.error)} of"
+            assert said in found.headline
+            assert said.removesuffix(" of").capitalize() in result.verdict
+        else:
+            assert (found.error, found.low, found.high) == (model.error, *model.interval)
+            said = f"it misclassifies {percent(model.error)} of rows it has not seen"
+            assert said in found.headline
     assert 0 < n_different < len(comparisons)
+
+
+def test_a_model_that_was_asked_for_has_no_error_of_a_choice(comparisons):
+    for result in comparisons.values():
+        same = result.against(result.reference)
+        assert same.choice is None
+        assert not verdict_on(same, chosen=False).includes_choice
 
 
 def test_a_choice_that_no_other_rows_make_is_a_serious_caveat(table):

@@ -179,17 +179,24 @@ def _reasons(comparison):
 
 
 def _whole_procedure(verdict):
-    """Yield the error with the choice included, and by which other measure it is better."""
+    """Yield the error of choosing and fitting, that of the model, and what else is better."""
+    between = f"{percent(verdict.low)} to {percent(verdict.high)}"
+    error = percent(verdict.error)
+    yield f"misclassifies {error} of rows that had no part in either (95 % interval {between})"
+    yield f"Choosing a model and fitting it misclassifies {error} (95 % interval {between})"
+    yield f"error | 95 % interval {between} |"
+    own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
+    yield f"{verdict.model} itself misclassifies {percent(verdict.own.error)} ({own})"
+    yield f"the model alone | {own} |"
+    chance = p_statement(verdict.gains[0].p_value)
+    yield f"the most frequent class ({chance})"
+    yield f"its error; {chance} |"
+    yield f"the constant classifier misclassifies {percent(verdict.gains[0].constant)} ({chance})"
     choice = verdict.choice
     if choice is not None:
-        between = f"95 % interval {percent(choice.low)} to {percent(choice.high)}"
-        error = percent(choice.error)
-        yield f"With the choice of the model included, the error is {error} ({between})"
-        yield f"below that of the constant classifier ({p_statement(choice.p_value)})"
-        yield f"choice included | {between} |"
         same = f"{verdict.model} in {choice.choices.count(verdict.model)} of {len(choice.choices)}"
         yield f"it is {same} folds"
-        yield f"between {percent(verdict.error)} and {percent(choice.high)}"
+        yield f"between {percent(verdict.own.error)} and {percent(choice.high)}"
     for gain in verdict.gains[1:]:
         said = loss if gain.measure == "log-loss" else percent
         figures = f"{said(gain.model)} against {said(gain.constant)}"

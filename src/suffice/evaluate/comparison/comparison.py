@@ -82,6 +82,7 @@ class Comparison(Tabled):
     n_folds: int
     protocol: str  # the folds in words
     reference: str  # the model that all others are compared with: the recommended one
+    is_chosen: bool = True  # whether the rule chose it, rather than a user
     copies: CopiesEffect | None = None  # identical rows, and what they would change
     data_caveats: tuple[Caveat, ...] = ()  # what the columns give reason to doubt
     split: Split = "random rows"  # how rows are held out
@@ -117,14 +118,11 @@ class Comparison(Tabled):
     @cached_property
     def choice(self) -> ChoiceEstimate | None:
         """The error of choosing and fitting a model; None if the reference was not chosen."""
-        losses = self.row_losses
-        if losses.names[losses.recommended()] != self.reference:
-            return None
-        return choice_estimate(losses)
+        return choice_estimate(self.row_losses) if self.is_chosen else None
 
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
-        return replace(self, reference=self[name].name, real_errors=None)
+        return replace(self, reference=self[name].name, is_chosen=False, real_errors=None)
 
     def differences(self, loss: Loss = "error") -> tuple[Difference, ...]:
         """Return how every other model differs from the reference in "error" or "log_loss"."""
@@ -159,7 +157,7 @@ class Comparison(Tabled):
             *caveats_of_choice(model.name, model.error, self.choice),
             *caveats_of_splits(self.real_errors),
             *caveats_of_counts(model.held_out),
-            *caveats_of_error(model.error),
+            *caveats_of_error(model.error if self.choice is None else self.choice.error),
         )
 
     @property

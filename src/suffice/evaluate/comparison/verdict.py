@@ -32,6 +32,11 @@ _HELD_OUT: dict[Split, str] = {
     "unseen groups": "rows of groups it has not seen",
     "the future": "rows that are later than those it has seen",
 }
+_APART_FROM_BOTH: dict[Split, str] = {
+    "random rows": "rows that had no part in either",
+    "unseen groups": "rows of groups that had no part in either",
+    "the future": "later rows, which had no part in either",
+}
 WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
 
@@ -49,26 +54,39 @@ def verdict_in_words(comparison: Comparison) -> str:
 
 
 def _recommendation(comparison: Comparison) -> str:
-    """Return the recommended model with its error, beside the constant one."""
+    """Return the recommended model with the error of the procedure, beside the constant one."""
     model = comparison[comparison.reference]
-    standing = standing_of(comparison)
-    error = standing.gains[0]
-    low, high = model.interval
-    own = f"{percent(model.error)} misclassified (95 % interval {percent(low)} to {percent(high)})"
+    standing = standing_of(comparison, comparison.choice)
     constant = (
-        f"the constant classifier misclassifies {percent(error.constant)} "
-        f"({p_statement(error.p_value)})"
+        f"the constant classifier misclassifies {percent(comparison.baseline.error)} "
+        f"({p_statement(standing.error.p_value)})"
     )
+    errors = f"{_named_with_error(model.name, standing.error)}; {constant}."
+    if standing.error.includes_choice:
+        errors = f"{errors} {_own_error_in_words(model)}"
     if standing.usable == "no":
         return (
             "None is significantly better than the constant classifier by error, log-loss or "
-            f"balanced accuracy. First choice: {model.name}, {own}; {constant}."
-            f"{_with_choice(comparison.choice, model.name)}"
+            f"balanced accuracy. First choice: {errors}"
         )
     word = "Recommended" if standing.usable == "yes" else "Recommended with care"
+    return f"{word}: {errors}{_better_otherwise(standing)}"
+
+
+def _named_with_error(model: str, stated: StatedError) -> str:
+    error = percent(stated.error)
+    interval = f"95 % interval {percent(stated.low)} to {percent(stated.high)}"
+    if stated.includes_choice:
+        return f"{model}. Choosing a model and fitting it misclassifies {error} ({interval})"
+    return f"{model}, {error} misclassified ({interval})"
+
+
+def _own_error_in_words(model: Outcome) -> str:
+    """Return the error of a model itself, which its choice makes look better."""
+    low, high = model.interval
     return (
-        f"{word}: {model.name}, {own}; {constant}.{_better_otherwise(standing)}"
-        f"{_with_choice(comparison.choice, model.name)}"
+        f"{model.name} itself misclassifies {percent(model.error)} (95 % interval {percent(low)} "
+        f"to {percent(high)})."
     )
 
 
@@ -83,23 +101,6 @@ def _better_otherwise(standing: Standing) -> str:
         figures = f"{percent(gain.model)} against {percent(gain.constant)}"
     p = p_statement(gain.p_value)
     return f" By {gain.measure} it is significantly better ({figures}, {p})."
-
-
-def _with_choice(choice: ChoiceEstimate | None, model: str) -> str:
-    """Return the error with the choice of the model included, where folds choose differently."""
-    if choice is None or choice.n_rows or not choice.differs_from(model):
-        return ""
-    interval = f"95 % interval {percent(choice.low)} to {percent(choice.high)}"
-    if choice.p_value <= LEVEL:
-        return (
-            f" With the choice of the model included, the error is {percent(choice.error)} "
-            f"({interval})."
-        )
-    return (
-        f" With the choice of the model included, the error is {percent(choice.error)} "
-        f"({interval}), not significantly below that of the constant classifier "
-        f"({p_statement(choice.p_value)})."
-    )
 
 
 def price_of(comparison: Comparison) -> str:
@@ -180,6 +181,16 @@ class Gain:
         return self.model <= self.constant
 
 
+class StatedError(NamedTuple):
+    """The error that a verdict states first: of choosing and fitting, where folds choose others."""
+
+    error: float
+    low: float  # its 95 % interval
+    high: float
+    p_value: float  # that the constant classifier errs as often
+    includes_choice: bool  # whether it is that of the choice, not of the model itself
+
+
 class Standing(NamedTuple):
     """What the numbers of a comparison say of its reference.
 
@@ -190,9 +201,8 @@ class Standing(NamedTuple):
     """
 
     usable: Usable
-    better: tuple[
-        Measure, ...
-    ]  # by which it is significantly better than the constant classifier
+    error: StatedError
+    better: tuple[Measure, ...]  # in which it significantly beats the constant classifier
     gains: tuple[Gain, ...]
     recalls: tuple[ClassRecall, ...]
 
@@ -225,9 +235,7 @@ class Verdict:
 
     model: str
     usable: Usable
-    error: float  # of the model, on rows not seen
-    low: float  # its 95 % interval
-    high: float
+    own: Outcome  # what held-out rows say of the model itself, which its choice makes look better
     choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
     split: Split  # how the rows of this error were held out
     real_errors: RealErrors | None  # beside those of other splits, where they are known
@@ -237,6 +245,26 @@ class Verdict:
     threshold: Threshold | None  # of two classes, where the rarer one is often missed
     reason: str  # why this model, and what it costs
     caveats: tuple[str, ...]  # worst first
+
+    @property
+    def error(self) -> float:
+        """The error of the whole procedure on rows not seen, choice included where it differs."""
+        return self.standing.error.error
+
+    @property
+    def low(self) -> float:
+        """The lower end of its 95 % interval."""
+        return self.standing.error.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of its 95 % interval."""
+        return self.standing.error.high
+
+    @property
+    def includes_choice(self) -> bool:
+        """Whether folds choose other models, so that the choice has an error of its own."""
+        return self.standing.error.includes_choice
 
     @property
     def gains(self) -> tuple[Gain, ...]:
@@ -252,11 +280,12 @@ class Verdict:
     def headline(self) -> str:
         """The advice, the error beside that of the constant classifier, and the class missed most.
 
-        Where they differ, the error of other splits and that of the choice follow the first one.
+        The error is that of the whole procedure; where that differs, the model's own follows it.
         """
+        own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
-            f"{self._advice_with_error()}{_better_otherwise(self.standing)}"
-            f"{_with_choice(self.choice, self.model)} {_misses(self.recalls)}"
+            f"{self._advice_with_error()}{own}{_better_otherwise(self.standing)} "
+            f"{_misses(self.recalls)}"
         )
 
     def _advice_with_error(self) -> str:
@@ -274,14 +303,20 @@ class Verdict:
             f"({p})"
         )
         worse = self.worse_split
-        if worse is not None:
-            return f"{self._advice()}: {worse} {self._error_in_words()}, {stated}."
-        return f"{self._advice()}: it {self._error_in_words()}, {stated}."
+        if worse is None:
+            return f"{self._advice()}: {self._error_in_words()}, {stated}."
+        errors = self._error_in_words()
+        return f"{self._advice()}: {worse}. {errors[0].upper()}{errors[1:]}, {stated}."
 
     def _error_in_words(self) -> str:
         error = percent(self.error)
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
-        return f"misclassifies {error} of {_HELD_OUT[self.split]} ({interval})"
+        if self.includes_choice:
+            return (
+                f"choosing a model and fitting it misclassifies {error} of "
+                f"{_APART_FROM_BOTH[self.split]} ({interval})"
+            )
+        return f"it misclassifies {error} of {_HELD_OUT[self.split]} ({interval})"
 
     @property
     def worse_split(self) -> str | None:
@@ -293,14 +328,8 @@ class Verdict:
             return None
         return (
             f"expect {percent(worst.error)} errors (95 % interval {percent(worst.low)} to "
-            f"{percent(worst.high)}), those of {_HELD_OUT[worst.split]}. It"
+            f"{percent(worst.high)}), those of {_HELD_OUT[worst.split]}"
         )
-
-    @property
-    def choice_differs(self) -> bool:
-        """Whether folds choose other models, so that the choice has an error of its own."""
-        choice = self.choice
-        return choice is not None and choice.n_rows == 0 and choice.differs_from(self.model)
 
     def _advice(self) -> str:
         if self.usable == "yes":
@@ -380,9 +409,8 @@ def verdict_on(
     choice = tested
     if chosen and tested is None:
         choice = comparison.choice
-    standing = standing_of(comparison, first=first)
+    standing = standing_of(comparison, choice, first=first)
     misses_a_class = any(recall.misses_half for recall in standing.recalls)
-    low, high = model.interval
     if chosen:
         protocol = comparison.protocol
         reason = reason_for(comparison)
@@ -393,9 +421,7 @@ def verdict_on(
     return Verdict(
         model=model.name,
         usable=standing.usable,
-        error=model.error,
-        low=low,
-        high=high,
+        own=model,
         choice=choice,
         split=comparison.split,
         real_errors=comparison.real_errors,
@@ -408,17 +434,15 @@ def verdict_on(
     )
 
 
-def standing_of(comparison: Comparison, first: Sequence[str] = ()) -> Standing:
+def standing_of(
+    comparison: Comparison, choice: ChoiceEstimate | None, first: Sequence[str] = ()
+) -> Standing:
     """Return whether the reference can be used, by the rule that ``Standing`` states."""
     model = comparison[comparison.reference]
-    gains = _gains(comparison, model)
+    stated = _stated_error(comparison, model, choice)
+    gains = _gains(comparison, model, stated)
     recalls = _recalls(model.held_out)
-    better = [gain.measure for gain in gains if gain.is_better]
-    choice = comparison.choice
-    if "error" in better and choice is not None and choice.differs_from(model.name):
-        errs_less = choice.p_value <= LEVEL and choice.error < comparison.baseline.error
-        if not errs_less:
-            better.remove("error")
+    better = tuple(gain.measure for gain in gains if gain.is_better)
     worst = most_missed(recalls)
     misses_often = worst.n_found < (1 - OFTEN) * worst.of
     has_serious_caveat = first or _sentences(comparison.caveats, "serious")
@@ -427,7 +451,20 @@ def standing_of(comparison: Comparison, first: Sequence[str] = ()) -> Standing:
         usable = "yes"
     elif better:
         usable = "with care"
-    return Standing(usable, tuple(better), gains, recalls)
+    return Standing(usable, stated, better, gains, recalls)
+
+
+def _stated_error(
+    comparison: Comparison, model: Outcome, choice: ChoiceEstimate | None
+) -> StatedError:
+    """Return the error of the whole procedure; that of the model, if the choice changes nothing."""
+    if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
+        return StatedError(
+            choice.error, choice.low, choice.high, choice.p_value, includes_choice=True
+        )
+    low, high = model.interval
+    p_value = comparison.difference(comparison.baseline.name, "error").p_value
+    return StatedError(model.error, low, high, p_value, includes_choice=False)
 
 
 def _sentences(caveats: Sequence[Caveat], severity: Severity) -> list[str]:
@@ -439,10 +476,9 @@ def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
-def _gains(comparison: Comparison, model: Outcome) -> tuple[Gain, ...]:
+def _gains(comparison: Comparison, model: Outcome, stated: StatedError) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p_value = comparison.difference(constant.name, "error").p_value
-    gains = [Gain("error", model.error, constant.error, p_value)]
+    gains = [Gain("error", stated.error, constant.error, stated.p_value)]
     if np.isfinite(model.log_loss):
         p_value = comparison.difference(constant.name, "log_loss").p_value
         gains.append(Gain("log-loss", model.log_loss, constant.log_loss, p_value))

@@ -9,7 +9,7 @@ from suffice.core.text.lists import counted
 from suffice.core.text.numbers import cell, count, p_statement, percent
 from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
 from suffice.evaluate.comparison.real_errors import RealErrors, Split
-from suffice.evaluate.comparison.verdict import Gain, Usable, most_missed
+from suffice.evaluate.comparison.verdict import Gain, StatedError, Usable, most_missed
 from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
@@ -24,6 +24,8 @@ class Answer:
 
     usable: Usable
     headline: str
+    error: StatedError  # the one that the headline states
+    own_error: float  # of the model itself
     caveats: tuple[str, ...]
     reasons: tuple[str, ...]  # at which threshold it is useful, why this model
     next_step: str
@@ -37,6 +39,8 @@ class Answer:
         return cls(
             usable=verdict.usable,
             headline=verdict.headline,
+            error=verdict.standing.error,
+            own_error=verdict.own.error,
             caveats=_caveats(findings),
             reasons=verdict.sentences,
             next_step=next_step(findings),
@@ -55,6 +59,12 @@ class Answer:
             "verdict": self.text,
             "usable": self.usable,
             "headline": self.headline,
+            "error": self.error.error,
+            "error_low": self.error.low,
+            "error_high": self.error.high,
+            "p": self.error.p_value,
+            "includes_choice": self.error.includes_choice,
+            "own_error": self.own_error,
             "caveats": list(self.caveats),
             "reasons": list(self.reasons),
             "next": self.next_step,
@@ -100,10 +110,10 @@ def _facts(findings: Findings) -> page.Facts:
     verdict = findings.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [page.Fact("error", verdict.error, interval, "percent")]
-    if verdict.choice is not None and verdict.choice_differs:
-        choice = verdict.choice
-        of_choice = f"95 % interval {percent(choice.low)} to {percent(choice.high)}"
-        facts.append(page.Fact("choice included", choice.error, of_choice, "percent"))
+    if verdict.includes_choice:
+        low, high = verdict.own.interval
+        own = f"95 % interval {percent(low)} to {percent(high)}"
+        facts.append(page.Fact("the model alone", verdict.own.error, own, "percent"))
     if verdict.real_errors is not None:
         facts.extend(_errors_of_splits(verdict.real_errors, verdict.split))
     facts.extend(_gain(gain) for gain in verdict.gains)
