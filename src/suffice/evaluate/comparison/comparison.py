@@ -206,9 +206,11 @@ class Comparison(Tabled):
         return "\n".join([self._heading(), "", *lines, "", *self._paragraphs()])
 
     def _repr_html_(self) -> str:
-        cells = [_cells(row) for row in self.rows()]
+        rows = self.rows()
+        cells = [_cells(row) for row in rows]
         lines = [list(line.values()) for line in cells]
-        table = html_table(list(cells[0]), lines, self._heading())
+        recommended = [row["model"] for row in rows].index(self.reference)
+        table = html_table(list(cells[0]), lines, self._heading(), best=recommended)
         return table + "".join(f"<p>{escape(line)}</p>" for line in self._paragraphs())
 
     def __rich_console__(
