@@ -6,8 +6,8 @@ function scheme() {
 }
 
 /** Show an address of the lab in a frame, without an entry in the history. */
-function show(frame, address, view) {
-  frame.contentWindow.location.replace(`${address}&view=${view}&theme=${scheme()}`);
+function show(frame, address) {
+  frame.contentWindow.location.replace(`${address}&view=framed&theme=${scheme()}`);
 }
 
 /** Let the steps of a walk drive its frame. */
@@ -21,7 +21,7 @@ function follow(walk) {
     for (const other of steps) {
       other.classList.toggle("shown", other === step);
     }
-    show(frame, step.querySelector("a").href, "framed");
+    show(frame, step.querySelector("a").href);
   };
   const chooseInView = () => choose(stepInView(steps, frame) ?? steps[0]);
   addEventListener("scroll", () => requestAnimationFrame(chooseInView), { passive: true });
@@ -35,7 +35,7 @@ function follow(walk) {
     });
   }
   chooseInView();
-  onSchemeChange(() => show(frame, walk.querySelector(".shown a").href, "framed"));
+  onSchemeChange(() => show(frame, walk.querySelector(".shown a").href));
 }
 
 /** Return the last step that begins above the middle of what the frame leaves free. */
@@ -50,7 +50,7 @@ function stepInView(steps, frame) {
 /** Let a frame of its own follow the light or dark of the page. */
 function followScheme(frame) {
   const address = frame.src;
-  const repeat = () => show(frame, address, "whole");
+  const repeat = () => show(frame, address);
   repeat();
   onSchemeChange(repeat);
 }

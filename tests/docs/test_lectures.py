@@ -96,4 +96,6 @@ def test_a_formula_is_typeset_and_code_is_left_alone():
     text = with_formulas("Let $w_0$ be it.\n\n```console\n$ suffice $HOME\n```\n")
     assert "<msub><mi>w</mi><mn>0</mn></msub>" in text
     assert "$ suffice $HOME" in text
+    # within a paragraph, also where its line begins with a formula
+    assert with_formulas("One\n$x$ two.").startswith("One\n<span><math")
     assert "|" not in mathml(r"\lvert x \rvert", block=False)
