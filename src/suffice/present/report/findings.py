@@ -37,7 +37,7 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.selection.validation.fitting import fitted
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, SklearnClassifier
+from suffice.typing import Codes, LabelsLike, SklearnClassifier
 
 FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree")
 SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
@@ -255,7 +255,7 @@ def _with_real_errors(
         name: p.values for name, p in complete.items() if not p.kind.startswith("not used")
     }
     dates = [p for p in sample.profiles if p.kind == "date" and not p.empty.any()]
-    groups = sample.groups
+    groups: LabelsLike | None = sample.groups
     groups_name = sample.groups_name
     proposed = suggested_groups(used)
     if groups is None and proposed is not None:
