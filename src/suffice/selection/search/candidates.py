@@ -207,13 +207,14 @@ def _view_moments(view: View, settings_list: Sequence[Settings], table: Table) -
 def with_noise(moments: Moments, noise: Floats) -> Moments:
     """Return the moments of rows whose features have more variance, by ``noise`` (d,)."""
     variances = moments.weights[:, None] * noise  # (K, d)
+    values = moments.scatter.values
     scatter: Scatter
     match moments.scatter:
-        case DiagonalScatter(values):
+        case DiagonalScatter():
             scatter = DiagonalScatter(values + variances)
-        case PooledScatter(values):
+        case PooledScatter():
             scatter = PooledScatter(values + _diagonal_matrices(variances).sum(0))
-        case PerClassScatter(values):
+        case PerClassScatter():
             scatter = PerClassScatter(values + _diagonal_matrices(variances))
     return replace(moments, scatter=scatter)
 
