@@ -82,7 +82,8 @@ def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model
         choice = result.choice
         is_different = set(choice.choices) != {model.name}
         n_different += is_different
-        own = f"{model.name} itself misclassifies {percent(model.error)}"
+        name = f"{model.name[:1].upper()}{model.name[1:]}"
+        own = f"{name} itself misclassifies {percent(model.error)}"
         assert (own in found.headline) == is_different
         assert (own in result.verdict) == is_different
         assert found.includes_choice == is_different

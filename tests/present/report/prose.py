@@ -186,7 +186,8 @@ def _whole_procedure(verdict):
     yield f"Choosing a model and fitting it misclassifies {error} (95 % interval {between})"
     yield f"error | 95 % interval {between} |"
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
-    yield f"{verdict.model} itself misclassifies {percent(verdict.own.error)} ({own})"
+    name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
+    yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
     yield f"the model alone | {own} |"
     chance = p_statement(verdict.gains[0].p_value)
     yield f"the most frequent class ({chance})"

@@ -106,7 +106,7 @@ def caveats_of_choice(
     n_same = choice.choices.count(name)
     sentence = (
         f"The choice of the model is unstable: made again without each fold, it is {name} in "
-        f"{n_same} of {n_folds} folds. Expect an error between {percent(error)} and "
+        f"{n_same} of {n_folds} folds. Rows like these have an error between {percent(error)} and "
         f"{percent(choice.high)}."
     )
     return (Caveat("choice", "serious", sentence),)

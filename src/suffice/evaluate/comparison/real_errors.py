@@ -72,6 +72,7 @@ class RealErrors:
     model: str
     errors: tuple[RealError, ...]  # random rows first
     left_out: tuple[str, ...] = ()  # splits that were not tried, with the reason
+    groups_name: str = ""  # of the column that tells the groups
 
     def document(self) -> dict[str, object]:
         """Return the errors as JSON holds them."""
@@ -101,17 +102,26 @@ class RealErrors:
         worse = [error for error in self.errors if error.is_worse]
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
+    def named(self, split: Split) -> str:
+        """Return how rows were held out, with the column of the groups."""
+        if split == "unseen groups" and self.groups_name:
+            return f"unseen groups of {self.groups_name}"
+        return split
+
     @property
     def sentence(self) -> str:
         """Which error is to be expected, and why."""
-        stated = ", ".join(f"{percent(each.error)} of {each.split}" for each in self.errors)
+        stated = ", ".join(
+            f"{percent(each.error)} of {self.named(each.split)}" for each in self.errors
+        )
         worst = self.headline
+        model = f"{self.model[:1].upper()}{self.model[1:]}"
         if len(self.errors) == 1:
-            return f"{self.model} misclassifies {stated}."
+            return f"{model} misclassifies {stated}."
         if worst.split == "random rows":
-            return f"{self.model} misclassifies {stated}: the difference is not significant."
+            return f"{model} misclassifies {stated}: the difference is not significant."
         return (
-            f"{self.model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
+            f"{model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
             f"random are too like those learnt from ({p_statement(worst.p_value)})."
         )
 

@@ -84,8 +84,9 @@ def _named_with_error(model: str, stated: StatedError) -> str:
 def _own_error_in_words(model: Outcome) -> str:
     """Return the error of a model itself, which its choice makes look better."""
     low, high = model.interval
+    name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
-        f"{model.name} itself misclassifies {percent(model.error)} (95 % interval {percent(low)} "
+        f"{name} itself misclassifies {percent(model.error)} (95 % interval {percent(low)} "
         f"to {percent(high)})."
     )
 

@@ -26,6 +26,7 @@ class Answer:
     headline: str
     error: StatedError  # the one that the headline states
     own_error: float  # of the model itself
+    own_interval: tuple[float, float]  # of 95 %
     caveats: tuple[str, ...]
     reasons: tuple[str, ...]  # at which threshold it is useful, why this model
     next_step: str
@@ -41,6 +42,7 @@ class Answer:
             headline=verdict.headline,
             error=verdict.standing.error,
             own_error=verdict.own.error,
+            own_interval=verdict.own.interval,
             caveats=_caveats(findings),
             reasons=verdict.sentences,
             next_step=next_step(findings),
@@ -65,6 +67,8 @@ class Answer:
             "p": self.error.p_value,
             "includes_choice": self.error.includes_choice,
             "own_error": self.own_error,
+            "own_error_low": self.own_interval[0],
+            "own_error_high": self.own_interval[1],
             "caveats": list(self.caveats),
             "reasons": list(self.reasons),
             "next": self.next_step,
@@ -126,7 +130,11 @@ def _errors_of_splits(errors: RealErrors, own: Split) -> list[page.Fact]:
     for each in errors.errors:
         if each.split != own:
             interval = f"95 % interval {percent(each.low)} to {percent(each.high)}"
-            facts.append(page.Fact(f"error, {each.split}", each.error, interval, "percent"))
+            facts.append(
+                page.Fact(
+                    f"error, {errors.named(each.split)}", each.error, interval, "percent"
+                )
+            )
     return facts
 
 
