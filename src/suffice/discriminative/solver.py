@@ -33,7 +33,7 @@ class Step:
 class Stopping:
     """The rule by which a descent stops."""
 
-    tol: float = 1e-8  # greatest mean gradient, in standard units, and loss still to gain
+    tol: float  # greatest mean gradient, in standard units, and loss still to gain
     epsilon: float | None = None  # change of the log-likelihood
     max_iter: int = 100
 
