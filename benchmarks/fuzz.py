@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import suffice as sf
+from benchmarks.fuzz_delimited import delimited_rows
 from benchmarks.timing import machine, table
 from suffice.core.moments.validity import refuse_impossible
 from suffice.errors import SufficeError
@@ -304,6 +305,7 @@ def _loaded(wholes: tuple[bytes, ...], rng: np.random.Generator, folder: Path) -
 
 
 TARGETS: Mapping[str, Target] = {
+    "delimited-rows": delimited_rows,
     "moments-file": moments_file,
     "model-file": model_file,
     "store-manifest": store_manifest,

@@ -162,6 +162,7 @@ def verdict_numbers(report: Report) -> dict[str, Any]:
         "low": verdict.low,
         "high": verdict.high,
         "error": verdict.error,
+        "own": [verdict.own.error, *verdict.own.interval],
         "p": [p_statement(gain.p_value) for gain in verdict.gains],
         "missed": [
             (each.of - each.n_found, each.of, each.n_found) for each in verdict.recalls

@@ -25,9 +25,11 @@ CODE = re.compile(
 )
 # in the repository a link to a scene of the lab leads to the page that tells how to open it
 LAB_SCENE = re.compile(r"lab\.md\?scene=")
-# the place before a line such as "**In the lab:** [fish](../lab.md?scene=fish)"
-SCENE_LINE = re.compile(
-    r"^(?=\*\*In the lab:\*\* \[[^]]*\]\([./]*lab\.md\?scene=(\w+)\))", re.MULTILINE
+# the steps of a lesson through the lab: "1. [One neighbour](../lab.md?scene=problem). It makes"
+WALK = re.compile(
+    r"^## In the lab\n\n"
+    r"(?P<steps>1\. \[[^]]*\]\([./]*lab\.md\?scene=(?P<scene>\w+).*\n(?:\d\. .*\n)*)",
+    re.MULTILINE,
 )
 SUBSCRIPT = re.compile(
     r"(?<![A-Za-z0-9_.])([A-Za-zα-ωΑ-Ω]²?|max|min|argmax)_"
@@ -56,16 +58,23 @@ def stage(folder: Path = STAGED) -> Path:
 
 
 def with_scenes(text: str, depth: int) -> str:
-    """Return Markdown with the lab live above each line that leads to a scene.
+    """Return Markdown with the lab live beside the steps that lead through it.
 
-    A page of depth 1 lies in the top folder.
+    A page of depth 1 lies in the top folder. ``site.js`` shows in the frame what the step in view
+    links to.
     """
     up = "../" * (depth - 1)
 
-    def framed(found: re.Match[str]) -> str:
-        return f"{_frame(f'{up}lab.html', found[1])}\n\n"
+    def beside(walk: re.Match[str]) -> str:
+        frame = _frame(f"{up}lab.html", walk["scene"])
+        steps = f'<div class="steps" markdown="1">\n\n{walk["steps"]}\n</div>'
+        return (
+            "## In the lab\n\n"
+            "Scroll, or click a step: the lab shows it. You can move everything in it.\n\n"
+            f'<div class="walk" markdown="1">\n{steps}\n{frame}\n</div>\n'
+        )
 
-    text = SCENE_LINE.sub(framed, text)
+    text = WALK.sub(beside, text)
     return text.replace("<!-- a live scene of the lab -->", _frame("lab.html", "lda"))
 
 

@@ -39,4 +39,5 @@ def _block(found: re.Match[str]) -> str:
 
 
 def _inline(found: re.Match[str]) -> str:
-    return mathml(found[1], block=False)
+    # a line that begins with <math> would end its paragraph
+    return f"<span>{mathml(found[1], block=False)}</span>"

@@ -99,15 +99,21 @@ class _Mixed:
         weight = None
         old = self._frame(rng, n)
         if self.weights == "counts as weights":
-            # rows that occur more than once are given once, with their number
-            weight = rng.multinomial(n, np.full(n, 1 / n)).astype(float)
-            weight[weight == 0] = 1.0
+            # equal rows are given once, with their number
+            old = (
+                self._frame(rng, 3 * n)[["c", "rare"]].value_counts(dropna=False).reset_index()
+            )
+            weight = old.pop("count").to_numpy(float)
         if self.weights == "weights of any size":
             weight = rng.gamma(2, size=n)
         new = self._frame(rng, self.m)
+        if self.weights == "counts as weights":
+            new = new[["c", "rare"]]
+        first = str(old.columns[0])
         if has_effect:
-            new["a"] += old["a"].std()
-        fitted = self.model().fit(old, np.arange(n) % 2, sample_weight=weight)
+            new = new.assign(**{first: new[first] + old[first].std()})
+        y = np.arange(len(old)) % 2
+        fitted = self.model().fit(old, y, sample_weight=weight)
         return {"drift, any column": bool(sf.diagnostics.drift(fitted, new).moved)}
 
 

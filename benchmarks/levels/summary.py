@@ -22,7 +22,6 @@ AT_MOST = (
     "choice has fewer errors than the constant",
     "fewer errors than the constant",
     "less log-loss than the constant",
-    "more log-loss than the constant",
     "set of classes",
     "suspicious column or rows",
     "the future is worse",

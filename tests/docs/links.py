@@ -23,9 +23,10 @@ def slug(title):
 
 
 def anchors_of(page):
-    """Return the anchors of the headings of a Markdown page."""
+    """Return the anchors of a Markdown page: of its headings, and those written as HTML."""
     text = re.sub(r"^( *)```.*?^\1```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    return {slug(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+    headings = {slug(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+    return headings | set(re.findall(r'<a id="([^"]+)">', text))
 
 
 def broken_in_markdown(folder):

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "lectures.md"
 ROWS = (Path(__file__).parent / "lecture_rows.tsv").read_text().splitlines()[1:]
 _ROW = re.compile(
-    r"^\| \*\*([A-E]\d+)\*\* (.*?)<br>\$(.*?)\$<br>(.*?) \| (`.*`) \|$", re.MULTILINE
+    r"^\| <a id=\"\w+\"></a>\*\*([A-E]\d+[a-z]?)\*\* (.*?)<br>\$(.*?)\$<br>(.*?) \| (`.*`) \|$",
+    re.MULTILINE,
 )
 
 
@@ -27,7 +28,8 @@ def rows_of_the_page():
 
 def test_every_row_of_the_lectures_has_all_its_cells():
     wanted = [line.split("\t")[0] for line in ROWS]
-    assert len(wanted) == 138
+    assert sum(ident[-1].isdigit() for ident in wanted) == 138
+    assert f"{len(wanted) - 138} more rows" in PAGE.read_text()
     rows = rows_of_the_page()
     assert list(rows) == wanted
     for ident, (what, formula, calls, links) in rows.items():
@@ -36,6 +38,18 @@ def test_every_row_of_the_lectures_has_all_its_cells():
         assert all(calls), ident
         assert re.search(r"\(course/[\w-]+\.md\)", links), ident
         assert re.search(r"\(lab\.md\?scene=\w+\)", links), ident
+
+
+def test_every_row_is_an_anchor_and_the_names_lead_to_rows():
+    text = PAGE.read_text()
+    rows = {ident.lower() for ident in rows_of_the_page()}
+    assert set(re.findall(r'<a id="(\w+)"></a>', text)) == rows
+    names = text.split("## Find a formula by its name")[1].split("\n## ")[0]
+    linked = re.findall(r"\[([A-E]\w+)\]\(#(\w+)\)", names)
+    assert len(linked) > 100
+    for ident, anchor in linked:
+        assert ident.lower() == anchor
+        assert anchor in rows
 
 
 def test_every_lesson_and_picture_of_the_page_exists():
@@ -82,4 +96,6 @@ def test_a_formula_is_typeset_and_code_is_left_alone():
     text = with_formulas("Let $w_0$ be it.\n\n```console\n$ suffice $HOME\n```\n")
     assert "<msub><mi>w</mi><mn>0</mn></msub>" in text
     assert "$ suffice $HOME" in text
+    # within a paragraph, also where its line begins with a formula
+    assert with_formulas("One\n$x$ two.").startswith("One\n<span><math")
     assert "|" not in mathml(r"\lvert x \rvert", block=False)

@@ -1,6 +1,7 @@
 """Every example of the README and of the documentation runs, and prints what the page says."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -62,3 +63,13 @@ def test_a_broken_link_is_found(tmp_path):
         "a.html: #two",
         "a.html loads https://elsewhere.org/f.js",
     ]
+
+
+def test_no_asterisk_of_a_formula_becomes_emphasis():
+    # "h*(x) … h*" would be printed in italics and without its asterisks
+    stray = re.compile(r"(?<![*\w])[A-Za-z]\*(?=[ (),.≤])")
+    for page in sorted((pages.ROOT / "docs" / "course").glob("*.md")):
+        text = re.sub(
+            r"```.*?```|`[^`\n]+`|\$[^$\n]+\$", "", page.read_text(), flags=re.DOTALL
+        )
+        assert stray.findall(text) == [], page.name

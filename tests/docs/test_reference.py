@@ -136,7 +136,9 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
     scenes = []
     for path in LESSONS:
         text = path.read_text()
-        scenes += re.findall(r"lab\.md\?scene=(\w+)", text)
+        of_lesson = set(re.findall(r"lab\.md\?scene=(\w+)", text))
+        assert len(of_lesson) == 1, path.name
+        scenes += of_lesson
         assert text.split("## Exercises")[1].count("<details markdown") == 2, path.name
         assert re.search(r"!\[[^\]]{20,}\]\(\.\./images/course/", text), path.name
     assert scenes == (

@@ -156,6 +156,9 @@ def _print_comparison(result: Comparison, terminal: Terminal) -> None:
             "recommended": result.reference,
             "verdict": result.verdict,
             "choice": _choice_document(result),
+            "real_errors": None
+            if result.real_errors is None
+            else result.real_errors.document(),
             "caveats": [caveat.document() for caveat in result.caveats],
             "notes": list(result.notes),
             "left_out": list(result.left_out),

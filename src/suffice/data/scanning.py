@@ -74,40 +74,12 @@ def frames_of_scan(
     n_rows: int | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
-    with reading(scan.label), _checked(scan):
+    reads_all = skip == 0 and n_rows is None
+    with reading(scan.label):
         if scan.batches is not None:
             yield from scan.batches(skip, n_rows)
         else:
-            yield from _lazy_batches(scan, skip, n_rows)
-
-
-@contextmanager
-def _checked(scan: Scan) -> Iterator[None]:
-    """Check a scan while it is read; a failure of the check is raised before any other."""
-    if scan.check is None:
-        yield
-        return
-    outcome = _in_thread(scan.check)
-    try:
-        yield
-    except pl.exceptions.PolarsError:
-        _result_of(outcome)
-        raise
-    _result_of(outcome)
-
-
-def _lazy_batches(scan: Scan, skip: int, n_rows: int | None) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a scan; after a value that fails to parse, read the rest with care."""
-    reads_all = skip == 0 and n_rows is None
-    n_done = 0
-    try:
-        for frame in batches_of(scan.frame if reads_all else scan.frame.slice(skip, n_rows)):
-            yield frame
-            n_done += frame.height
-    except pl.exceptions.ComputeError:
-        if scan.careful is None:
-            raise
-        yield from batches_of(scan.careful.slice(skip, n_rows).slice(n_done))
+            yield from batches_of(scan.frame if reads_all else scan.frame.slice(skip, n_rows))
 
 
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:

@@ -43,12 +43,8 @@ class Scan:
 
     label: str
     frame: pl.LazyFrame
-    # The same table read more slowly, for when a value fails to parse.
-    careful: pl.LazyFrame | None = None
     # The rows, for sources that arrive in batches; ``frame`` then holds their types only.
     batches: Batches | None = None
-    # Raises if the reader would lose rows without an error.
-    check: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

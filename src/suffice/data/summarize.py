@@ -279,8 +279,8 @@ def _refuse_inexact_places(compute: Compute) -> None:
     """Raise where exact sums cannot be computed."""
     if compute.database == "database":
         raise InvalidParameterError(
-            "a database rounds its sums, so exact sums cannot be computed inside it: leave out "
-            "on='database', and its rows are streamed out"
+            "exact sums inside a database are not implemented: leave out on='database', and its "
+            "rows are streamed out and summed here"
         )
     if compute.device is not None:
         raise InvalidParameterError(

@@ -333,3 +333,29 @@ def test_weights_beyond_48_bits_are_refused():
     heavy = sf.Moments.of(x, y, np.full(len(y), 2.0**40), exact=grid)
     with pytest.raises(InvalidInputError, match="weights add up"):
         heavy + heavy
+
+
+@pytest.mark.parametrize("most_numbers", [0, 10**9])  # compiled loops, and matrix products
+@pytest.mark.parametrize("weight", [None, 7])
+def test_sums_at_the_edge_of_the_grid_are_those_of_integers(most_numbers, weight, monkeypatch):
+    monkeypatch.setattr(exact_collect, "SMALL", most_numbers)
+    # q = 2²⁰ upper + lower with nearly the largest of both: products need all bits there are
+    r = np.random.default_rng(0)
+    q = (2**19 - 1) * 2**20 + 2**19 - 1 - r.integers(0, 100, (5000, 3))
+    grid = RoundingGrid.of(np.zeros(3), np.zeros(3, int))
+    w = None if weight is None else np.full(len(q), weight)
+    sums = sf.Moments.of(q.astype(float), np.zeros(len(q), int), w, exact=grid).exact
+    integers = q.astype(object)  # of Python, which have no largest one
+    products = (weight or 1) * (integers.T @ integers)
+    for i in range(3):
+        assert sums.sums.item(0, i) == (weight or 1) * sum(integers[:, i])
+        assert [sums.products.item(0, i, j) for j in range(3)] == products[i].tolist()
+
+
+@pytest.mark.parametrize("table", ["iris", "wine", "penguins"])
+@pytest.mark.parametrize("model", [sf.LDA(), sf.QDA()], ids=repr)
+def test_log_posteriors_of_exact_and_of_floating_sums_agree(table, model):
+    x, y = numbers_of(table)
+    exact = model.fit_moments(sf.Moments.of(x, y, exact="auto")).predict_log_proba(x)
+    floating = model.fit_moments(sf.Moments.of(x, y)).predict_log_proba(x)
+    np.testing.assert_allclose(exact, floating, rtol=1e-9, atol=1e-9)

@@ -1,5 +1,7 @@
 """Third and fourth moments of columns: the algebra, the paths that collect them, and files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -102,3 +104,14 @@ def test_many_rows_of_a_diagonal_storage_have_none_complete_or_not(monkeypatch):
     assert sf.Moments.of(x, y, storage="diagonal").higher is None
     x[3, 1] = np.nan
     assert sf.Moments.of(x, y, storage="diagonal").higher is None
+
+
+def test_moments_of_many_parts_are_those_of_all_rows_even_where_a_part_is_empty():
+    rng = np.random.default_rng(3)
+    x = rng.exponential(size=(90, 3)) + np.array([0.0, 1e4, -7.0])
+    w = rng.integers(1, 4, 90).astype(float)
+    edges = [0, 0, 20, 21, 90]
+    parts = [HigherMoments.of_rows(x[lo:hi], w[lo:hi]) for lo, hi in pairwise(edges)]
+    whole = HigherMoments.of_rows(x, w)
+    total = HigherMoments.of_parts(parts)
+    np.testing.assert_allclose(total.as_array(), whole.as_array(), rtol=1e-9)

@@ -81,9 +81,26 @@ def test_tables_are_lined_up_and_escaped():
     lines = list(text_lines(["class", "rows"], [["setosa", "50"]]))
     assert lines == ["class   rows", "setosa    50"]
     assert html_table(["class", "rows"], [["<b>", 50]]) == (
-        "<table><thead><tr><th>class</th><th>rows</th></tr></thead>"
-        "<tbody><tr><td>&lt;b&gt;</td><td>50</td></tr></tbody></table>"
+        '<table><thead><tr><th>class</th><th style="text-align:right">rows</th></tr></thead>'
+        '<tbody><tr><td>&lt;b&gt;</td><td style="text-align:right">50</td></tr></tbody></table>'
     )
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_right"),
+    [
+        (["50", "3.8 %"], True),
+        (["", "< 0.0001", "0.39"], True),
+        (["0.6 – 6.7", "990 µs"], True),
+        (["−3", "nan"], True),
+        (["50", "LDA"], False),
+        (["", ""], False),
+    ],
+)
+def test_columns_of_numbers_stand_on_the_right_in_a_notebook(cells, is_right):
+    html = html_table(["name", "cell"], [["a", cell] for cell in cells], best=1)
+    assert html.count("text-align:right") == (len(cells) + 1 if is_right else 0)
+    assert html.count('class="best"') == 1
 
 
 def test_nothing_steers_a_terminal_and_no_password_is_echoed():
@@ -103,7 +120,7 @@ def test_a_notebook_shows_each_value_under_its_own_name():
         def rows(self):
             return [{"shrinkage": 0.1, "error": 0.3}, {"pooling": 0.2, "error": 0.2}]
 
-    html = Result()._repr_html_()
+    html = Result()._repr_html_().replace(' style="text-align:right"', "")
     assert "<th>shrinkage</th><th>error</th><th>pooling</th>" in html
     assert "<td></td><td>0.2</td><td>0.2</td>" in html
 

@@ -192,11 +192,11 @@ def test_text_half_way_through_a_file_keeps_the_files_before_it(tmp_path):
     source = f"{tmp_path}/p*.csv"
     with pytest.raises(InvalidInputError, match=r"p2\.csv: column 'a' holds 'oops'"):
         sf.summarize(source, "t", checkpoint=tmp_path / "c")
-    assert sf.load(tmp_path / "c").counts.sum() >= 24_000
+    assert sf.load(tmp_path / "c").counts.sum() >= 20_000
     (tmp_path / "p2.csv").unlink()
     (tmp_path / "p3.csv").write_text(good)
-    with pytest.raises(CheckpointError, match=r"counts .*p2\.csv"):
-        sf.summarize(source, "t", checkpoint=tmp_path / "c")
+    resumed = sf.summarize(source, "t", checkpoint=tmp_path / "c")
+    assert resumed.counts.tolist() == [18_000, 18_000]
 
 
 FULL = """

@@ -2,10 +2,12 @@
 
 import gzip
 
+import polars as pl
 import pytest
 
 from suffice import Columns, TextFormat
 from suffice.data.opening import open_source
+from suffice.data.scanning import frames_of_scan
 from suffice.data.summarize import summarize
 from suffice.errors import InvalidInputError, SufficeWarning
 
@@ -134,3 +136,62 @@ def test_no_line_of_a_whole_table_is_told(table):
     assert summarize(
         path, target="t", columns=Columns(categorical=["a", "b"])
     ).counts.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_late_missing_word_loses_no_row_and_doubles_none(table, end):
+    rows = [f"{i},{'uv'[i % 2]}" for i in range(60_000)]
+    rows[50_000] = "NA,u"
+    m = summarize(table("x,y\n" + "\n".join(rows) + end), target="y")
+    known = sum(range(0, 60_000, 2)) - 50_000
+    assert m.counts.tolist() == [30_000, 30_000]
+    assert m.means[:, 0].tolist() == pytest.approx([known / 29_999, 30_000], rel=1e-14)
+
+
+@pytest.mark.parametrize("at", [150_000, 250_000, 399_999])
+def test_a_late_missing_word_in_a_large_file_keeps_every_row_in_place(table, at):
+    rows = [f"{i},{'uv'[i % 2]}" for i in range(400_000)]
+    rows[at] = "NA,u"
+    source = open_source(table("x,y\n" + "\n".join(rows) + "\n"))
+    frames = [
+        frame
+        for scan in source.scans({"x": pl.Float64, "y": pl.String})
+        for frame in frames_of_scan(scan)
+    ]
+    numbers = pl.concat(frames)["x"]
+    expected = pl.Series("x", range(400_000), dtype=pl.Float64)
+    expected[at] = None
+    assert numbers.equals(expected)
+
+
+def test_text_behind_a_closing_quote_is_refused(table):
+    rows = 'a,t\n1,"x"\n2,"y"z"w"\n3,"x"\n'
+    with pytest.raises(InvalidInputError, match="line 3 opens a quote that is not closed"):
+        summarize(table(rows), target="t")
+
+
+def test_quotes_within_an_unquoted_cell_are_part_of_it(table):
+    rows = 'a,t\n1,say "x" twice\n2,y\n3,say "x" twice\n'
+    assert summarize(table(rows), target="t").classes.tolist() == ['say "x" twice', "y"]
+
+
+def test_a_carriage_return_within_a_cell_is_refused(table, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,t\n1,x\r\n2,y\rz\n3,x\n")
+    with pytest.raises(
+        InvalidInputError, match="line 3 holds a carriage return within a cell"
+    ):
+        summarize(path, target="t")
+    path.write_bytes(b'a,t\r\n1,x\r\n2,"y\rz"\r\n3,x\r\n')
+    assert summarize(path, target="t").classes.tolist() == ["x", "y\rz"]
+    path.write_bytes(b"a,t\r\r\n1,x\r\r\n2,y\r\r\n3,x\r\r\n")
+    assert summarize(path, target="t").classes.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("cell", ['"two\nlines"', "2024-01-05T10:00:00Z", "60 kg"])
+def test_a_name_that_looks_like_a_pattern_is_a_name_for_every_kind_of_cell(
+    table, cell, recwarn
+):
+    rows = "".join(f"{cell},{i},{'xy'[i % 2]}\n" for i in range(4))
+    m = summarize(table(f"^a.*$,n,t\n{rows}"), target="t", columns=["n", "^a.*$"])
+    assert m.counts.tolist() == [2, 2]

@@ -1,4 +1,4 @@
-"""The reason given for a model is the rule that chose it; the headline is of the procedure."""
+"""The reason given for a model is the rule that chose it; two errors stand side by side."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from suffice.core.text.numbers import count, loss, percent
 from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
+from suffice.evaluate.comparison.paired import RowLosses
 from suffice.evaluate.comparison.verdict import verdict_on
 
 MODELS = ["LDA", "QDA", "NB", "knn", "tree", "least squares"]
@@ -71,30 +72,101 @@ def test_who_errs_less_often_is_named_with_the_reason_against_it(comparisons):
     assert n_rivals >= 2
 
 
-def test_the_headline_is_the_error_of_the_choice_where_folds_choose_differently(comparisons):
+def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model_beside(
+    comparisons,
+):
     n_different = 0
     for result in comparisons.values():
         found = verdict_on(result, chosen=True)
-        own = result[result.reference]
-        assert found.own_error == own.error
-        assert (found.own_low, found.own_high) == own.interval
-        if set(found.choice.choices) == {own.name}:
-            assert found.error == own.error
-            assert "it misclassifies" in found.headline
-        else:
-            n_different += 1
-            assert (found.error, found.low, found.high) == (
-                found.choice.error,
-                found.choice.low,
-                found.choice.high,
-            )
-            assert "choosing a model and fitting it misclassifies" in found.headline
-            assert (
-                f"{own.name} itself misclassifies {percent(own.error)}" in found.sentences[-1]
-            )
-            assert f"choosing it included, {percent(found.error)}" in result.verdict
+        model = result[result.reference]
+        choice = result.choice
+        is_different = set(choice.choices) != {model.name}
+        n_different += is_different
+        name = f"{model.name[:1].upper()}{model.name[1:]}"
+        own = f"{name} itself misclassifies {percent(model.error)}"
+        assert (own in found.headline) == is_different
+        assert (own in result.verdict) == is_different
+        assert found.includes_choice == is_different
         assert found.gains[0].model == found.error
+        if is_different:
+            assert (found.error, found.low, found.high) == (
+                choice.error,
+                choice.low,
+                choice.high,
+            )
+            assert found.gains[0].p_value == choice.p_value
+            said = f"choosing a model and fitting it misclassifies {percent(choice.error)} of"
+            assert said in found.headline
+            assert said.removesuffix(" of").capitalize() in result.verdict
+        else:
+            assert (found.error, found.low, found.high) == (model.error, *model.interval)
+            said = f"it misclassifies {percent(model.error)} of rows it has not seen"
+            assert said in found.headline
     assert 0 < n_different < len(comparisons)
+
+
+def test_a_model_that_was_asked_for_has_no_error_of_a_choice(comparisons):
+    for result in comparisons.values():
+        same = result.against(result.reference)
+        assert same.choice is None
+        assert not verdict_on(same, chosen=False).includes_choice
+
+
+def test_a_choice_that_no_other_rows_make_is_a_serious_caveat(table):
+    X, y, _ = table("fgl")
+    models = ["LDA", "GaussianNB", "logistic regression", "decision tree"]
+    result = sf.compare(X, y, models, cv=3, progress=False)
+    assert result.reference == "decision tree"
+    assert result.choice.choices.count("decision tree") == 0
+    (caveat,) = (each for each in result.caveats if each.code == "choice")
+    assert caveat.severity == "serious"
+    assert "decision tree in 0 of 3 folds" in caveat.sentence
+    assert reason_for(result).startswith(
+        "Why decision tree: every other model errs significantly more often."
+    )
+
+
+def test_posteriors_worse_than_the_class_frequencies_lose_to_useful_ones_of_as_few_errors():
+    rng = np.random.default_rng(0)
+    n = 300
+    base = rng.gamma(2.0, 0.2, n)
+    wrong = np.zeros((3, n))
+    wrong[0, :60] = wrong[1, 3:66] = wrong[2, :150] = 1
+    constant = np.full(n, 0.69)
+    logs = np.stack([constant + 0.002, base, constant])
+    losses = RowLosses(
+        names=("simple", "useful", "constant"),
+        losses=np.stack([wrong, logs]),
+        weights=np.ones(n),
+        folds=np.arange(n) % 5,
+        overlap=np.full(3, 0.25),
+        sizes=np.array([1.0, 1000.0, 1.0]),
+        readable=(True, False, True),
+    )
+    assert not losses.has_useful_posteriors(0)
+    assert losses.names[losses.recommended()] == "useful"
+
+
+def test_the_words_of_compare_and_of_the_report_follow_from_the_same_numbers(comparisons):
+    words = {"yes": "Recommended: ", "with care": "Recommended with care: ", "no": "None is "}
+    advice = {"yes": " can be used: ", "with care": " with care: ", "no": "Do not use "}
+    seen = set()
+    for result in comparisons.values():
+        found = verdict_on(result, chosen=True)
+        better = {gain.measure for gain in found.gains if gain.is_better}
+        assert result.verdict.startswith(words[found.usable])
+        assert advice[found.usable] in found.headline
+        assert (found.usable == "no") == (not found.standing.better)
+        assert set(found.standing.better) <= better
+        if found.usable == "with care" and "error" not in found.standing.better:
+            assert (
+                f"By {found.standing.better[0]} it is significantly better" in found.headline
+            )
+            assert (
+                f"By {found.standing.better[0]} it is significantly better" in result.verdict
+            )
+        seen.add(found.usable)
+    assert {"yes", "with care"} <= seen
 
 
 def test_the_p_value_of_the_choice_is_that_of_its_rows_against_the_constant():

@@ -62,7 +62,7 @@ def test_a_terminal_shows_the_columns_it_has_room_for_and_cuts_none(width, resul
 def test_the_html_table_is_escaped_and_whole(result):
     page = result._repr_html_()
     assert "&lt;guess&gt;" in page
-    assert page.count("<tr>") == 6
+    assert page.count("<tr") == 6
     parser = HTMLParser()
     parser.feed(page)
     parser.close()

@@ -10,7 +10,17 @@ import pytest
 import suffice as sf
 from suffice.core.decision.predictions import newcombe
 from suffice.core.decision.prior_shift import PriorShift
-from suffice.diagnostics import adapt_priors, box_m, calibration, class_separation, drift
+from suffice.diagnostics import (
+    adapt_priors,
+    box_m,
+    calibration,
+    class_separation,
+    drift,
+    predictive_check,
+)
+from suffice.errors import InvalidInputError
+from suffice.evaluate.comparison.importance import _importances, _rises
+from suffice.evaluate.comparison.paired import ERROR, LOG_LOSS, LOSSES
 from suffice.evaluate.diagnostics.column_tests import (
     Column,
     mean_test,
@@ -175,3 +185,51 @@ def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe():
     # Newcombe (1998), Table II (a): 56/70 against 48/80
     assert newcombe(48 / 80, 80, 56 / 70, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     assert newcombe(0 / 20, 20, 0 / 10, 10) == pytest.approx((-0.1611, 0.2775), abs=5e-5)
+
+
+def test_one_row_or_one_class_has_no_test_of_calibration():
+    one_row = calibration([1], [[0.4, 0.6]], [0, 1])
+    one_class = calibration([0] * 60, np.ones((60, 1)), [0])
+    for found in (one_row, one_class):
+        assert np.isnan(found.p_value)
+        assert repr(found).startswith("Not enough rows to test")
+        assert found.caveats == ()
+
+
+def test_as_many_rows_as_classes_have_no_predictive_check():
+    x = np.random.default_rng(11).normal(size=(60, 3))
+    y = np.arange(60) % 2
+    with pytest.raises(InvalidInputError, match="not enough rows to test"):
+        predictive_check(sf.LDA().fit(x, y), x[:2], y[:2], simulations=39)
+
+
+@pytest.mark.parametrize("loss", [ERROR, LOG_LOSS])
+def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values(loss):
+    rng = np.random.default_rng(12)
+
+    def rows(n):
+        y = rng.integers(0, 2, n)
+        return rng.normal(size=(n, 2)) + 1.6 * y[:, None], y
+
+    def rises(x, y):
+        return _rises(fitted, x, y, fitted.classes_, 1, rng)[:, :, loss]
+
+    fitted = sf.LDA().fit(*rows(400))
+    truth = rises(*rows(40_000))[0].mean()
+    found = []
+    for _ in range(400):
+        x, y = rows(80)
+        found += _importances(rises(x, y), LOSSES[loss], ("a",), np.ones(80), np.arange(80))
+    missed = [not each.low <= truth <= each.high for each in found]
+    assert np.mean([each.mean for each in found]) == pytest.approx(truth, rel=0.05)
+    assert 0.015 <= np.mean(missed) <= MOST
+
+
+def test_rows_of_a_group_give_an_importance_together():
+    rng = np.random.default_rng(13)
+    rises = rng.normal(size=(2, 1, 60))
+    twice = np.repeat(rises, 2, axis=2)
+    names = ("a",)
+    (alone,) = _importances(rises, "log_loss", names, np.ones(60), np.arange(60))
+    (copied,) = _importances(twice, "log_loss", names, np.ones(120), np.arange(120) // 2)
+    assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high))

@@ -198,6 +198,24 @@ def test_questions_are_scored_and_kept_in_the_link(page, browser, lab_file):
     page.evaluate("lab.session.answers = {}")
 
 
+def test_far_points_turn_lda_and_least_squares_together_and_leave_the_perceptron(page):
+    open_scene(page, "approaches")
+    points = page.evaluate("lab.session.state.points")
+    far = [[8, 0, 1], [8.5, 0.5, 1], [9, -0.5, 1]]
+
+    def angle(model, rows):
+        open_scene(page, "approaches", points=rows, painted=True, model=model)
+        w = page.evaluate("lab.equations()[0].boundary.b")
+        return float(np.arctan2(w[1], w[0]))
+
+    before = {model: angle(model, points) for model in ("lda", "squares", "perceptron")}
+    after = {model: angle(model, points + far) for model in before}
+    assert before["lda"] == pytest.approx(before["squares"], abs=1e-9)
+    assert after["lda"] == pytest.approx(after["squares"], abs=1e-9)
+    assert abs(after["lda"] - before["lda"]) > 0.1
+    assert after["perceptron"] == before["perceptron"]
+
+
 def test_arrow_keys_move_the_readout_away_from_a_chosen_point(page):
     open_scene(page, "lda")
     page.evaluate("lab.session.chosen = lab.session.state.points[0]")

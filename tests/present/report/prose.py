@@ -173,21 +173,35 @@ def _reasons(comparison):
         yield f"with {count(o.n_parameters)} parameters, of the models"
         yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
         yield f"one standard error worse ({loss(o.log_loss)})"
+        constant = loss(comparison.baseline.log_loss)
+        yield f"frequencies (log-loss {loss(o.log_loss)} against {constant})"
         yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
 
 
 def _whole_procedure(verdict):
-    """Yield the error of choosing and fitting, and that of the model itself."""
+    """Yield the error of choosing and fitting, that of the model, and what else is better."""
     between = f"{percent(verdict.low)} to {percent(verdict.high)}"
-    yield (
-        f"misclassifies {percent(verdict.error)} of rows that had no part in either (95 % interval "
-        f"{between})"
-    )
+    error = percent(verdict.error)
+    yield f"misclassifies {error} of rows that had no part in either (95 % interval {between})"
+    yield f"Choosing a model and fitting it misclassifies {error} (95 % interval {between})"
     yield f"error | 95 % interval {between} |"
-    own = f"{percent(verdict.own_low)} to {percent(verdict.own_high)}"
-    yield f"{verdict.model} itself misclassifies {percent(verdict.own_error)} ({own})"
-    yield f"the most frequent class ({p_statement(verdict.gains[0].p_value)})"
-    yield f"its error; {p_statement(verdict.gains[0].p_value)} |"
+    own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
+    name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
+    yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
+    yield f"the model alone | {own} |"
+    chance = p_statement(verdict.gains[0].p_value)
+    yield f"the most frequent class ({chance})"
+    yield f"its error; {chance} |"
+    yield f"the constant classifier misclassifies {percent(verdict.gains[0].constant)} ({chance})"
+    choice = verdict.choice
+    if choice is not None:
+        same = f"{verdict.model} in {choice.choices.count(verdict.model)} of {len(choice.choices)}"
+        yield f"it is {same} folds"
+        yield f"between {percent(verdict.own.error)} and {percent(choice.high)}"
+    for gain in verdict.gains[1:]:
+        said = loss if gain.measure == "log-loss" else percent
+        figures = f"{said(gain.model)} against {said(gain.constant)}"
+        yield f"significantly better ({figures}, {p_statement(gain.p_value)})"
 
 
 def _verdict(report):
@@ -202,8 +216,6 @@ def _verdict(report):
     yield f"the most frequent class ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"
-    own = f"{percent(j.verdict.own_low)} to {percent(j.verdict.own_high)}"
-    yield f"the model alone | 95 % interval {own} |"
     others = {
         "log-loss": loss(report.comparison.baseline.log_loss),
         "balanced accuracy": percent(1 / k),
@@ -224,7 +236,7 @@ def _verdict(report):
         t = j.verdict.threshold
         yield (
             f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
-            f"{number(t.value, 3)} would find about {t.n_found} of {t.of}, with {t.false_alarms} "
+            f"{number(t.value, 3)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
             f"false alarms ({percent(t.n_found / (t.n_found + t.false_alarms))} of those predicted "
             "are right)"
         )

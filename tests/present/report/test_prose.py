@@ -83,7 +83,9 @@ def test_every_number_under_the_pointer_is_that_of_its_field(written):
 def test_fields_exchanged_in_the_result_are_noticed(swapped, iris, iris_report):
     a, b = swapped
     verdict = iris_report.judgement.verdict
-    wrong = replace(verdict, **{a: getattr(verdict, b), b: getattr(verdict, a)})
+    stated = verdict.standing.error
+    exchanged = stated._replace(**{a: getattr(stated, b), b: getattr(stated, a)})
+    wrong = replace(verdict, standing=verdict.standing._replace(error=exchanged))
     findings = replace(iris_report.judgement, verdict=wrong)
     section = answer_section(findings, Answer.of(findings))
     page = replace(iris_report, sections=(section,)).write("html")

@@ -34,7 +34,7 @@ from suffice.core.table.mixed import read
 from suffice.core.table.notation import Notations
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import require_as_many
-from suffice.core.text.lists import python_scalar
+from suffice.core.text.lists import counted, python_scalar
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
 
@@ -85,6 +85,11 @@ class Classifier:
         """Return the classifier that decides by these costs."""
         names = None if feature_names is None else tuple(str(name) for name in feature_names)
         return cls(classes, names, model, decision_by(costs, classes), encoding)
+
+    def __repr__(self) -> str:
+        K = counted(len(self.classes), "class")
+        d = counted(self.n_features, "feature")
+        return f"Classifier({K} × {d}, {type(self.model).__name__})"
 
     # --- rows --------------------------------------------------------------------------------
 

@@ -285,12 +285,16 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     gram = np.zeros((_padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
     origin = np.zeros(d)
-    powers = np.zeros((5, d))
+    cubes = np.zeros(d)
+    fourths = np.zeros(d)
+    by_column = _is_by_column(x)
     loops.pooled_chunk(
-        x, codes, w, lo, hi, _is_by_column(x), weights, shifts, sums, gram, origin, powers
+        x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
     )
     scatter = PooledScatter(_symmetric(gram[:d, :d]))
-    higher = HigherMoments.of_powers(powers, origin)
+    higher = HigherMoments.of_pooled(
+        weights, shifts, sums, np.diagonal(gram)[:d], origin, cubes, fourths
+    )
     return recentred(weights, shifts, sums, scatter, None)._replace(higher=higher)
 
 

@@ -1,4 +1,4 @@
-"""From rows to exact sums: small inputs by NumPy, large ones by compiled chunks in threads."""
+"""From rows to exact sums: few rows by matrix products, many by compiled loops in threads."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import numpy as np
 from suffice.core.moments.collect import SMALL, in_threads
 from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
 from suffice.core.moments.grid import BITS, RoundingGrid
-from suffice.core.moments.int128 import Int128
+from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
-from suffice.core.table.matrix import column_name
+from suffice.core.table.matrix import Matrix, column_name
 from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Codes, Floats
 
 HALF = 20  # bits: q = 2²⁰ upper + lower, and |upper|, |lower| ≤ 2¹⁹
-_BLOCK_ROWS = 4096  # products of 2¹⁹ · 2¹⁹ · 7 add up below 2⁵³, free of rounding
+# (upper + lower)² ≤ 2⁴⁰ times a digit of a weight, at most 7, adds up below 2⁵³ in 1,024 rows
+_BLOCK_ROWS = 512
+_LOOP_ROWS = 4096  # of a block that a compiled loop sorts by class
 _WIDE = 128  # features: their matrices are large, and change less often in larger blocks
-_WIDE_BLOCK_ROWS = 16_384
+_WIDE_LOOP_ROWS = 16_384
+_MOST_CLASSES = 1024  # chunks have 512 rows a class, and 2¹⁹ rows add up below 2⁶³
 _WEIGHT_BITS = 3  # weights are summed digit by digit, from 0 to 7
 _LOST_SHARE = 1e-6  # of a standard deviation that rounding may change without a warning
 
@@ -39,12 +42,12 @@ def exact_sums(
         numbered = False
     empty = _empty(rows, grid, storage)
     if rows.x.size <= SMALL:
-        return _with_numpy(rows, empty, numbered=numbered)
+        return _by_blocks(rows, empty, numbered=numbered)
 
     def chunk(lo: int, hi: int) -> ExactSums:
         return _compiled(rows, empty, lo, hi, numbered=numbered)
 
-    parts = in_threads(chunk, rows.n_rows, rows.n_classes)
+    parts = in_threads(chunk, rows.n_rows, min(rows.n_classes, _MOST_CLASSES))
     return functools.reduce(lambda a, b: a + b, parts)
 
 
@@ -144,10 +147,8 @@ def _total(
     )
 
 
-def _digits(weight: Floats | None, n_rows: int) -> list[tuple[int, Floats]]:
+def _digits(weight: Floats) -> list[tuple[int, Floats]]:
     """Return the digits of weights to the base 8 and their places in bits, zeros left out."""
-    if weight is None:
-        return [(0, np.ones(n_rows))]
     whole = weight.astype(np.int64)
     digits = []
     for bits in range(0, MOST_WEIGHT.bit_length(), _WEIGHT_BITS):
@@ -157,37 +158,56 @@ def _digits(weight: Floats | None, n_rows: int) -> list[tuple[int, Floats]]:
     return digits
 
 
-def _with_numpy(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
-    q = empty.grid.rounded(rows.x, rows.names, 0 if numbered else None)
-    upper = np.rint(np.ldexp(q, -HALF))
-    lower = q - np.ldexp(upper, HALF)
+def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
+    """Return the sums of rows by matrix products of blocks of each class."""
+    grid = empty.grid
+    if rows.x.shape[1] != grid.n_features:
+        grid.rounded(rows.x, rows.names)  # raises
+    order = np.argsort(rows.codes, kind="stable")
+    edges = np.searchsorted(rows.codes[order], np.arange(rows.n_classes + 1))
     sums = Int128.zeros(empty.sums.shape)
     products = Int128.zeros(empty.products.shape)
-    for bits, digits in _digits(rows.weight, rows.n_rows):
-        for k in range(rows.n_classes):
-            members = np.flatnonzero((rows.codes == k) & (digits > 0))
+    no_digits: list[tuple[int, Floats | None]] = [(0, None)]
+    for bits, digits in no_digits if rows.weight is None else _digits(rows.weight):
+        for k in np.flatnonzero(np.diff(edges)).tolist():
+            members = order[edges[k] : edges[k + 1]]
+            part = _class_sums(rows.x, members, digits, grid)
+            if part is None:
+                grid.rounded(rows.x, rows.names, 0 if numbered else None)  # raises
+                continue
             g = k if empty.storage == "per-class" else 0
-            for start in range(0, len(members), _BLOCK_ROWS):
-                block = members[start : start + _BLOCK_ROWS]
-                w = digits[block, None]
-                block_sums, block_products = _block_sums(upper[block], lower[block], w)
-                _add_at(sums, k, block_sums << bits)
-                _add_at(products, g, block_products << bits)
+            _add_at(sums, k, _joined_sums(part[0]) << bits)
+            _add_at(products, g, _joined_products(part[1]) << bits)
     return _total(empty, rows, 0, rows.n_rows, sums, products)
 
 
-def _block_sums(upper: Floats, lower: Floats, w: Floats) -> tuple[Int128, Int128]:
-    """Return Σ w q and Σ w q qᵀ of at most 4,096 rows, q = 2²⁰ upper + lower."""
-    high_sums = Int128.of((w * upper).sum(0)) << HALF
-    sums = high_sums + Int128.of((w * lower).sum(0))
-    # Σ w q qᵀ = 2⁴⁰ Σ w u uᵀ + 2²⁰ Σ w (u lᵀ + l uᵀ) + Σ w l lᵀ
-    cross = (w * upper).T @ lower
-    products = (
-        (Int128.of((w * upper).T @ upper) << 2 * HALF)
-        + (Int128.of(cross + cross.T) << HALF)
-        + Int128.of((w * lower).T @ lower)
-    )
-    return sums, products
+def _class_sums(
+    x: Matrix, members: Codes, digits: Floats | None, grid: RoundingGrid
+) -> tuple[Integers, Integers] | None:
+    """Return the sums (2, d) and three products (3, d, d) of some rows, each times its digit.
+
+    None where a value lies outside the grid.
+    """
+    d = grid.n_features
+    sums = np.zeros((2, d), np.int64)
+    grams = np.zeros((3, d, d), np.int64)
+    for start in range(0, len(members), _BLOCK_ROWS):
+        block = members[start : start + _BLOCK_ROWS]
+        q = grid.in_steps(x[block])
+        if not grid.holds(q):
+            return None
+        upper = np.rint(q * 0.5**HALF)
+        lower = q - upper * 2.0**HALF
+        w = None if digits is None else digits[block, None]
+        sums[0] += _weighed(upper, w).sum(0).astype(np.int64)
+        sums[1] += _weighed(lower, w).sum(0).astype(np.int64)
+        for gram, part in zip(grams, (upper, lower, upper + lower), strict=True):
+            gram += (_weighed(part, w).T @ part).astype(np.int64)
+    return sums, grams
+
+
+def _weighed(values: Floats, w: Floats | None) -> Floats:
+    return values if w is None else w * values
 
 
 def _add_at(total: Int128, k: int, part: Int128) -> None:
@@ -199,12 +219,12 @@ def _add_at(total: Int128, k: int, part: Int128) -> None:
 
 def _compiled(rows: Table, empty: ExactSums, lo: int, hi: int, *, numbered: bool) -> ExactSums:
     """Return the sums of rows lo … hi−1 by a compiled loop."""
-    sums = empty.sums
-    products = empty.products
     if rows.weight is None:
         sums, products = _loop_sums(rows, empty, lo, hi, np.zeros(0), numbered=numbered)
         return _total(empty, rows, lo, hi, sums, products)
-    for bits, digits in _digits(rows.weight, rows.n_rows):
+    sums = empty.sums
+    products = empty.products
+    for bits, digits in _digits(rows.weight):
         digit_sums, digit_products = _loop_sums(rows, empty, lo, hi, digits, numbered=numbered)
         sums = sums + (digit_sums << bits)
         products = products + (digit_products << bits)
@@ -228,7 +248,7 @@ def _loop_sums(
         w,
         lo,
         hi,
-        max(_WIDE_BLOCK_ROWS if d > _WIDE else _BLOCK_ROWS, 128 * rows.n_classes),
+        max(_WIDE_LOOP_ROWS if d > _WIDE else _LOOP_ROWS, 128 * rows.n_classes),
         not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1]),
         empty.grid.origins,
         np.ldexp(1.0, -empty.grid.exponents),
@@ -239,20 +259,32 @@ def _loop_sums(
     )
     if not is_inside:
         empty.grid.rounded(rows.x[lo:hi], rows.names, lo if numbered else None)  # raises
-    total = (Int128.of(sums[0]) << HALF) + Int128.of(sums[1])
-    return total, _joined_products(grams[:, :, :d, :d])
+    products = Int128.zeros(empty.products.shape)
+    for g in range(grams.shape[1]):
+        lower = _joined_products(grams[:, g, :d, :d])
+        products.high[g] = _symmetric(lower.high)
+        products.low[g] = _symmetric(lower.low)
+    return _joined_sums(sums), products
 
 
-def _joined_products(grams: Array) -> Int128:
-    """Return P from the lower triangles of Σ u uᵀ, Σ l lᵀ and Σ (u + l)(u + l)ᵀ."""
-    upper = Int128.of(_symmetric(grams[0]))
-    lower = Int128.of(_symmetric(grams[1]))
-    both = Int128.of(_symmetric(grams[2]))
+def _joined_sums(parts: Integers) -> Int128:
+    """Return Σ q from Σ upper and Σ lower."""
+    return (Int128.of(parts[0]) << HALF) + Int128.of(parts[1])
+
+
+def _joined_products(grams: Integers) -> Int128:
+    """Return P = Σ q qᵀ from Σ u uᵀ, Σ l lᵀ and Σ (u + l)(u + l)ᵀ."""
+    upper, lower, both = grams
+    digit = np.int64((1 << HALF) - 1)
     # u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ
     cross = both - upper - lower
-    return (upper << 2 * HALF) + (cross << HALF) + lower
+    # P = 2⁴⁰ upper + 2²⁰ cross + lower, with what exceeds 20 bits carried to the next place
+    cross += lower >> HALF
+    top = upper + (cross >> HALF)
+    low = (top << 2 * HALF) | ((cross & digit) << HALF) | (lower & digit)
+    return Int128(high=(top >> (64 - 2 * HALF)).view(np.uint64), low=low.view(np.uint64))
 
 
-def _symmetric(lower: Array) -> Array:
+def _symmetric(lower: Words) -> Words:
     low = np.tril(lower)
     return np.asarray(low + np.swapaxes(np.tril(low, -1), -1, -2))

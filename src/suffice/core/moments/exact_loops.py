@@ -14,7 +14,8 @@ from suffice.core.moments.loops import (
     touch,
 )
 
-MOST = 4096  # rows of a class whose products add up without rounding
+MOST = 4096  # rows of a class whose products add up without rounding: (2²⁰)² each
+MOST_WEIGHTED = 1024  # the same where digits of weights, at most 7, multiply the products
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 
@@ -59,7 +60,7 @@ def flush_sums(tile, lanes, line, integers):
 def flush(floats, integers):
     """Add whole numbers held as floats to integers, and start again from zero."""
     for i in range(floats.shape[0]):
-        for j in range(floats.shape[1]):
+        for j in range(i + 4 - i % 4):  # the lower blocks of 4 × 4
             integers[i, j] += np.int64(floats[i, j])
             floats[i, j] = 0.0
 
@@ -82,6 +83,7 @@ def exact_chunk(
 ):
     """Add upper and lower sums (2, K, d) and three products (3, G, D, D) of rows lo … hi−1."""
     # ``w`` holds digits from 0 to 7, and is empty where every weight is one; G is K, or 1 if pooled
+    most = MOST_WEIGHTED if len(w) else MOST
     n_classes = sums.shape[1]
     padded = grams.shape[2]
     upper = np.zeros((padded, STRIDE))
@@ -103,7 +105,7 @@ def exact_chunk(
             g = 0 if is_pooled else k
             for s in range(starts[k], starts[k + 1], LANES):
                 rows = order[s : min(s + LANES, starts[k + 1])]
-                if n_held[g] + len(rows) > MOST:
+                if n_held[g] + len(rows) > most:
                     for part in range(3):
                         flush(held[part, g], grams[part, g])
                     n_held[g] = 0

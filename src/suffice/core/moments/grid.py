@@ -118,6 +118,17 @@ class RoundingGrid:
             origins=self.origins[columns].copy(), exponents=self.exponents[columns]
         )
 
+    def in_steps(self, x: Matrix) -> Floats:
+        """Return q as ``rounded`` does, but for values outside the range, too."""
+        q = np.subtract(x, self.origins, dtype=np.float64)
+        q *= np.ldexp(1.0, -self.exponents)
+        return np.rint(q, out=q)
+
+    @staticmethod
+    def holds(q: Floats) -> bool:
+        """Return whether all values in steps lie in the range; a missing value does not."""
+        return not q.size or bool(q.max() < _LARGEST and q.min() > -_LARGEST)
+
     def rounded(
         self,
         x: Matrix,
@@ -133,9 +144,7 @@ class RoundingGrid:
                 f"the grid has {self.n_features} features, but the rows have {x.shape[1]}: use a "
                 "grid made for these columns"
             )
-        q = np.rint(
-            (np.asarray(x, np.float64) - self.origins) * np.ldexp(1.0, -self.exponents)
-        )
+        q = self.in_steps(x)
         is_inside = np.abs(q) < _LARGEST
         if not is_inside.all():
             row, column = np.argwhere(~is_inside)[0].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,33 @@ class HigherMoments:
             # Σ w (z − m)⁴
             fourths=s4 - m * (4 * s3 - m * (6 * s2 - m * (3 * s1))),
         )
+
+    @classmethod
+    def of_pooled(
+        cls,
+        weights: Floats,
+        shifts: Floats,
+        sums: Floats,
+        squares: Floats,
+        origin: Floats,
+        cubes: Floats,
+        fourths: Floats,
+    ) -> HigherMoments:
+        """Return the moments of all classes, given sums about their shifts and about an origin.
+
+        ``sums`` (K, d) and ``squares`` (d,), over all classes, are of z = x − shift; ``cubes``
+        and ``fourths`` (d,) are of x − origin.
+        """
+        # an overflow is reported later, by its row and column
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = weights[:, None]
+            e = np.where(w > 0, shifts - origin, 0.0)
+            we = w * e
+            s0 = np.full(len(origin), weights.sum())
+            # Σ w (z + e) and Σ w (z + e)² with e = shift − origin
+            s1 = (sums + we).sum(0)
+            s2 = squares + (e * (2 * sums + we)).sum(0)
+            return cls.of_powers(np.stack([s0, s1, s2, cubes, fourths]), origin)
 
     @classmethod
     def of_classes(
@@ -113,6 +141,29 @@ class HigherMoments:
             )
             total = total.merged(block)
         return total
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[HigherMoments]) -> HigherMoments:
+        """Return the moments of all rows, given those of one or more parts of them."""
+        if len(parts) == 1:
+            return parts[0]
+        stacked = np.stack([part.as_array() for part in parts], axis=1)
+        of_parts = cls(*stacked)  # each field (n_parts, d)
+        w = of_parts.weights.sum(0)
+        # μ = μ_1 + Σ_i w_i (μ_i − μ_1)/w, taken from the first part that has rows
+        first = of_parts.means[np.argmax(of_parts.weights > 0, axis=0), np.arange(len(w))]
+        steps = np.where(of_parts.weights == 0, 0.0, of_parts.means - first)
+        moved = (of_parts.weights * steps).sum(0)
+        mean = first + np.divide(moved, w, out=np.zeros_like(w), where=w != 0)
+        e = np.where(of_parts.weights == 0, 0.0, of_parts.means - mean)
+        about_mean = of_parts._about(e)
+        return cls(
+            weights=w,
+            means=mean,
+            squares=about_mean.squares.sum(0),
+            cubes=about_mean.cubes.sum(0),
+            fourths=about_mean.fourths.sum(0),
+        )
 
     def merged(self, other: HigherMoments, sign: float = 1.0) -> HigherMoments:
         """Return the moments of both, or of the rows without ``other`` for ``sign`` −1."""

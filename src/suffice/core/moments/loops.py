@@ -189,8 +189,8 @@ def weigh(tile, w, rows, lanes, out):
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_powers(tile, offset, w, rows, powers):
-    """Add Σ_r w_r zᵖ to powers[p, j], p = 0 … 4, of z = tile[j, r] + offset[j]."""
+def add_higher_powers(tile, offset, w, rows, cubes, fourths):
+    """Add Σ_r w_r z³ and Σ_r w_r z⁴ of z = tile[j, r] + offset[j] to cubes[j], fourths[j]."""
     n = len(rows)
     row_weights = np.ones(n)
     if len(w):
@@ -198,31 +198,22 @@ def add_powers(tile, offset, w, rows, powers):
             row_weights[r] = w[rows[r]]
     for j in range(len(offset)):
         e = offset[j]
-        s0 = s1 = s2 = s3 = s4 = 0.0
+        s3 = s4 = 0.0
         if len(w):
             for r in range(n):
-                u = row_weights[r]
                 z = tile[j, r] + e
                 square = z * z
-                s0 += u
-                s1 += u * z
-                s2 += u * square
-                s3 += u * square * z
-                s4 += u * square * square
+                weighted_square = row_weights[r] * square
+                s3 += weighted_square * z
+                s4 += weighted_square * square
         else:
-            s0 = n
             for r in range(n):
                 z = tile[j, r] + e
                 square = z * z
-                s1 += z
-                s2 += square
                 s3 += square * z
                 s4 += square * square
-        powers[0, j] += s0
-        powers[1, j] += s1
-        powers[2, j] += s2
-        powers[3, j] += s3
-        powers[4, j] += s4
+        cubes[j] += s3
+        fourths[j] += s4
 
 
 @njit(nogil=True)
@@ -316,9 +307,11 @@ def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths)
 
 
 @njit(nogil=True)
-def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, powers):
+def pooled_chunk(
+    x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
+):
     """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
-    # ``powers`` (5, d) are about ``origin``, which is set to the first row of some weight.
+    # ``cubes``, ``fourths`` are about ``origin``, which is set to the first row of some weight.
     n_classes, d = shifts.shape
     padded = len(gram)
     tile = np.zeros((padded, STRIDE))
@@ -339,7 +332,7 @@ def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, or
                     if is_first:
                         origin[j] = x[b + r, j]
         lanes = gather(x, rows[:n], no_shift, by_column, tile)
-        add_powers(tile, -origin, w, rows[:n], powers)
+        add_higher_powers(tile, -origin, w, rows[:n], cubes, fourths)
         for r in range(n):
             k = codes[b + r]
             for j in range(d):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -555,25 +554,31 @@ def _total(
 ) -> Moments:
     """Return the sum of the chunks; the rows are not counted yet."""
     no_counts = np.zeros(len(classes), np.intp)
-    parts = (
-        Moments(
-            classes=classes,
-            feature_names=names,
-            counts=no_counts,
-            weights=sums.weights,
-            means=sums.means,
-            means_low=sums.means_low,
-            scatter=sums.scatter,
-            fourth=sums.fourth,
-            power=sums.power,
-            log_slopes=sums.log_slopes,
-            higher=sums.higher,
-        )
-        for sums in chunks
-    )
+    total: Moments | None = None
+    higher: list[HigherMoments | None] = []
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
-        return functools.reduce(merged, parts)
+        for sums in chunks:
+            part = Moments(
+                classes=classes,
+                feature_names=names,
+                counts=no_counts,
+                weights=sums.weights,
+                means=sums.means,
+                means_low=sums.means_low,
+                scatter=sums.scatter,
+                fourth=sums.fourth,
+                power=sums.power,
+                log_slopes=sums.log_slopes,
+            )
+            total = part if total is None else merged(total, part)
+            higher.append(sums.higher)
+        assert total is not None  # a table of no rows is one chunk
+        # once for all chunks: a merge of each would take longer than its sums
+        known = [moments for moments in higher if moments is not None]
+        if len(known) < len(higher):
+            return total
+        return replace(total, higher=HigherMoments.of_parts(known))
 
 
 def _counted(total: Moments, table: Table) -> Moments:

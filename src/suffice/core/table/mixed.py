@@ -288,6 +288,8 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         raise InvalidInputError(
             f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
         )
+    # Methods of a series take some names of columns for patterns.
+    column = column.alias("values")
     distinct = column.unique().drop_nulls()
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 Item = TypeVar("Item")
 MOST = 12  # rows or columns shown in a notebook
+_NUMBER = re.compile(r"(?:&lt;|&gt;|≤|≥)? ?[-−+]?\d|nan$|–$")
 
 
 def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -55,12 +57,25 @@ def html_table(
     caption: str = "",
     best: int | None = None,
 ) -> str:
-    """Return a table in HTML, its best row marked; all text in it is escaped."""
-    top = "".join(f"<th>{_html_text(cell)}</th>" for cell in head)
+    """Return a table in HTML, its best row marked; all text in it is escaped.
+
+    Columns of numbers stand on the right, but for the first, which names the rows.
+    """
+    lines = [[_html_text(cell) for cell in row] for row in rows]
+    aligned = []
+    for j in range(len(head)):
+        is_number = j > 0 and _all_begin_with_digits(line[j] for line in lines)
+        aligned.append(' style="text-align:right"' if is_number else "")
+    top = "".join(
+        f"<th{style}>{_html_text(cell)}</th>"
+        for cell, style in zip(head, aligned, strict=True)
+    )
     body = ""
-    for i, row in enumerate(rows):
+    for i, line in enumerate(lines):
         mark = ' class="best" style="font-weight:bold"' if i == best else ""
-        cells = "".join(f"<td>{_html_text(cell)}</td>" for cell in row)
+        cells = "".join(
+            f"<td{style}>{cell}</td>" for cell, style in zip(line, aligned, strict=True)
+        )
         body += f"<tr{mark}>{cells}</tr>"
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
@@ -120,6 +135,12 @@ def _terminal_text(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
+
+
+def _all_begin_with_digits(texts: Iterable[str]) -> bool:
+    """Return whether all texts but empty ones are numbers, with a sign or a unit or not."""
+    filled = [text for text in texts if text]
+    return bool(filled) and all(_NUMBER.match(text) for text in filled)
 
 
 def _all_numbers(texts: Iterable[str]) -> bool:

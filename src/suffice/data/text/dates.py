@@ -77,9 +77,11 @@ def _plain_dates(text: pl.Series, form: str, *, strict: bool) -> pl.Series:
 
 def iso_dates(text: pl.Series) -> pl.Series:
     """Return moments of ISO 8601, in UTC where an offset is given; null for other text."""
+    # Methods of a series take some names of columns for patterns.
+    text = text.alias("text")
     if (text.str.len_bytes() == len("2024-01-31")).all():
         return _plain_dates(text, _ISO_DAY, strict=False)
-    return text.alias("text").to_frame().select(_iso_moments(pl.col("text"))).to_series()
+    return text.to_frame().select(_iso_moments(pl.col("text"))).to_series()
 
 
 def _iso_moments(text: pl.Expr) -> pl.Expr:

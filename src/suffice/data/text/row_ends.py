@@ -111,6 +111,8 @@ class _RowEnds:
             end = self._end_with_quotes(data, end, is_last=is_last)
         if not end:
             return 0
+        if data.count(b"\r", 0, end) != data.count(b"\r\n", 0, end):
+            self._refuse_returns(data[:end])
         n_lines = data.count(b"\n", 0, end)
         n_separators = data.count(self._separator.encode(), 0, end)
         if b'"' in data or n_separators != n_lines * (self._width - 1):
@@ -136,6 +138,7 @@ class _RowEnds:
         for first, last in zip(odd_lines[::2], odd_lines[1::2], strict=False):
             if not self._is_one_row(data[line_starts[first] : line_starts[last + 1]]):
                 self._refuse_quote(first)
+        self._refuse_text_behind_quotes(data[:end])
         if len(odd_lines) % 2 == 0:
             return end
         open_line = odd_lines[-1]
@@ -143,6 +146,46 @@ class _RowEnds:
         if is_last or len(data) - end > 2 * contents.BLOCK:
             self._refuse_quote(open_line)
         return end
+
+    def _refuse_text_behind_quotes(self, data: bytes) -> None:
+        """Raise for a quoted cell that goes on behind its closing quote."""
+        letters = np.frombuffer(data, np.uint8)
+        closing = np.flatnonzero(letters == ord('"'))[1::2]
+        closing = closing[closing + 1 < len(letters)]
+        ends = np.frombuffer(f'{self._separator}\r\n"'.encode(), np.uint8)
+        suspects = closing[~np.isin(letters[closing + 1], ends)]
+        for place in suspects.tolist():
+            start = data.rfind(b"\n", 0, place) + 1
+            stop = data.find(b"\n", place)
+            line = data[start : stop if stop >= 0 else len(data)]
+            is_comment = self._comment != b"" and line.startswith(self._comment)
+            if not is_comment and self._has_text_behind_quote(line):
+                self._refuse_quote(data.count(b"\n", 0, place))
+
+    def _has_text_behind_quote(self, line: bytes) -> bool:
+        cells = csv.reader(
+            [line.decode("utf-8", "replace")], delimiter=self._separator, strict=True
+        )
+        try:
+            list(cells)
+        except csv.Error as error:
+            return "expected after" in str(error)
+        return False
+
+    def _refuse_returns(self, data: bytes) -> None:
+        """Raise for a carriage return in an unquoted cell, where a line may be meant to end."""
+        letters = np.frombuffer(data, np.uint8)
+        returns = np.flatnonzero(letters == ord("\r"))
+        following = letters[np.minimum(returns + 1, len(letters) - 1)]
+        is_bare = (following != ord("\n")) & (following != ord("\r"))
+        bare = _outside_quotes(returns[is_bare], np.flatnonzero(letters == ord('"')))
+        if not len(bare):
+            return
+        line = self._line + data.count(b"\n", 0, int(bare[0]))
+        raise InvalidInputError(
+            f"{self._label}: line {line:,} holds a carriage return within a cell, where a line "
+            "may be meant to end: write all line ends in one way, or quote the cell"
+        )
 
     def _short_rows(self, data: bytes) -> list[int]:
         """Return the lines, counted from 0, where rows with too few fields begin."""

@@ -210,7 +210,7 @@ def _with_units(
         if not isinstance(numbers, Numbers):
             continue
         spellings[name] = replace(numbers, unit=unit, native=False)
-        example = cells.get_column(name).drop_nulls()[0]
+        example = cells.get_column(name).alias("cells").drop_nulls()[0]
         value = pl.select(spellings[name].values(pl.lit(example))).item()
         remarks.append(
             f"column {name!r}: reading {example!r} as {value:.15g}, a number of the unit {unit!r}"
@@ -389,7 +389,7 @@ def _remarks_on_dates(
         n for n, spelling in spellings.items() if spelling.whole and n not in text.columns
     ]
     for name in look_like_dates(cells.select(map(exactly, whole))):
-        example = cells.get_column(name).drop_nulls()[0]
+        example = cells.get_column(name).alias("cells").drop_nulls()[0]
         remarks.append(
             f"column {name!r} holds whole numbers such as {example}, which look like dates: they "
             "count as numbers; write them as 2024-01-31 to count days"

@@ -1,7 +1,8 @@
 """A table of delimited text, known by its first rows, and how to scan all of them."""
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from suffice.core.table.notation import Notation
 from suffice.data import source
 from suffice.data.files.contents import is_packed, pieces_in
 from suffice.data.options import TextFormat
-from suffice.data.scanning import reading
+from suffice.data.scanning import interruptibly, read_ahead, reading
 from suffice.data.source import (
     ColumnType,
     ColumnTypes,
@@ -99,13 +100,44 @@ class TextTable:
         if self.layout.translate or is_packed(path):
             return self.scan_stream(pieces_in(path), columns)
         n_before = self.layout.n_before
-        # Blanks around numbers, which only later rows have, are seen in text alone.
-        as_text = replace(self, padded=frozenset(self.layout.names))
-        careful_rows = as_text._rows(path, columns, careful=True, skip_lines=n_before)
-        quick_rows = self._rows(path, columns, careful=self.careful, skip_lines=n_before)
+        rows = self._rows(path, columns, careful=self.careful, skip_lines=n_before)
+        return Scan(self.label, rows, batches=partial(self._batches, path, columns))
+
+    def _batches(
+        self,
+        path: Path | str,
+        columns: ColumnTypes,
+        start: int,
+        n_rows: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """Yield rows of a file from a start on, all or some, block by block."""
+        # A reader of the whole file would deliver rows from behind one that fails to parse, so
+        # that nobody knew which were read. A block is read whole, or again.
         numbers = self._numbers_in(columns)
-        check = partial(check_rows, path, self.layout, self.label, numbers=numbers, warns=True)
-        return Scan(self.label, quick_rows, careful=careful_rows, check=check)
+        blocks = row_blocks(
+            pieces_in(path), self.layout, self.label, numbers=numbers, warns=True
+        )
+        n_before = 0  # rows of the blocks before
+        stop = math.inf if n_rows is None else start + n_rows
+        for block in read_ahead(blocks):
+            frame = interruptibly(partial(self._rows_of_block, block, columns))
+            first = max(start - n_before, 0)
+            last = min(stop - n_before, frame.height)
+            if first < last:
+                yield frame[first : int(last)]
+            n_before += frame.height
+            if n_before >= stop:
+                return
+
+    def _rows_of_block(self, block: bytes, columns: ColumnTypes) -> pl.DataFrame:
+        try:
+            text = io.BytesIO(block)
+            return self._rows(text, columns, careful=self.careful, skip_lines=0).collect()
+        except pl.exceptions.ComputeError:
+            # Blanks around numbers, which only later rows have, are seen in text alone.
+            as_text = replace(self, padded=frozenset(self.layout.names))
+            text = io.BytesIO(block)
+            return as_text._rows(text, columns, careful=True, skip_lines=0).collect()
 
     def _numbers_in(self, columns: ColumnTypes) -> frozenset[str]:
         """Return the columns that are read as numbers because their first rows are plain ones."""
@@ -224,19 +256,14 @@ def _sampled(
 
 
 def _has_line_breaks(sample: pl.DataFrame) -> bool:
-    return any(column.str.contains("\n", literal=True).any() for column in sample)
+    # Methods of a series take some names of columns for patterns.
+    plain = (column.alias("cells") for column in sample)
+    return any(column.str.contains("\n", literal=True).any() for column in plain)
 
 
-def check_rows(
-    path: Path | str,
-    layout: Layout,
-    label: str,
-    *,
-    numbers: Collection[str] = (),
-    warns: bool = False,
-) -> None:
-    """Raise if the reader would lose rows of a file or zeros of codes; see ``row_blocks``."""
-    for _ in row_blocks(pieces_in(path), layout, label, numbers=numbers, warns=warns):
+def check_rows(path: Path | str, layout: Layout, label: str) -> None:
+    """Raise if the reader would lose rows of a file; see ``row_blocks``."""
+    for _ in row_blocks(pieces_in(path), layout, label):
         pass
 
 

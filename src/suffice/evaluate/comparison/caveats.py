@@ -8,16 +8,28 @@ import numpy as np
 
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import counted
-from suffice.core.text.numbers import loss
+from suffice.core.text.numbers import loss, percent
 from suffice.evaluate.comparison.copied_rows import CopiesEffect
+from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.evaluate.comparison.real_errors import RealErrors
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks, dates_in
 from suffice.typing import Codes, LabelsLike, RowsLike
 
 CaveatCode: TypeAlias = Literal[
-    "leak", "identifier", "copies", "together", "few rows", "rare class", "posteriors"
+    "leak",
+    "identifier",
+    "copies",
+    "together",
+    "few rows",
+    "rare class",
+    "posteriors",
+    "choice",
+    "errors",
+    "split",
 ]
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
+OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
 FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
 
 
@@ -82,6 +94,36 @@ def caveats_of_posteriors(
         f"{loss(log_loss)} against {loss(constant)}): use its classes, not its probabilities."
     )
     return (Caveat("posteriors", "serious", sentence),)
+
+
+def caveats_of_choice(
+    name: str, error: float, choice: ChoiceEstimate | None
+) -> tuple[Caveat, ...]:
+    """Return the caveat on a choice that other rows would not have made, with a larger error."""
+    if choice is None or choice.n_rows or error >= choice.low:
+        return ()
+    n_folds = len(choice.choices)
+    n_same = choice.choices.count(name)
+    sentence = (
+        f"The choice of the model is unstable: made again without each fold, it is {name} in "
+        f"{n_same} of {n_folds} folds. Rows like these have an error between {percent(error)} and "
+        f"{percent(choice.high)}."
+    )
+    return (Caveat("choice", "serious", sentence),)
+
+
+def caveats_of_error(error: float) -> tuple[Caveat, ...]:
+    """Return the caveat on a model that errs often."""
+    if error <= OFTEN:
+        return ()
+    return (Caveat("errors", "serious", "More than a third of rows are misclassified."),)
+
+
+def caveats_of_splits(errors: RealErrors | None) -> tuple[Caveat, ...]:
+    """Return the caveat on an error that is larger for unseen groups or later rows."""
+    if errors is None or not errors.headline.is_worse:
+        return ()
+    return (Caveat("split", "serious", errors.sentence),)
 
 
 def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:

@@ -42,10 +42,12 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
         return f"Why {name}: no other model was compared."
     if made.chosen == made.best and _has_least(losses, made):
         return f"Why {name}: least {measure} ({least})."
+    if len(made.rarely_wrong) == 1:
+        return f"Why {name}: every other model errs significantly more often."
     if made.chosen == made.best:
         return (
-            f"Why {name}: least {measure} ({least}) of the models that no other one beats "
-            "significantly."
+            f"Why {name}: least {measure} ({least}) of the {len(made.rarely_wrong)} models that no "
+            "other one beats significantly in errors."
         )
     size = losses.sizes[made.chosen]
     if np.isfinite(size) and size == min(losses.sizes[m] for m in made.close):
@@ -88,6 +90,12 @@ def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
     how = "errs as often" if is_equal else "errs less often"
     if np.isnan(other.log_loss) and made.loss == LOG_LOSS:
         return f"{name} {how} ({error}), but states no probabilities."
+    if made.loss == LOG_LOSS and not losses.has_useful_posteriors(rival):
+        constant = loss_text(comparison.baseline.log_loss)
+        return (
+            f"{name} {how} ({error}), but its posteriors are worse than the class frequencies "
+            f"(log-loss {loss_text(other.log_loss)} against {constant})."
+        )
     if rival not in made.close:
         return (
             f"{name} {how} ({error}), but its log-loss is more than one standard error worse "

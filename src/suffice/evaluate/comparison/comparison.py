@@ -17,10 +17,13 @@ from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
 from suffice.evaluate.comparison.caveats import (
     Caveat,
+    caveats_of_choice,
     caveats_of_copies,
     caveats_of_counts,
+    caveats_of_error,
     caveats_of_posteriors,
     caveats_of_rows,
+    caveats_of_splits,
     leaking_columns,
 )
 from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
@@ -41,6 +44,7 @@ from suffice.evaluate.comparison.paired import (
     RowLosses,
     choice_estimate,
 )
+from suffice.evaluate.comparison.real_errors import RealErrors, Split, real_errors
 from suffice.evaluate.comparison.verdict import verdict_in_words
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -78,8 +82,11 @@ class Comparison(Tabled):
     n_folds: int
     protocol: str  # the folds in words
     reference: str  # the model that all others are compared with: the recommended one
+    is_chosen: bool = True  # whether the rule chose it, rather than a user
     copies: CopiesEffect | None = None  # identical rows, and what they would change
     data_caveats: tuple[Caveat, ...] = ()  # what the columns give reason to doubt
+    split: Split = "random rows"  # how rows are held out
+    real_errors: RealErrors | None = None  # of the reference, beside those of other splits
 
     @property
     def best(self) -> str:
@@ -111,14 +118,11 @@ class Comparison(Tabled):
     @cached_property
     def choice(self) -> ChoiceEstimate | None:
         """The error of choosing and fitting a model; None if the reference was not chosen."""
-        losses = self.row_losses
-        if losses.names[losses.recommended()] != self.reference:
-            return None
-        return choice_estimate(losses)
+        return choice_estimate(self.row_losses) if self.is_chosen else None
 
     def against(self, name: str) -> Self:
         """Return the comparison with another model as the reference."""
-        return replace(self, reference=self[name].name)
+        return replace(self, reference=self[name].name, is_chosen=False, real_errors=None)
 
     def differences(self, loss: Loss = "error") -> tuple[Difference, ...]:
         """Return how every other model differs from the reference in "error" or "log_loss"."""
@@ -150,7 +154,10 @@ class Comparison(Tabled):
             *caveats_of_posteriors(
                 model.name, model.log_loss, constant.log_loss, significant=is_worse
             ),
+            *caveats_of_choice(model.name, model.error, self.choice),
+            *caveats_of_splits(self.real_errors),
             *caveats_of_counts(model.held_out),
+            *caveats_of_error(model.error if self.choice is None else self.choice.error),
         )
 
     @property
@@ -199,9 +206,11 @@ class Comparison(Tabled):
         return "\n".join([self._heading(), "", *lines, "", *self._paragraphs()])
 
     def _repr_html_(self) -> str:
-        cells = [_cells(row) for row in self.rows()]
+        rows = self.rows()
+        cells = [_cells(row) for row in rows]
         lines = [list(line.values()) for line in cells]
-        table = html_table(list(cells[0]), lines, self._heading())
+        recommended = [row["model"] for row in rows].index(self.reference)
+        table = html_table(list(cells[0]), lines, self._heading(), best=recommended)
         return table + "".join(f"<p>{escape(line)}</p>" for line in self._paragraphs())
 
     def __rich_console__(
@@ -241,7 +250,10 @@ class Comparison(Tabled):
         """Return what stands below the table: the verdict, then notes."""
         left_out = [f"Not compared: {sentence}." for sentence in self.left_out]
         caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
-        return [self.verdict, *caveats, *self.notes, *left_out]
+        splits: list[str] = []
+        if self.real_errors is not None and not self.real_errors.headline.is_worse:
+            splits = [self.real_errors.sentence]
+        return [self.verdict, *splits, *caveats, *self.notes, *left_out]
 
 
 def _style(row: Row) -> str:
@@ -389,11 +401,28 @@ def compare(
     if models is None:
         named = (*named, *installed_boosters(random_state))
         named, left_out = affordable(named, len(folds.splits), size_of(folds))
-    result = compared(named, folds, random_state, progress, left_out=left_out)
-    return replace(
-        result,
-        data_caveats=caveats_of_rows(X, y, grouped=groups is not None or time is not None),
+    split: Split = "random rows"
+    if groups is not None:
+        split = "unseen groups"
+    elif time is not None:
+        split = "the future"
+    result = compared(named, folds, random_state, progress, left_out=left_out, split=split)
+    is_ordered = groups is not None or time is not None
+    result = replace(result, data_caveats=caveats_of_rows(X, y, grouped=is_ordered))
+    if not is_ordered:
+        return result
+    member = next(model for model in named if model.name == result.reference)
+    errors = real_errors(
+        member,
+        X,
+        y,
+        sample_weight=sample_weight,
+        groups=groups,
+        time=time,
+        seed=random_state,
+        judged={result.split: result[member.name]},
     )
+    return replace(result, real_errors=errors)
 
 
 def size_of(folds: Folds) -> FitSize:
@@ -434,6 +463,7 @@ def compared(
     *,
     left_out: tuple[str, ...] = (),
     keep: bool = False,
+    split: Split = "random rows",
 ) -> Comparison:
     """Return all models judged on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
@@ -459,6 +489,7 @@ def compared(
         protocol=folds.protocol,
         reference=reference,
         copies=_copies_effect(cases, outcomes, reference, seed),
+        split=split,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from suffice.core.decision.predictions import LEVEL, log_posteriors_of, losses_of_rows
 from suffice.core.table.matrix import taken
@@ -24,12 +24,16 @@ MOST_WORK = 2_000_000  # rows × columns × repeats that are predicted again
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """How much a loss rises once a column is shuffled among held-out rows."""
+    """How much a loss rises once a column is shuffled among held-out rows.
+
+    The interval is that of the models that were fitted, were other rows held out. Models fitted to
+    other rows may rely on other columns.
+    """
 
     feature: str
     loss: Loss  # "log_loss" where no column changes the error, or a constant errs as rarely
     mean: float
-    low: float  # 95 % interval over rows
+    low: float  # 95 % interval over held-out rows, for the fitted models
     high: float
 
 
@@ -52,10 +56,14 @@ def permutation_importance(
         fold_rises.append(
             _rises(learnt, shown, folds.codes[test], folds.classes, len(names), rng)
         )
-    rises = np.concatenate(fold_rises, axis=2)
-    by_error = _importances(rises[:, ERROR], LOSSES[ERROR], outcome, names)
-    by_log_loss = _importances(rises[:, LOG_LOSS], LOSSES[LOG_LOSS], outcome, names)
+    rises = np.concatenate(fold_rises, axis=3)
     rows = outcome.held_out
+    by_error = _importances(
+        rises[:, :, ERROR], LOSSES[ERROR], names, rows.weights, outcome.units
+    )
+    by_log_loss = _importances(
+        rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, rows.weights, outcome.units
+    )
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
     # a model that errs as often as the most frequent class does has no error to explain
     explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
@@ -72,18 +80,35 @@ def _rises(
     n_columns: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the mean rise of error and log-loss of each row of a fold by column, (d, 2, n)."""
+    """Return the rises of error and log-loss of each row of a fold by column, (2, d, 2, n).
+
+    The first are those of the row as it receives values of other rows, the second those of the
+    rows that receive its value. Both are means over the repeats.
+    """
     n = len(truth)
     before = _losses(learnt, shown, truth, classes)
     repeated_truth = np.tile(truth, REPEATS)
     copies = taken(shown, np.tile(np.arange(n), REPEATS))
-    rises = []
+    received = []
+    given = []
     for j in range(n_columns):
         # each copy is shuffled by itself
-        order = np.concatenate([copy * n + rng.permutation(n) for copy in range(REPEATS)])
+        order = np.concatenate([copy * n + _cycle(n, rng) for copy in range(REPEATS)])
         after = _losses(learnt, _shuffled(copies, j, order), repeated_truth, classes)
-        rises.append(after.reshape(2, REPEATS, n).mean(1) - before)
-    return np.stack(rises)
+        rises = after - np.tile(before, REPEATS)
+        by_giver = np.empty_like(rises)
+        by_giver[:, order] = rises
+        received.append(rises.reshape(2, REPEATS, n).mean(1))
+        given.append(by_giver.reshape(2, REPEATS, n).mean(1))
+    return np.stack([received, given])
+
+
+def _cycle(n: int, rng: np.random.Generator) -> Codes:
+    """Return for each row another one, whose value it receives."""
+    circle = rng.permutation(n)
+    order = np.empty(n, np.intp)
+    order[circle] = np.roll(circle, 1)
+    return order
 
 
 def _losses(
@@ -103,14 +128,25 @@ def _losses(
 def _importances(
     rises: Floats,
     loss: Loss,
-    outcome: Outcome,
     names: tuple[str, ...],
+    w: Floats,
+    row_units: Codes,
 ) -> tuple[Importance, ...]:
-    """Return the importance of columns by the rise of the loss of each row, (d, n)."""
-    w = outcome.held_out.weights
-    mean = np.average(rises, axis=1, weights=w)
-    variance = np.average(np.square(rises - mean[:, None]), axis=1, weights=w)
-    half = float(ndtri(1 - LEVEL / 2)) * np.sqrt(variance / outcome.effective_rows)
+    """Return the importance of columns by the rises that rows receive and give, (2, d, n)."""
+    received, given = rises
+    mean = np.average(received, axis=1, weights=w)
+    # The mean is a U-statistic of pairs (receiver, giver): Var = E[(r_i + g_i − 2 μ)²] / n, since
+    # a row contributes both ways (Hoeffding 1948). Rows of a group contribute together.
+    influences = w * (received + given - 2 * mean[:, None])
+    units, unit_of = np.unique(row_units, return_inverse=True)
+    n_units = len(units)
+    sums = np.stack([np.bincount(unit_of, each, n_units) for each in influences])
+    squares = np.square(sums).sum(1)
+    if loss == LOSSES[ERROR]:
+        # one row whose error rises, and one whose error falls, as in differences of errors
+        squares = squares + 2 * np.average(w, weights=w) ** 2
+    variance = squares / w.sum() ** 2 * n_units / max(n_units - 1, 1)
+    half = float(stdtrit(max(n_units - 1, 1), 1 - LEVEL / 2)) * np.sqrt(variance)
     order = np.argsort(-mean, kind="stable")[:MOST_SHOWN]
     return tuple(
         Importance(

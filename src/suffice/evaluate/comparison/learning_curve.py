@@ -13,6 +13,7 @@ from suffice.core.progress import Wish
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import is_complete, taken
 from suffice.core.table.sampling import ranks_within
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import percent
 from suffice.core.text.tables import Row, Tabled
 from suffice.errors import InvalidParameterError
@@ -87,7 +88,7 @@ class LearningCurve(Tabled):
 
     def __repr__(self) -> str:
         return (
-            f"LearningCurve({len(self.curves)} models × {len(self.sizes)} sizes from "
+            f"LearningCurve({counted(len(self.curves), 'model')} × {len(self.sizes)} sizes from "
             f"{self.sizes[0]} to {self.sizes[-1]} rows × {self.n_repeats} repeats)"
         )
 

@@ -57,6 +57,7 @@ class Recommendation(NamedTuple):
     best: int  # the model of least loss
     loss: int  # by which: the log-loss, or the error where no model has posteriors
     close: tuple[int, ...]  # models within one standard error of the best, itself included
+    rarely_wrong: tuple[int, ...]  # models that no other one beats significantly in errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +175,18 @@ class RowLosses:
         n_models = sum(name != CONSTANT for name in self.names)
         return max(n_models - 1, 1)
 
-    def is_beaten(self, model: int, loss: int) -> bool:
-        """Return whether some model has a significantly lower loss."""
-        lower = np.flatnonzero(self.means[loss] < self.means[loss, model]).tolist()
+    def is_beaten(self, model: int, loss: int, others: Sequence[int]) -> bool:
+        """Return whether one of the others has a significantly lower loss."""
+        mean = self.means[loss, model]
+        lower = [m for m in others if self.means[loss, m] < mean]
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
+
+    def has_useful_posteriors(self, model: int) -> bool:
+        """Return whether its log-loss is below that of the class frequencies."""
+        log_losses = self.means[LOG_LOSS]
+        if CONSTANT not in self.names:
+            return bool(np.isfinite(log_losses[model]))
+        return bool(log_losses[model] < log_losses[self.names.index(CONSTANT)])
 
     def recommended(self) -> int:
         """Return the number of the model that ``recommendation`` arrives at."""
@@ -186,19 +195,23 @@ class RowLosses:
     def recommendation(self) -> Recommendation:
         """Return the simplest model that is about as good as the best, and what it was chosen from.
 
-        1. No model is significantly better by error, nor by log-loss.
-        2. Among those within one standard error of the least loss, it can be written down and has
-           the fewest parameters.
-        3. A model that is simpler still replaces it if it makes no more errors and its log-loss is
-           within the standard error of the least loss.
+        1. No model makes significantly fewer errors.
+        2. Its log-loss is below that of the class frequencies, if any model of step 1 has such
+           posteriors.
+        3. No model of step 2 has a significantly lower log-loss. The best one has the least.
+        4. Among those within one standard error of the best, it can be written down and has the
+           fewest parameters. A model that is simpler still replaces it if it makes no more errors
+           and its log-loss is within the standard error of the least one.
+
+        The error takes the place of the log-loss where no model of step 1 has posteriors.
         """
         models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
-        with_posteriors = [m for m in models if np.isfinite(self.losses[LOG_LOSS, m]).any()]
-        able = [m for m in with_posteriors or models if not self.is_beaten(m, ERROR)]
-        able = able or [models[0]]
-        # a model without posteriors, which errs less than all others, is judged by its errors
-        loss = LOG_LOSS if able[0] in with_posteriors else ERROR
-        able = [m for m in able if not self.is_beaten(m, LOG_LOSS)] or able
+        rarely_wrong = [m for m in models if not self.is_beaten(m, ERROR, models)]
+        able = [m for m in rarely_wrong if self.has_useful_posteriors(m)] or rarely_wrong
+        with_posteriors = [m for m in able if np.isfinite(self.means[LOG_LOSS, m])]
+        loss = LOG_LOSS if with_posteriors else ERROR
+        able = with_posteriors or able
+        able = [m for m in able if not self.is_beaten(m, loss, able)]
         best = min(able, key=lambda m: (self.means[loss, m], self.means[ERROR, m]))
         close = [m for m in able if m == best or self._is_close(m, best, loss)]
         chosen = min(
@@ -215,6 +228,7 @@ class RowLosses:
             best=best,
             loss=loss,
             close=tuple(dict.fromkeys([*close, *simpler])),
+            rarely_wrong=tuple(rarely_wrong),
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:

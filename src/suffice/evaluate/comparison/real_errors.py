@@ -12,7 +12,8 @@ from suffice.core.decision.predictions import LEVEL
 from suffice.core.text.numbers import p_statement, percent
 from suffice.errors import InvalidInputError, SufficeError
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
-from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
+from suffice.evaluate.comparison.judging import Case, Failure, Outcome
+from suffice.evaluate.comparison.judging import judged as judge_cases
 from suffice.evaluate.comparison.models import ComparedModel
 from suffice.evaluate.comparison.paired import ERROR, RowLosses
 from suffice.selection.validation.folds import Folds
@@ -71,6 +72,29 @@ class RealErrors:
     model: str
     errors: tuple[RealError, ...]  # random rows first
     left_out: tuple[str, ...] = ()  # splits that were not tried, with the reason
+    groups_name: str = ""  # of the column that tells the groups
+
+    def document(self) -> dict[str, object]:
+        """Return the errors as JSON holds them."""
+        errors = []
+        for each in self.errors:
+            error = {
+                "split": each.split,
+                "error": each.error,
+                "error_low": each.low,
+                "error_high": each.high,
+                "n_rows": each.n_rows,
+                "difference": each.difference,
+                "p": None if np.isnan(each.p_value) else each.p_value,
+            }
+            errors.append(error)
+        return {
+            "model": self.model,
+            "errors": errors,
+            "expected": self.headline.split,
+            "sentence": self.sentence,
+            "left_out": list(self.left_out),
+        }
 
     @property
     def headline(self) -> RealError:
@@ -78,17 +102,26 @@ class RealErrors:
         worse = [error for error in self.errors if error.is_worse]
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
+    def named(self, split: Split) -> str:
+        """Return how rows were held out, with the column of the groups."""
+        if split == "unseen groups" and self.groups_name:
+            return f"unseen groups of {self.groups_name}"
+        return split
+
     @property
     def sentence(self) -> str:
         """Which error is to be expected, and why."""
-        stated = ", ".join(f"{percent(each.error)} of {each.split}" for each in self.errors)
+        stated = ", ".join(
+            f"{percent(each.error)} of {self.named(each.split)}" for each in self.errors
+        )
         worst = self.headline
+        model = f"{self.model[:1].upper()}{self.model[1:]}"
         if len(self.errors) == 1:
-            return f"{self.model} misclassifies {stated}."
+            return f"{model} misclassifies {stated}."
         if worst.split == "random rows":
-            return f"{self.model} misclassifies {stated}: the difference is not significant."
+            return f"{model} misclassifies {stated}: the difference is not significant."
         return (
-            f"{self.model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
+            f"{model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
             f"random are too like those learnt from ({p_statement(worst.p_value)})."
         )
 
@@ -102,15 +135,20 @@ def real_errors(
     groups: LabelsLike | None = None,
     time: LabelsLike | None = None,
     seed: int = 0,
+    judged: Mapping[Split, Outcome] | None = None,
 ) -> RealErrors:
     """Return the error of a model on random rows, on unseen groups and on later rows.
+
+    ``judged`` holds what is known already of some splits.
 
     Models that are functions of sums are read from them; others are fitted again, as long as about
     30 seconds suffice for each kind of split. A split that cannot be made is left out with its
     reason.
     """
-    by_rows = Folds.of(X, y, N_FOLDS, sample_weight, seed=seed)
-    first = _outcome(model, by_rows)
+    known = judged or {}
+    first = known.get("random rows")
+    if first is None:
+        first = _outcome(model, Folds.of(X, y, N_FOLDS, sample_weight, seed=seed))
     low, high = first.interval
     errors = [RealError("random rows", first.error, low, high, first.n_rows, 0.0, np.nan)]
     left_out: list[str] = []
@@ -124,8 +162,10 @@ def real_errors(
         make = partial(Folds.of, X, y, N_FOLDS, sample_weight, time=time)
         splits.append(("the future", make))
     for split, make_folds in splits:
+        outcome = known.get(split)
         try:
-            outcome = _outcome(model, make_folds())
+            if outcome is None:
+                outcome = _outcome(model, make_folds())
         except SufficeError as error:
             left_out.append(f"{split}: {error}")
             continue
@@ -139,7 +179,7 @@ def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
     seconds = len(folds.splits) * seconds_to_fit(model.name, size)
     if seconds > MOST_SECONDS:
         raise InvalidInputError(f"{model.name} would take about {seconds:,.0f} s")
-    (result,) = judged([Case(model, folds)], progress=False, what="errors")
+    (result,) = judge_cases([Case(model, folds)], progress=False, what="errors")
     if isinstance(result, Failure):
         raise InvalidInputError(f"{model.name} failed: {result.message}")
     return result

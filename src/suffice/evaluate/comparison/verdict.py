@@ -14,10 +14,11 @@ from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import number, p_statement, percent
-from suffice.evaluate.comparison.caveats import FEW_ROWS, Caveat, Severity
+from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
 from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.judging import Outcome
-from suffice.evaluate.comparison.paired import ChoiceEstimate, choice_estimate
+from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.evaluate.comparison.real_errors import RealErrors, Split
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.typing import Floats
 
@@ -25,11 +26,17 @@ if TYPE_CHECKING:
     from suffice.evaluate.comparison.comparison import Comparison
 
 Usable: TypeAlias = Literal["yes", "with care", "no"]
-OFTEN = 1 / 3
-ERRS_OFTEN = "More than a third of rows are misclassified."
-ERRS_OFTEN_WITH_POSTERIORS = (
-    "More than a third of rows are misclassified: read its posteriors, not single answers."
-)
+Measure: TypeAlias = Literal["error", "log-loss", "balanced accuracy"]
+_HELD_OUT: dict[Split, str] = {
+    "random rows": "rows it has not seen",
+    "unseen groups": "rows of groups it has not seen",
+    "the future": "rows that are later than those it has seen",
+}
+_APART_FROM_BOTH: dict[Split, str] = {
+    "random rows": "rows that had no part in either",
+    "unseen groups": "rows of groups that had no part in either",
+    "the future": "later rows, which had no part in either",
+}
 WORTH_SAYING = 5e-4  # difference of two errors
 FEW = 5  # names that are listed in full
 
@@ -49,32 +56,52 @@ def verdict_in_words(comparison: Comparison) -> str:
 def _recommendation(comparison: Comparison) -> str:
     """Return the recommended model with the error of the procedure, beside the constant one."""
     model = comparison[comparison.reference]
-    choice = comparison.choice
-    headline = _headline_error(model, choice)
-    constant = comparison.baseline
-    interval = f"95 % interval {percent(headline.low)} to {percent(headline.high)}"
-    own = f"{percent(headline.error)} misclassified ({interval})"
-    if choice is not None and choice.differs_from(model.name):
-        own = (
-            f"{percent(model.error)} misclassified; choosing it included, "
-            f"{percent(headline.error)} ({interval})"
-        )
-    p_value = headline.p_value
-    if np.isnan(p_value):
-        p_value = comparison.difference(constant.name, "error").p_value
-    p = p_statement(p_value)
-    errs_less = p_value <= LEVEL and headline.error < constant.error
-    log_loss_gain = comparison.difference(constant.name, "log_loss")
-    if errs_less or log_loss_gain.verdict == "worse":
-        return (
-            f"Recommended: {model.name}, {own}; the constant classifier misclassifies "
-            f"{percent(constant.error)} ({p})."
-        )
-    return (
-        "None is significantly better than the constant classifier by error or log-loss. First "
-        f"choice: {model.name}, {own}; the constant classifier misclassifies "
-        f"{percent(constant.error)} ({p})."
+    standing = standing_of(comparison, comparison.choice)
+    constant = (
+        f"the constant classifier misclassifies {percent(comparison.baseline.error)} "
+        f"({p_statement(standing.error.p_value)})"
     )
+    errors = f"{_named_with_error(model.name, standing.error)}; {constant}."
+    if standing.error.includes_choice:
+        errors = f"{errors} {_own_error_in_words(model)}"
+    if standing.usable == "no":
+        return (
+            "None is significantly better than the constant classifier by error, log-loss or "
+            f"balanced accuracy. First choice: {errors}"
+        )
+    word = "Recommended" if standing.usable == "yes" else "Recommended with care"
+    return f"{word}: {errors}{_better_otherwise(standing)}"
+
+
+def _named_with_error(model: str, stated: StatedError) -> str:
+    error = percent(stated.error)
+    interval = f"95 % interval {percent(stated.low)} to {percent(stated.high)}"
+    if stated.includes_choice:
+        return f"{model}. Choosing a model and fitting it misclassifies {error} ({interval})"
+    return f"{model}, {error} misclassified ({interval})"
+
+
+def _own_error_in_words(model: Outcome) -> str:
+    """Return the error of a model itself, which its choice makes look better."""
+    low, high = model.interval
+    name = f"{model.name[:1].upper()}{model.name[1:]}"
+    return (
+        f"{name} itself misclassifies {percent(model.error)} (95 % interval {percent(low)} "
+        f"to {percent(high)})."
+    )
+
+
+def _better_otherwise(standing: Standing) -> str:
+    """Return by which measure a model is better that does not err significantly less often."""
+    if "error" in standing.better or not standing.better:
+        return ""
+    gain = next(gain for gain in standing.gains if gain.measure == standing.better[0])
+    if gain.measure == "log-loss":
+        figures = f"{loss_text(gain.model)} against {loss_text(gain.constant)}"
+    else:
+        figures = f"{percent(gain.model)} against {percent(gain.constant)}"
+    p = p_statement(gain.p_value)
+    return f" By {gain.measure} it is significantly better ({figures}, {p})."
 
 
 def price_of(comparison: Comparison) -> str:
@@ -141,7 +168,7 @@ def _different_clause(p_values: Mapping[str, float], how: Literal["worse", "bett
 class Gain:
     """A measure of the model, and that of the constant classifier."""
 
-    measure: Literal["error", "log-loss", "balanced accuracy"]
+    measure: Measure
     model: float
     constant: float
     p_value: float  # of the difference
@@ -155,13 +182,30 @@ class Gain:
         return self.model <= self.constant
 
 
-class HeadlineError(NamedTuple):
-    """The error that a verdict states, with its 95 % interval."""
+class StatedError(NamedTuple):
+    """The error that a verdict states first: of choosing and fitting, where folds choose others."""
 
     error: float
-    low: float
+    low: float  # its 95 % interval
     high: float
-    p_value: float  # that the constant classifier errs as often; NaN if the model's own counts
+    p_value: float  # that the constant classifier errs as often
+    includes_choice: bool  # whether it is that of the choice, not of the model itself
+
+
+class Standing(NamedTuple):
+    """What the numbers of a comparison say of its reference.
+
+    "yes": it errs significantly less often than the constant classifier, with the choice of the
+    model included; it has no serious caveat; and it finds at least two thirds of every class.
+    "with care": otherwise, if it is significantly better by error, log-loss or balanced accuracy.
+    "no": it is significantly better by none of them.
+    """
+
+    usable: Usable
+    error: StatedError
+    better: tuple[Measure, ...]  # in which it significantly beats the constant classifier
+    gains: tuple[Gain, ...]
+    recalls: tuple[ClassRecall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +226,7 @@ class ClassRecall:
 class Threshold(ClassRecall):
     """What predicting the rarer of two classes from a smaller posterior on would find."""
 
-    value: (
-        float  # of its posterior; the rows of a fold are counted by the other folds' threshold
-    )
+    value: float  # of its posterior
     false_alarms: int
 
 
@@ -194,64 +236,101 @@ class Verdict:
 
     model: str
     usable: Usable
-    error: float  # of rows not seen, by the whole procedure: choice and fit
-    low: float  # its 95 % interval
-    high: float
-    own_error: float  # of the model itself, which the choice makes look better
-    own_low: float
-    own_high: float
+    own: Outcome  # what held-out rows say of the model itself, which its choice makes look better
     choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
+    split: Split  # how the rows of this error were held out
+    real_errors: RealErrors | None  # beside those of other splits, where they are known
     protocol: str  # how the error was estimated
-    gains: tuple[Gain, ...]  # error, log-loss if there are posteriors, balanced accuracy
-    recalls: tuple[ClassRecall, ...]  # least share first
+    standing: Standing
     auc: float
     threshold: Threshold | None  # of two classes, where the rarer one is often missed
     reason: str  # why this model, and what it costs
     caveats: tuple[str, ...]  # worst first
 
     @property
+    def error(self) -> float:
+        """The error of the whole procedure on rows not seen, choice included where it differs."""
+        return self.standing.error.error
+
+    @property
+    def low(self) -> float:
+        """The lower end of its 95 % interval."""
+        return self.standing.error.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of its 95 % interval."""
+        return self.standing.error.high
+
+    @property
+    def includes_choice(self) -> bool:
+        """Whether folds choose other models, so that the choice has an error of its own."""
+        return self.standing.error.includes_choice
+
+    @property
+    def gains(self) -> tuple[Gain, ...]:
+        """Error, log-loss if there are posteriors, and balanced accuracy."""
+        return self.standing.gains
+
+    @property
+    def recalls(self) -> tuple[ClassRecall, ...]:
+        """How much is found of each class, least share first."""
+        return self.standing.recalls
+
+    @property
     def headline(self) -> str:
         """The advice, the error beside that of the constant classifier, and the class missed most.
 
-        Two sentences.
+        The error is that of the whole procedure; where that differs, the model's own follows it.
         """
-        return f"{self._advice_with_error()} {_misses(self.recalls)}"
+        own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
+        return (
+            f"{self._advice_with_error()}{own}{_better_otherwise(self.standing)} "
+            f"{_misses(self.recalls)}"
+        )
 
     def _advice_with_error(self) -> str:
-        gain = next(gain for gain in self.gains if gain.measure == "error")
+        gain = self.gains[0]
         constant = percent(gain.constant)
         p = p_statement(gain.p_value)
         if gain.is_better:
-            return (
-                f"{self._advice()}: {self._error_in_words()}, against the {constant} of the "
-                f"constant classifier, which always predicts the most frequent class ({p})."
-            )
-        if gain.model < gain.constant:
-            return (
-                f"{self._advice()}: {self._error_in_words()}, not significantly fewer than the "
-                f"{constant} of the constant classifier, which always predicts the most frequent "
-                f"class ({p})."
-            )
-        return (
-            f"{self._advice()}: {self._error_in_words()}, no fewer than the {constant} of the "
-            f"constant classifier, which always predicts the most frequent class ({p})."
+            relation = f"against the {constant}"
+        elif gain.model < gain.constant:
+            relation = f"not significantly fewer than the {constant}"
+        else:
+            relation = f"no fewer than the {constant}"
+        stated = (
+            f"{relation} of the constant classifier, which always predicts the most frequent class "
+            f"({p})"
         )
+        worse = self.worse_split
+        if worse is None:
+            return f"{self._advice()}: {self._error_in_words()}, {stated}."
+        errors = self._error_in_words()
+        return f"{self._advice()}: {worse}. {errors[0].upper()}{errors[1:]}, {stated}."
 
     def _error_in_words(self) -> str:
         error = percent(self.error)
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
         if self.includes_choice:
             return (
-                f"choosing a model and fitting it misclassifies {error} of rows that had no part "
-                f"in either ({interval})"
+                f"choosing a model and fitting it misclassifies {error} of "
+                f"{_APART_FROM_BOTH[self.split]} ({interval})"
             )
-        return f"it misclassifies {error} of rows it has not seen ({interval})"
+        return f"it misclassifies {error} of {_HELD_OUT[self.split]} ({interval})"
 
     @property
-    def includes_choice(self) -> bool:
-        """Whether the error is that of the choice, which differs from that of the model."""
-        choice = self.choice
-        return choice is not None and choice.n_rows == 0 and choice.differs_from(self.model)
+    def worse_split(self) -> str | None:
+        """The error of another split that is significantly larger, as the start of a sentence."""
+        if self.real_errors is None:
+            return None
+        worst = self.real_errors.headline
+        if not worst.is_worse or worst.split == self.split:
+            return None
+        return (
+            f"expect {percent(worst.error)} errors (95 % interval {percent(worst.low)} to "
+            f"{percent(worst.high)}), those of {_HELD_OUT[worst.split]}"
+        )
 
     def _advice(self) -> str:
         if self.usable == "yes":
@@ -292,8 +371,7 @@ class Verdict:
         return (
             f"Choosing again without the tested fold gives {self.model} in {n_same} of {n_folds} "
             f"folds, otherwise {listed(others, FEW)}, and an error of {error} ({low} to {high}): "
-            f"the price of choosing. {self.model} itself misclassifies {percent(self.own_error)} "
-            f"({percent(self.own_low)} to {percent(self.own_high)})."
+            "the price of choosing."
         )
 
     def _at_threshold(self, threshold: Threshold) -> str:
@@ -301,11 +379,10 @@ class Verdict:
         precision = threshold.n_found / max(n_predicted, 1)
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
-            f"posterior is at least {number(threshold.value, 3)} would find about "
-            f"{threshold.n_found:,} of {threshold.of:,}, with "
-            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
-            "predicted are right), counted in each fold by the threshold that the other folds "
-            "choose."
+            f"posterior is at least {number(threshold.value, 3)} finds {threshold.n_found:,} of "
+            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} "
+            f"({percent(precision)} of those predicted are right), among the rows that also chose "
+            "this threshold."
         )
 
 
@@ -332,50 +409,63 @@ def verdict_on(
     model = comparison[comparison.reference]
     choice = tested
     if chosen and tested is None:
-        choice = choice_estimate(comparison.row_losses)
-    headline = _headline_error(model, choice)
-    gains = _gains(comparison, model, headline)
-    recalls = _recalls(model.held_out)
-    better_measures = [gain.measure for gain in gains if gain.is_better]
-    serious = [*first, *_sentences(comparison.caveats, "serious")]
-    if better_measures and headline.error > OFTEN:
-        # posteriors help only where they are calibrated
-        serious.append(ERRS_OFTEN if last else ERRS_OFTEN_WITH_POSTERIORS)
-    misses_a_class = any(recall.misses_half for recall in recalls)
-    worst = most_missed(recalls)
-    misses_often = misses_a_class or worst.n_found < (1 - OFTEN) * worst.of
-    # with few rows even a useful model shows no significant gain
-    may_be_useful = model.n_rows < FEW_ROWS and headline.error < comparison.baseline.error
-    usable: Usable = "no"
-    if "error" in better_measures and not serious and not misses_often:
-        usable = "yes"
-    elif better_measures or may_be_useful:
-        usable = "with care"
-    own_low, own_high = model.interval
+        choice = comparison.choice
+    standing = standing_of(comparison, choice, first=first)
+    misses_a_class = any(recall.misses_half for recall in standing.recalls)
     if chosen:
         protocol = comparison.protocol
         reason = reason_for(comparison)
     else:
         protocol = f"{comparison.protocol}; the model was fixed beforehand"
         reason = f"{model.name} was asked for, not chosen."
+    serious = [*first, *_sentences(comparison.caveats, "serious")]
     return Verdict(
         model=model.name,
-        usable=usable,
-        error=headline.error,
-        low=headline.low,
-        high=headline.high,
-        own_error=model.error,
-        own_low=own_low,
-        own_high=own_high,
+        usable=standing.usable,
+        own=model,
         choice=choice,
+        split=comparison.split,
+        real_errors=comparison.real_errors,
         protocol=protocol,
-        gains=gains,
-        recalls=recalls,
+        standing=standing,
         auc=model.auc,
         threshold=_useful_threshold(model) if misses_a_class else None,
         reason=reason,
         caveats=_all_different(serious, _sentences(comparison.caveats, "minor"), last),
     )
+
+
+def standing_of(
+    comparison: Comparison, choice: ChoiceEstimate | None, first: Sequence[str] = ()
+) -> Standing:
+    """Return whether the reference can be used, by the rule that ``Standing`` states."""
+    model = comparison[comparison.reference]
+    stated = _stated_error(comparison, model, choice)
+    gains = _gains(comparison, model, stated)
+    recalls = _recalls(model.held_out)
+    better = tuple(gain.measure for gain in gains if gain.is_better)
+    worst = most_missed(recalls)
+    misses_often = worst.n_found < (1 - OFTEN) * worst.of
+    has_serious_caveat = first or _sentences(comparison.caveats, "serious")
+    usable: Usable = "no"
+    if "error" in better and not has_serious_caveat and not misses_often:
+        usable = "yes"
+    elif better:
+        usable = "with care"
+    return Standing(usable, stated, better, gains, recalls)
+
+
+def _stated_error(
+    comparison: Comparison, model: Outcome, choice: ChoiceEstimate | None
+) -> StatedError:
+    """Return the error of the whole procedure; that of the model, if the choice changes nothing."""
+    if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
+        return StatedError(
+            choice.error, choice.low, choice.high, choice.p_value, includes_choice=True
+        )
+    low, high = model.interval
+    p_value = comparison.difference(comparison.baseline.name, "error").p_value
+    return StatedError(model.error, low, high, p_value, includes_choice=False)
 
 
 def _sentences(caveats: Sequence[Caveat], severity: Severity) -> list[str]:
@@ -387,22 +477,9 @@ def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
-def _headline_error(model: Outcome, choice: ChoiceEstimate | None) -> HeadlineError:
-    """Return the error of the whole procedure if folds chose other models, else of the model."""
-    if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
-        return HeadlineError(choice.error, choice.low, choice.high, choice.p_value)
-    low, high = model.interval
-    return HeadlineError(model.error, low, high, np.nan)
-
-
-def _gains(
-    comparison: Comparison, model: Outcome, headline: HeadlineError
-) -> tuple[Gain, ...]:
+def _gains(comparison: Comparison, model: Outcome, stated: StatedError) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    p_value = headline.p_value
-    if np.isnan(p_value):
-        p_value = comparison.difference(constant.name, "error").p_value
-    gains = [Gain("error", headline.error, constant.error, p_value)]
+    gains = [Gain("error", stated.error, constant.error, stated.p_value)]
     if np.isfinite(model.log_loss):
         p_value = comparison.difference(constant.name, "log_loss").p_value
         gains.append(Gain("log-loss", model.log_loss, constant.log_loss, p_value))
@@ -465,25 +542,22 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     if not model.auc - 2 * np.sqrt(bound) > 0.5:
         return None
 
-    def best_threshold(of: Predictions) -> float:
-        # a miss costs more than a false alarm in the ratio of the classes
-        curve = cost_curve(
-            of,
-            rows.classes[rare],
-            false_alarm_cost=float(counts[rare]),
-            miss_cost=float(counts[1 - rare]),
-        )
-        return float(curve.best_threshold)
-
-    by_fold = [best_threshold(rows.take(model.folds != fold)) for fold in range(n_folds)]
-    called = rows.posteriors[:, rare] >= np.array(by_fold)[model.folds]
+    # a miss costs more than a false alarm in the ratio of the classes
+    curve = cost_curve(
+        rows,
+        rows.classes[rare],
+        false_alarm_cost=float(counts[rare]),
+        miss_cost=float(counts[1 - rare]),
+    )
+    value = float(curve.best_threshold)
+    is_called = rows.posteriors[:, rare] >= value
     is_rare = rows.truth == rare
     return Threshold(
         label=python_scalar(rows.classes[rare]),
-        n_found=int(np.rint(once @ (called & is_rare))),
+        n_found=int(np.rint(once @ (is_called & is_rare))),
         of=round(counts[rare]),
-        value=best_threshold(rows),
-        false_alarms=int(np.rint(once @ (called & ~is_rare))),
+        value=value,
+        false_alarms=int(np.rint(once @ (is_called & ~is_rare))),
     )
 
 

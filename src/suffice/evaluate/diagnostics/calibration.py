@@ -25,7 +25,7 @@ class Calibration(Diagnostic):
     classes: Labels  # (K,)
     bins: Reliability  # of the most probable class: is it the true one?
     expected_error: float  # mean calibration error of calibrated models with these bins
-    p_value: float  # P(calibration error this large) if the model were calibrated
+    p_value: float  # P(calibration error this large) if calibrated; NaN of one row or class
     n_rows: int
 
     @property
@@ -55,6 +55,10 @@ class Calibration(Diagnostic):
         return calibration_figure(self, ax)
 
     def __repr__(self) -> str:
+        if np.isnan(self.p_value):
+            return (
+                f"Not enough rows to test (calibration error {loss(self.calibration_error)})"
+            )
         return (
             f"{self._verdict()} (calibration error {loss(self.calibration_error)}, where a "
             f"calibrated model would show {loss(self.expected_error)}; {p_statement(self.p_value)})"
@@ -63,7 +67,7 @@ class Calibration(Diagnostic):
     @property
     def caveats(self) -> tuple[str, ...]:
         """What a user of the posteriors should know: one sentence, or none."""
-        if self.p_value > LEVEL:
+        if not self.p_value <= LEVEL:
             return ()
         return (f"{self._verdict()}.",)
 
@@ -146,10 +150,13 @@ def calibration(
     events = rng.binomial(counts, np.clip(stated, 0, 1), (simulations, len(counts)))
     simulated_errors = np.abs(events / counts - stated) @ (counts / counts.sum())
     observed_error = np.asarray(bins_of_rows.calibration_error)
+    p_value = float(simulated_p_values(observed_error, simulated_errors))
+    if len(p) < 2 or len(rows.classes) < 2:
+        p_value = np.nan
     return Calibration(
         classes=rows.classes,
         bins=bins_of_rows,
         expected_error=float(simulated_errors.mean()),
-        p_value=float(simulated_p_values(observed_error, simulated_errors)),
+        p_value=p_value,
         n_rows=len(p),
     )

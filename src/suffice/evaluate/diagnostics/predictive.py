@@ -267,6 +267,11 @@ def predictive_check(
     n_rows = np.bincount(table.codes, minlength=table.n_classes)
     n_used = np.bincount(sample.codes, minlength=table.n_classes)
     present = np.flatnonzero(n_rows)
+    if len(rows) <= len(present):
+        raise InvalidInputError(
+            f"not enough rows to test: {len(rows)} rows of {len(present)} classes leave nothing "
+            "to compare with the model; give more rows"
+        )
     model = _gaussian_model(estimator)
     discrepancies = [discrepancy(model, rows, sample.codes, present)]
     for _ in range(simulations):

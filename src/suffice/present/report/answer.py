@@ -8,7 +8,8 @@ import numpy as np
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import cell, count, p_statement, percent
 from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
-from suffice.evaluate.comparison.verdict import Gain, Usable, most_missed
+from suffice.evaluate.comparison.real_errors import RealErrors, Split
+from suffice.evaluate.comparison.verdict import Gain, StatedError, Usable, most_missed
 from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
@@ -23,10 +24,14 @@ class Answer:
 
     usable: Usable
     headline: str
+    error: StatedError  # the one that the headline states
+    own_error: float  # of the model itself
+    own_interval: tuple[float, float]  # of 95 %
     caveats: tuple[str, ...]
     reasons: tuple[str, ...]  # at which threshold it is useful, why this model
     next_step: str
     measured: str  # how the errors were counted
+    real_errors: RealErrors | None = None  # of other splits
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
@@ -35,10 +40,14 @@ class Answer:
         return cls(
             usable=verdict.usable,
             headline=verdict.headline,
+            error=verdict.standing.error,
+            own_error=verdict.own.error,
+            own_interval=verdict.own.interval,
             caveats=_caveats(findings),
             reasons=verdict.sentences,
             next_step=next_step(findings),
             measured=_how_measured(findings),
+            real_errors=verdict.real_errors,
         )
 
     @property
@@ -52,10 +61,19 @@ class Answer:
             "verdict": self.text,
             "usable": self.usable,
             "headline": self.headline,
+            "error": self.error.error,
+            "error_low": self.error.low,
+            "error_high": self.error.high,
+            "p": self.error.p_value,
+            "includes_choice": self.error.includes_choice,
+            "own_error": self.own_error,
+            "own_error_low": self.own_interval[0],
+            "own_error_high": self.own_interval[1],
             "caveats": list(self.caveats),
             "reasons": list(self.reasons),
             "next": self.next_step,
             "measured": self.measured,
+            "real_errors": None if self.real_errors is None else self.real_errors.document(),
         }
 
 
@@ -97,10 +115,27 @@ def _facts(findings: Findings) -> page.Facts:
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [page.Fact("error", verdict.error, interval, "percent")]
     if verdict.includes_choice:
-        own = f"95 % interval {percent(verdict.own_low)} to {percent(verdict.own_high)}"
-        facts.append(page.Fact("the model alone", verdict.own_error, own, "percent"))
+        low, high = verdict.own.interval
+        own = f"95 % interval {percent(low)} to {percent(high)}"
+        facts.append(page.Fact("the model alone", verdict.own.error, own, "percent"))
+    if verdict.real_errors is not None:
+        facts.extend(_errors_of_splits(verdict.real_errors, verdict.split))
     facts.extend(_gain(gain) for gain in verdict.gains)
     return page.Facts(tuple(facts))
+
+
+def _errors_of_splits(errors: RealErrors, own: Split) -> list[page.Fact]:
+    """Return the errors of rows that were held out in other ways than those of the page."""
+    facts = []
+    for each in errors.errors:
+        if each.split != own:
+            interval = f"95 % interval {percent(each.low)} to {percent(each.high)}"
+            facts.append(
+                page.Fact(
+                    f"error, {errors.named(each.split)}", each.error, interval, "percent"
+                )
+            )
+    return facts
 
 
 def _gain(gain: Gain) -> page.Fact:

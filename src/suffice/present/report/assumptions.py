@@ -195,6 +195,8 @@ def _check(subject: str, question: str, test: Callable[[], AssumptionTest]) -> p
     except (SufficeError, np.linalg.LinAlgError) as error:
         reason = str(error).split(": ")[0]
         return page.Check(subject, question, "not tested", f"{reason}.", "note")
+    if np.isnan(diagnostic.p_value):
+        return page.Check(subject, question, "not tested", f"{diagnostic!r}.", "note")
     if diagnostic.p_value > LEVEL:
         answer = f"{diagnostic!r}."
         return page.Check(subject, question, "no evidence against it", answer, "good")

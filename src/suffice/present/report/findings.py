@@ -28,6 +28,7 @@ from suffice.evaluate.comparison.learning_curve import Growth, growth
 from suffice.evaluate.comparison.model_size import n_parameters
 from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
 from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.evaluate.comparison.real_errors import real_errors, suggested_groups
 from suffice.evaluate.comparison.verdict import Verdict, verdict_on
 from suffice.evaluate.curves.feature_separation import separation
 from suffice.evaluate.diagnostics import Calibration, calibration
@@ -36,7 +37,7 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.selection.validation.fitting import fitted
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
-from suffice.typing import Codes, SklearnClassifier
+from suffice.typing import Codes, LabelsLike, SklearnClassifier
 
 FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree")
 SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
@@ -181,7 +182,13 @@ def judge(
     members, left_out = settings.members(len(folds.splits), size)
     comparison = replace(
         compared(
-            members, folds, settings.seed, settings.progress, left_out=left_out, keep=True
+            members,
+            folds,
+            settings.seed,
+            settings.progress,
+            left_out=left_out,
+            keep=True,
+            split="random rows" if data.groups is None else "unseen groups",
         ),
         data_caveats=caveats_of_checks(checks, grouped=data.groups is not None),
     )
@@ -189,6 +196,7 @@ def judge(
     if is_given:
         comparison = comparison.against(members[0].name)
     member = next(m for m in members if m.name == comparison.reference)
+    comparison = _with_real_errors(comparison, member, sample, settings.seed)
     fits_sample_only = member.is_slow and data.table.n_rows > MANY_ROWS
     with recorded_warnings():
         estimator = fitted_on(sample if fits_sample_only else data, member.estimator)
@@ -233,6 +241,40 @@ def judge(
         else "all rows",
         fold_models=fold_models,
     )
+
+
+def _with_real_errors(
+    comparison: Comparison, member: ComparedModel, sample: DocumentedTable, seed: int
+) -> Comparison:
+    """Return a comparison with the errors of unseen groups and later rows, where columns have them.
+
+    Without given groups, a column that seems to number persons or sites is tried by itself.
+    """
+    complete = {p.name: p for p in sample.profiles if p.kind != "date" and not p.empty.any()}
+    used = {
+        name: p.values for name, p in complete.items() if not p.kind.startswith("not used")
+    }
+    dates = [p for p in sample.profiles if p.kind == "date" and not p.empty.any()]
+    groups: LabelsLike | None = sample.groups
+    groups_name = sample.groups_name
+    proposed = suggested_groups(used)
+    if groups is None and proposed is not None:
+        groups = used[proposed]
+        groups_name = proposed
+    if groups is None and not dates:
+        return comparison
+    with recorded_warnings():
+        errors = real_errors(
+            member,
+            sample.rows,
+            sample.table.labels,
+            sample_weight=sample.table.weight,
+            groups=groups,
+            time=dates[0].values if dates else None,
+            seed=seed,
+            judged={comparison.split: comparison[member.name]},
+        )
+    return replace(comparison, real_errors=replace(errors, groups_name=groups_name))
 
 
 def _folds(

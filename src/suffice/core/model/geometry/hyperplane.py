@@ -18,7 +18,7 @@ from suffice.core.model.geometry.surface import (
 from suffice.typing import Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hyperplane(Surface):
     """The hyperplane {x : wᵀx + w_0 = 0} and its two sides.
 

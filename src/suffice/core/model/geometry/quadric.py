@@ -17,7 +17,7 @@ LOG_RANGE = (-690.0, 300.0)  # of log v, so that v and v² stay finite
 ROUNDS = 200
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Quadric(Surface):
     """The quadric {x : xᵀAx + bᵀx + c = 0} and its two sides.
 

@@ -22,6 +22,7 @@ Sides: TypeAlias = tuple[object, object]  # labels of the positive and the negat
 Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
 # a coefficient, and the features it multiplies
 Term: TypeAlias = tuple[float, tuple[int, ...]]
+MOST_FEATURES_IN_REPR = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -219,6 +220,12 @@ class Surface(ABC):
             escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
             names.append(rf"\mathrm{{{escaped}}}".replace(" ", r"\ "))
         return names
+
+    def __repr__(self) -> str:
+        sides = f"{self.labels[0]!r} | {self.labels[1]!r}: " if self.labels else ""
+        d = self.n_features
+        surface = self.equation() if d <= MOST_FEATURES_IN_REPR else f"{d} features"
+        return f"{type(self).__name__}({sides}{surface})"
 
     def _repr_html_(self) -> str:
         positive, negative = self.labels or ("one side", "the other")

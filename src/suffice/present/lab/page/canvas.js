@@ -24,6 +24,8 @@ function channels(hex) {
   return [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16));
 }
 
+const FONT = "12px system-ui, sans-serif";
+
 /** A canvas in CSS pixels with a window [x0, x1, y0, y1] of the plane. */
 export class View {
   constructor(canvas, window) {
@@ -97,16 +99,22 @@ export class View {
     const { ctx } = this;
     ctx.fillStyle = colour;
     ctx.textAlign = align;
-    ctx.font = "12px system-ui, sans-serif";
+    ctx.font = FONT;
     ctx.fillText(words, px, py);
+  }
+
+  widthOf(words) {
+    this.ctx.font = FONT;
+    return this.ctx.measureText(words).width;
   }
 
   /** Draw ticks and the names of the axes along the lower and the left edge. */
   axes([xName, yName], look) {
     const [x0, x1, y0, y1] = this.window;
+    const startOfName = this.w - 6 - this.widthOf(xName);
     for (const value of ticks(x0, x1)) {
       const px = this.px(value);
-      if (px > 24 && px < this.w - 60) {
+      if (px > 24 && px < startOfName - 18) {
         this.text(tickLabel(value), px, this.h - 6, look.soft, "center");
       }
     }

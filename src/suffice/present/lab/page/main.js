@@ -146,6 +146,7 @@ function switchTheme() {
 // ---- the descent
 
 const STEP_MILLISECONDS = 60;
+const MOST_LINKED_STEPS = 10000;
 let timer = null; // of a descent that runs
 
 /** Take n steps; return whether any changed something. */
@@ -337,6 +338,23 @@ const ACTIONS = {
   judge: crossValidate,
 };
 
+/** Actions that an address may ask for, as in "do=others". */
+const LINKED_ACTIONS = new Set(["others", "leave"]);
+
+/** Open what the address says: the scene and its settings, then steps and an action. */
+function openLink() {
+  openAddress();
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const steps = Number(parameters.get("steps"));
+  if (steps > 0 && session.descent) {
+    takeSteps(Math.min(steps, MOST_LINKED_STEPS));
+  }
+  const action = parameters.get("do");
+  if (LINKED_ACTIONS.has(action)) {
+    ACTIONS[action]();
+  }
+}
+
 function listen() {
   find("#scene").addEventListener("change", (event) => showScene(event.target.value));
   for (const control of findAll("[data-key]")) {
@@ -357,7 +375,7 @@ function listen() {
   find("#surface").addEventListener("pointerdown", startDescentAt);
   new ResizeObserver(repaint).observe(plane);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-  addEventListener("hashchange", openAddress);
+  addEventListener("hashchange", openLink);
 }
 
 session.askPython = askPython;
@@ -367,7 +385,7 @@ onChange(paint);
 onChange(showQuestion);
 listen();
 chooseBrush(0);
-openAddress();
+openLink();
 if (server?.table) {
   openScene("lda");
   showTable(server.table);

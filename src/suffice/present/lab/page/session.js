@@ -7,6 +7,8 @@ import { SCENES, START, sampled, statedModel } from "./scenes.js";
 
 const FIRST_SCENE = "problem";
 const MOST_POINTS_IN_ADDRESS = 600;
+/** What an address may say besides settings. */
+const NOT_SETTINGS = new Set(["scene", "state", "answers", "view", "theme", "steps", "do"]);
 
 export function find(selector) {
   return document.querySelector(selector);
@@ -161,17 +163,70 @@ export function remember() {
   }
 }
 
-/** Open what the address says. */
+/** Open what the address says; settings may also be named one by one, as in "k=15". */
 export function openAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const scene = parameters.get("scene") || FIRST_SCENE;
+  showAs(parameters.get("view"), parameters.get("theme"));
   try {
     session.answers = checkedAnswers(JSON.parse(parameters.get("answers") || "{}"));
-    openScene(scene, JSON.parse(parameters.get("state") || "{}"));
+    const changes = JSON.parse(parameters.get("state") || "{}");
+    openScene(scene, { ...changes, ...namedSettings(scene, parameters) });
   } catch {
     openScene(scene);
     say("The state in this address cannot be read: the scene is shown as it begins.");
   }
+}
+
+/** Show the page as another page that frames it asks: without its head, light or dark. */
+function showAs(view, theme) {
+  const root = document.documentElement;
+  root.dataset.view = view === "framed" ? "framed" : "whole";
+  if (theme === "light" || theme === "dark") {
+    root.dataset.theme = theme;
+  }
+}
+
+/** Return what the named settings of an address change: "k=15", "priors.0=0.9", "model=qda". */
+function namedSettings(scene, parameters) {
+  const paths = [...parameters.keys()].filter((path) => !NOT_SETTINGS.has(path));
+  if (paths.length === 0) {
+    return {};
+  }
+  const { truth } = SCENES[scene];
+  const state = initialState(SCENES[scene]);
+  for (const path of paths) {
+    setPart(state, path.split("."), settingOf(parameters.get(path)));
+  }
+  const keys = new Set(paths.map((path) => path.split(".")[0]));
+  if (keys.has("priors")) {
+    state.stated = true;
+    keys.add("stated");
+  }
+  if (truth && (keys.has("n") || keys.has("seed"))) {
+    state.points = sampled(statedModel(truth), state.n, state.seed);
+    keys.add("points");
+  }
+  return Object.fromEntries([...keys].map((key) => [key, state[key]]));
+}
+
+/** Set a part of the state that exists, or throw. */
+function setPart(state, names, value) {
+  const last = names.pop();
+  const part = names.reduce((parent, name) => parent[name], state);
+  if (typeof part[last] !== typeof value) {
+    throw new Error(`no setting ${last} of this kind`);
+  }
+  part[last] = value;
+}
+
+/** Return the truth value, number or word that an address writes. */
+function settingOf(text) {
+  if (text === "true" || text === "false") {
+    return text === "true";
+  }
+  const number = Number(text);
+  return text === "" || Number.isNaN(number) ? text : number;
 }
 
 /** Return the answers to questions that exist. */

@@ -1,0 +1,414 @@
+"""Delimited text for ``python -m benchmarks fuzz``: what is read must be what Python's csv reads.
+
+A table is written in some dialect and then damaged, or not. Where the reader accepts it, rows,
+labels and numbers must be those of a reference that shares no code with the reader. Reading must
+not depend on how many first rows the types are found in.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gzip
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import suffice as sf
+from suffice.core.table.notation import Notation
+from suffice.data import source as source_module
+from suffice.data.formats.file_source import stream_source
+from suffice.data.opening import open_source
+from suffice.data.scanning import frames_of_scan
+from suffice.data.source import Source, copy_of
+from suffice.data.text.layout import Layout
+from suffice.data.text.table import TextTable
+from suffice.errors import SufficeError
+
+FEW_ROWS = 5  # the window in which types are found, when it is small
+MISSING = ("", "NA", "N/A", "?", "null", "NaN")
+SPECKS = ('"', ",", ";", "\t", "|", "\n", "\r", "\r\n", "'", "#", "\0", " ", ".", "-", "0")
+SPECKS += ("007", "e5", "1e400", "%", "kg", "€", "é", "\ufeff", "\u00a0", "\u2028", '""')
+SPECKS += ("true", "NA", "\n\n", '"\n', '\n"', "(", ")", "+", "inf", "x", "\x1a", "\x0c", "\v")
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+Cell = str | float | bool | datetime.datetime | None
+
+
+# --- tables that are written -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a table is written."""
+
+    separator: str
+    line_end: str
+    encoding: str
+    quoting: str  # "needed", "all" or "some"
+    decimal: str
+    thousands: str
+    comment: str | None
+    has_header: bool
+    is_padded: bool
+
+
+def dialect_of(rng: np.random.Generator) -> Dialect:
+    decimal = "," if rng.random() < 0.3 else "."
+    other = "." if decimal == "," else ","
+    return Dialect(
+        separator=str(rng.choice([",", ",", ";", "\t", "|"])),
+        line_end=str(rng.choice(["\n", "\n", "\r\n", "\r"], p=[0.4, 0.3, 0.25, 0.05])),
+        encoding=str(
+            rng.choice(
+                ["utf-8", "utf-8-sig", "utf-16", "cp1252", "utf-16-le"],
+                p=[0.6, 0.15, 0.1, 0.1, 0.05],
+            )
+        ),
+        quoting=str(rng.choice(["needed", "all", "some"], p=[0.6, 0.15, 0.25])),
+        decimal=decimal,
+        thousands=str(rng.choice(["", other, " ", "'"], p=[0.7, 0.2, 0.05, 0.05])),
+        comment="#" if rng.random() < 0.15 else None,
+        has_header=rng.random() < 0.85,
+        is_padded=rng.random() < 0.15,
+    )
+
+
+def column_of(n_rows: int, dialect: Dialect, rng: np.random.Generator) -> list[str]:
+    """Return cells of one kind; now and then a late cell is of another."""
+    kind = int(rng.integers(14))
+    cells = [_cell(kind, dialect, rng) for _ in range(n_rows)]
+    if rng.random() < 0.25:
+        for _ in range(int(rng.integers(1, 4))):
+            cells[int(rng.integers(n_rows))] = str(rng.choice(MISSING))
+    if rng.random() < 0.15:
+        cells[int(rng.integers(n_rows))] = _cell(int(rng.integers(14)), dialect, rng)
+    return cells
+
+
+def _cell(kind: int, dialect: Dialect, rng: np.random.Generator) -> str:
+    whole = int(rng.integers(0, 1000))
+    size = float(rng.normal()) * 10 ** int(rng.integers(0, 6))
+    order = "{0:02}/{1:02}/2024" if whole % 2 else "{1:02}/{0:02}/2024"
+    cells = (
+        str(whole),
+        _written(size, dialect),
+        _written(size, dialect),
+        f"{whole:05}",
+        str(rng.choice(["red", "green", "blue", "größer"])),
+        str(rng.choice(["red", "green"])),
+        f"2024-{whole % 12 + 1:02}-{whole % 28 + 1:02}",
+        order.format(whole % 28 + 1, whole % 12 + 1),
+        str(rng.choice(["true", "false", "True", "FALSE"])),
+        f"{whole}%",
+        f"{_written(whole / 8, dialect)} kg",
+        str(rng.choice(['say "hi"', "a, b", "x;y", "two\nlines", "p|q", "a\tb", "#1"])),
+        f"{whole / 4:.3e}",
+        f"€{_written(whole * 3.5, dialect)}",
+    )
+    return cells[kind]
+
+
+def _written(value: float, dialect: Dialect) -> str:
+    text = f"{value:,.2f}"
+    return (
+        text.replace(",", "\0").replace(".", dialect.decimal).replace("\0", dialect.thousands)
+    )
+
+
+def text_of(rows: Sequence[Sequence[str]], dialect: Dialect, rng: np.random.Generator) -> str:
+    lines = []
+    for row in rows:
+        cells = [_quoted(cell, dialect, rng) for cell in row]
+        lines.append(dialect.separator.join(cells))
+        if rng.random() < 0.01:
+            lines.append("")
+        if dialect.comment and rng.random() < 0.1:
+            lines.append(f'{dialect.comment} said, "so{dialect.separator}')
+        if rng.random() < 0.005 and len(cells) > 1:
+            lines.append(dialect.separator.join(cells[:-1]))  # a ragged row
+    end = dialect.line_end if rng.random() < 0.8 else ""
+    return dialect.line_end.join(lines) + end
+
+
+def _quoted(cell: str, dialect: Dialect, rng: np.random.Generator) -> str:
+    needs = any(mark in cell for mark in (dialect.separator, '"', "\n", "\r"))
+    is_asked = dialect.quoting == "all" or (dialect.quoting == "some" and rng.random() < 0.3)
+    if needs or is_asked:
+        doubled = cell.replace('"', '""')
+        return f'"{doubled}"'
+    return f" {cell} " if dialect.is_padded and rng.random() < 0.5 else cell
+
+
+def names_of(n_columns: int, rng: np.random.Generator) -> list[str]:
+    names = [f"x{j}" for j in range(n_columns)]
+    if rng.random() < 0.05:
+        names[int(rng.integers(n_columns))] = str(
+            rng.choice(["", "x0", "^x.*$", "*", "a b", "é"])
+        )
+    return [*names, "label"]
+
+
+def with_specks(text: str, rng: np.random.Generator) -> str:
+    """Return text with something put in, taken out or replaced in one to three places."""
+    for _ in range(int(rng.integers(1, 4))):
+        at = int(rng.integers(len(text) + 1))
+        n_gone = int(rng.integers(0, 3)) if rng.random() < 0.5 else 0
+        speck = SPECKS[int(rng.integers(len(SPECKS)))] if rng.random() < 0.8 else ""
+        text = text[:at] + speck + text[at + n_gone :]
+    return text
+
+
+# --- the reference ---------------------------------------------------------------------------
+
+
+class _Lines:
+    """Lines for Python's reader, which takes as many as a row needs."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.next = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        if self.next >= len(self.lines):
+            raise StopIteration
+        self.next += 1
+        return self.lines[self.next - 1]
+
+
+def reference_rows(content: bytes, layout: Layout) -> list[list[str]]:
+    """Return the cells of each row, as Python's csv module reads them."""
+    text = content.decode(layout.encoding)
+    if layout.translate:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    else:
+        text = text.removeprefix("\ufeff")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    source = _Lines([f"{line}\n" for line in lines[layout.n_before :]])
+    reader = csv.reader(source, delimiter=layout.separator)
+    rows = []
+    while source.next < len(source.lines):
+        if layout.comment and source.lines[source.next].startswith(layout.comment):
+            source.next += 1
+            continue
+        rows.append(next(reader))
+    # Blank lines at the end of a file are no rows.
+    return rows
+
+
+def reference_value(cell: str, dtype: pl.DataType, notation: Notation | None) -> Cell:
+    """Return what a trimmed cell stands for."""
+    if dtype == pl.String:
+        return cell
+    if dtype == pl.Boolean:
+        return {"true": True, "false": False}[cell.lower()]
+    if dtype.is_temporal():
+        return _moment(cell, notation or Notation())
+    return _number(cell, notation or Notation())
+
+
+def _moment(cell: str, notation: Notation) -> datetime.datetime:
+    if notation.date != "iso":
+        return datetime.datetime.strptime(cell, notation.date)
+    moment = datetime.datetime.fromisoformat(cell)
+    if moment.tzinfo is None:
+        return moment
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def _number(cell: str, notation: Notation) -> float:
+    if cell.lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        return float(cell)
+    text = cell
+    if notation.unit:
+        text = text.removesuffix(notation.unit)
+    if notation.percent:
+        text = text.removesuffix("%")
+    text = re.sub(r"[$€£¥₹]|USD|EUR|GBP|CHF|kr", "", text)
+    text = re.sub(r"[ \u00a0\u2009\u202f'\u2019]", "", text).replace("\u2212", "-")
+    if notation.thousands in (",", "."):
+        text = text.replace(notation.thousands, "")
+    text = text.replace(notation.decimal or ".", ".")
+    if text.startswith("(") and text.endswith(")"):
+        text = f"-{text[1:-1]}"
+    if not NUMBER.fullmatch(text):
+        raise AssertionError(f"{cell!r} was read as a number")
+    return float(text) / (100 if notation.percent else 1)
+
+
+# --- what the reader makes of it -------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """All rows of a table: as they are written, and as values."""
+
+    source: Source
+    copies: pl.DataFrame
+    values: pl.DataFrame
+
+
+def read(name: Path | Source, text: sf.TextFormat) -> Read | None:
+    """Return all rows of a file or stream; None if they are refused."""
+    try:
+        opened = name if isinstance(name, Source) else open_source(name, text)
+        types = opened.sample.schema
+        values = _all_rows(opened, {n: _type_of(dtype) for n, dtype in types.items()})
+        if isinstance(name, Source):
+            return Read(opened, pl.DataFrame(), values)
+        return Read(opened, _all_rows(opened, {copy_of(n): None for n in types}), values)
+    except SufficeError:
+        return None
+
+
+def _type_of(dtype: pl.DataType) -> Any:
+    if dtype == pl.Null:
+        return pl.String
+    return pl.Float64 if dtype.is_numeric() else dtype
+
+
+def _all_rows(source: Source, columns: Any) -> pl.DataFrame:
+    frames = [frame for scan in source.scans(columns) for frame in frames_of_scan(scan)]
+    if not frames:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    return pl.concat(frames)
+
+
+def check_rows(found: Read, content: bytes) -> None:
+    """Raise unless the rows are those of Python's csv module."""
+    table = found.source.files[0].table
+    assert isinstance(table, TextTable)
+    layout = table.layout
+    rows = reference_rows(content, layout)
+    while rows and not rows[-1] and len(rows) > found.copies.height:
+        rows.pop()
+    assert found.copies.height == len(rows), f"{found.copies.height} rows for {len(rows)}"
+    assert found.values.height == len(rows), f"{found.values.height} rows for {len(rows)}"
+    for j, name in enumerate(layout.names):
+        cells = [row[j] if j < len(row) else "" for row in rows]
+        copies = ["" if cell is None else cell for cell in found.copies.to_series(j)]
+        ends = [cell.rstrip("\r") for cell in cells]
+        assert [cell.rstrip("\r") for cell in copies] == ends, (
+            f"column {name!r}: {copies} for {cells}"
+        )
+        check_column(name, cells, found, layout)
+
+
+def check_column(name: str, cells: Sequence[str], found: Read, layout: Layout) -> None:
+    notation = found.source.notations.get(name)
+    column = found.values.get_column(name)
+    for row, (cell, value) in enumerate(zip(cells, column, strict=True)):
+        trimmed = cell.strip()
+        where = f"column {name!r}, row {row}: {value!r} for {cell!r}"
+        if trimmed in layout.missing:
+            assert value is None or value != value, where
+            continue
+        expected = reference_value(trimmed, column.dtype, notation)
+        if isinstance(expected, float):
+            is_near = math.isclose(value, expected, rel_tol=1e-14, abs_tol=0)
+            assert is_near or value == expected or value != value, where
+        else:
+            assert value == expected, where
+
+
+def same(a: pl.DataFrame, b: pl.DataFrame) -> bool:
+    return a.schema == b.schema and a.equals(b)
+
+
+# --- the target ------------------------------------------------------------------------------
+
+
+def delimited_rows(rng: np.random.Generator, folder: Path) -> bool:
+    """Check that accepted tables have the rows that are written, whatever shows their types."""
+    dialect = dialect_of(rng)
+    n_rows = int(rng.integers(1, 40))
+    n_columns = int(rng.integers(1, 5))
+    columns = [column_of(n_rows, dialect, rng) for _ in range(n_columns)]
+    labels = [str(rng.choice(["u", "v", "w"])) for _ in range(n_rows)]
+    names = names_of(n_columns, rng)
+    rows = [list(row) for row in zip(*columns, labels, strict=True)]
+    text = text_of([names, *rows] if dialect.has_header else rows, dialect, rng)
+    if rng.random() < 0.6:
+        text = with_specks(text, rng)
+    content = text.encode(dialect.encoding, "replace")
+    path = folder / ("t.csv.gz" if rng.random() < 0.1 else "t.csv")
+    path.write_bytes(gzip.compress(content, 1) if path.suffix == ".gz" else content)
+    options = options_of(dialect, rng)
+    found = read(path, options)
+    if found is not None:
+        check_rows(found, content)
+        check_sums(found, path, options)
+    check_window(found, path, options)
+    if rng.random() < 0.1:
+        check_stream(found, content, options)
+    return found is not None
+
+
+def options_of(dialect: Dialect, rng: np.random.Generator) -> sf.TextFormat:
+    names_all = rng.random() < 0.2
+    is_utf16 = dialect.encoding.startswith("utf-16")
+    return sf.TextFormat(
+        delimiter=dialect.separator if names_all else None,
+        header=dialect.has_header if names_all else None,
+        comment=dialect.comment,
+        encoding="utf-16" if names_all and is_utf16 and dialect.encoding == "utf-16" else None,
+        na_values=["-"] if rng.random() < 0.05 else [],
+    )
+
+
+def check_sums(found: Read, path: Path, options: sf.TextFormat) -> None:
+    """Raise unless the sums by label count every row that has one."""
+    name = found.values.columns[-1]
+    if found.values.schema[name] != pl.String or found.values.width < 2:
+        return
+    try:
+        columns = sf.Columns(target_kind="class")
+        moments = sf.summarize(path, target=name, columns=columns, text=options)
+    except SufficeError:
+        return
+    counts = found.values.get_column(name).drop_nulls().value_counts(name="rows")
+    expected = dict(counts.iter_rows())
+    assert (
+        dict(zip(moments.classes.tolist(), moments.counts.tolist(), strict=True)) == expected
+    )
+
+
+def check_window(found: Read | None, path: Path, options: sf.TextFormat) -> None:
+    """Raise if fewer first rows give other types or values, and no error."""
+    window = source_module.SAMPLE_ROWS
+    source_module.SAMPLE_ROWS = FEW_ROWS
+    try:
+        few = read(path, options)
+    finally:
+        source_module.SAMPLE_ROWS = window
+    if few is None:
+        return
+    assert found is not None, "the first rows alone are accepted"
+    assert same(found.copies, few.copies), "other rows"
+    assert found.values.schema == few.values.schema, (
+        f"first rows: {few.values.schema}, all: {found.values.schema}"
+    )
+    assert same(found.values, few.values), "other values"
+
+
+def check_stream(found: Read | None, content: bytes, options: sf.TextFormat) -> None:
+    """Raise if the same bytes from a pipe have other rows, or rows of their own."""
+    try:
+        source = stream_source(io.BytesIO(content), options, "standard input")
+    except SufficeError:
+        return
+    piped = read(source, options)
+    if piped is not None:
+        assert found is not None, "a stream alone is accepted"
+        assert same(found.values, piped.values), "other values of a stream"

@@ -1,0 +1,65 @@
+"""Reports state the error of unseen groups and of later rows beside that of random rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice as sf
+from suffice.core.text.numbers import percent
+
+MODELS = ["neighbours"]
+
+
+def patients(n_patients=40, n_visits=6):
+    """Return rows of patients: visits are alike, and the class is the patient's by chance."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(n_patients), n_visits)
+    centres = 4 * rng.normal(size=(n_patients, 3))
+    sick = np.where(rng.permutation(n_patients) % 2, "sick", "well")
+    X = pd.DataFrame(centres[patient] + 0.1 * rng.normal(size=(len(patient), 3)))
+    X.columns = ["a", "b", "c"]
+    return X, sick[patient], pd.Series(patient, name="patient")
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_table_of_patients_has_the_error_of_unseen_patients(given):
+    X, y, patient = patients()
+    if given:
+        page = sf.report(X, y, models=MODELS, cv=5, groups=patient, fast=True, progress=False)
+    else:
+        X = X.assign(patient=patient)
+        page = sf.report(X, y, models=MODELS, cv=5, fast=True, progress=False)
+    errors = page.comparison.real_errors
+    random, unseen = errors.errors
+    assert (random.split, unseen.split) == ("random rows", "unseen groups")
+    assert unseen.is_worse
+    assert unseen.error > random.error + 0.2
+    assert page.answer.usable != "yes"
+    assert f"{percent(unseen.error)} " in page.answer.headline
+    assert errors.sentence in page.answer.caveats
+    assert "unseen groups of patient" in errors.sentence
+    assert json.loads(page.write("json"))["real_errors"]["expected"] == "unseen groups"
+
+
+@pytest.mark.filterwarnings("ignore:column 'day' holds dates")
+def test_a_table_with_dates_has_the_error_of_later_rows():
+    rng = np.random.default_rng(1)
+    n = 300
+    days = pd.date_range("2024-01-01", periods=n)
+    y = rng.integers(0, 2, n)
+    # what the column means turns round in the middle
+    x = rng.normal(size=n) + 3 * np.where(np.arange(n) < n // 2, y, -y)
+    X = pd.DataFrame({"x": x, "day": days})
+    page = sf.report(X, y, models=["tree"], cv=5, fast=True, progress=False)
+    random, later = page.comparison.real_errors.errors
+    assert later.split == "the future"
+    assert later.n_rows < random.n_rows
+    assert later.is_worse
+    assert f"expect {percent(later.error)} errors" in page.answer.headline
+
+
+def test_a_table_without_groups_and_dates_has_one_error(iris_report):
+    assert iris_report.comparison.real_errors is None
+    assert iris_report.answer.document()["real_errors"] is None
