@@ -133,7 +133,7 @@ class RoundingGrid:
         self,
         x: Matrix,
         names: tuple[str, ...] | None,
-        first_row: int | None,
+        first_row: int | None = 0,
     ) -> Floats:
         """Return q = round((x − origin) / 2^exponent), whole numbers as floats, (n, d).
 
