@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import suffice as sf
+from suffice.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -103,6 +105,26 @@ def test_a_receipt_of_another_table_or_model_does_not_hold(ok, refused, grid):
     assert "have the digest" in refused(*verify, "changed.csv")
 
 
+def test_a_valid_receipt_of_another_grid_does_not_hold_for_the_model(
+    ok, ok_json, refused, grid
+):
+    coarser = json.loads(Path(grid).read_text())
+    coarser["exponents"] = [exponent + 1 for exponent in coarser["exponents"]]
+    Path("coarser.json").write_text(json.dumps(coarser))
+    for name, used in (("fine", grid), ("coarse", "coarser.json")):
+        exact(ok, "all.csv", f"{name}.moments", used)
+        forget = ("forget", f"{name}.moments", "gone.csv", "--target", "label")
+        ok(*forget, "-o", f"{name}-left.moments", "--receipt", f"{name}.json")
+    verify = ("verify", "coarse.json", "--target", "label", "--from", "rest.csv")
+    assert ok_json(*verify)["verified"]
+    assert "other sums" in refused(*verify, "--model", "fine-left.moments")
+    # the digests of one grid beside another grid
+    fine = json.loads(Path("fine.json").read_text())
+    other = json.loads(Path("coarse.json").read_text())
+    Path("coarse.json").write_text(json.dumps({**other, "grid": fine["grid"]}))
+    assert "the sums of the remaining rows have the digest" in refused(*verify)
+
+
 def test_a_receipt_needs_exact_sums(ok, refused, table):
     ok("summarize", "all.csv", "--target", "label", "-o", "all.moments")
     forget = ("forget", "all.moments", "gone.csv", "--target", "label", "-o", "left.moments")
@@ -142,6 +164,21 @@ def test_a_round_with_a_drop_out_a_repeat_or_a_replay_is_refused(ok, refused, ma
     ok("mask", "a.moments", *arguments, "-o", "again.masked")
     assert "'a' sent sums more than once" in refused(*merge, a, "again.masked", b, c)
     assert "of round '2'" in refused(*merge, a, b, masked("c", "2"))
+
+
+def test_a_replayed_part_under_the_name_of_a_new_round_gives_noise_that_is_refused(masked):
+    old = sf.privacy.load_masked(masked("a", "1"))
+    forged = replace(old, round="2")
+    others = [sf.privacy.load_masked(masked(name, "2")) for name in "bc"]
+    with pytest.raises(InvalidInputError, match="the masks do not cancel"):
+        sf.privacy.unmask([forged, *others])
+
+
+def test_a_part_under_the_name_of_a_party_that_dropped_out_is_refused(masked):
+    parts = [sf.privacy.load_masked(masked(name)) for name in "ab"]
+    forged = replace(parts[0], party="c")
+    with pytest.raises(InvalidInputError, match="the masks do not cancel"):
+        sf.privacy.unmask([*parts, forged])
 
 
 def test_sums_masked_with_another_key_give_noise_that_is_refused(ok, refused, masked):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import suffice as sf
+from suffice.cli import report as report_command
 from suffice.cli.report import wrapped_at
 
 
@@ -197,3 +198,18 @@ def test_the_terminal_says_every_caveat_and_wraps_at_words(ok):
     lines = wrapped_at(told["headline"], 60).splitlines()
     assert max(map(len, lines)) <= 60
     assert " ".join(lines) == told["headline"].replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_new_rows_are_read_as_the_table_wrote_its_numbers(run, tmp_path, monkeypatch):
+    rows = "".join(f"{1 + i % 7}.{100 + i},25;{i % 5},5;{'uv'[i % 2]}\n" for i in range(1, 61))
+    (tmp_path / "old.csv").write_text(f"x;y;t\n{rows}")
+    new = "".join(f"{1 + i % 7}.{100 + i};{i % 5};{'uv'[i % 2]}\n" for i in range(1, 61))
+    (tmp_path / "new.csv").write_text(f"x;y;t\n{new}")
+    seen = []
+    new_rows = report_command._new_rows
+    monkeypatch.setattr(
+        report_command, "_new_rows", lambda d, t: seen.append(new_rows(d, t)) or seen[0]
+    )
+    result = run("report", "old.csv", "-t", "t", "--against", "new.csv", "--fast")
+    assert result.exit_code == 0, result.output
+    assert seen[0].rows["x"].to_list()[:2] == [2_101, 3_102]

@@ -25,7 +25,7 @@ def test_a_descent_starts_with_a_step_of_size_zero(rows_and_codes, problem):
 
 def test_the_path_of_a_perceptron_starts_with_a_step_of_size_zero(iris):
     X, y = iris
-    path = sf.Perceptron(max_passes=3).fit(X[:100], y[:100]).path_
+    path = sf.Perceptron(max_iter=3).fit(X[:100], y[:100]).path_
     assert path.step_sizes[0] == 0.0
     assert (np.asarray(path.step_sizes[1:]) > 0).all()
 

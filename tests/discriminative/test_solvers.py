@@ -7,8 +7,8 @@ from suffice.discriminative import design
 from suffice.discriminative.gradient_descent import AveragedDescent, BatchDescent, safe_rate
 from suffice.discriminative.logistic_fit import suitable_solver
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
-from suffice.discriminative.solver import Stopping
 from suffice.discriminative.starts import lda_start, random_start, zero_start
+from suffice.discriminative.stopping import Stopping
 from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 

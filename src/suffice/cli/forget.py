@@ -80,10 +80,16 @@ def _forget_counts(
     output: Path,
 ) -> None:
     """Remove rows from a model of counts."""
+    from suffice.data.predict import notations_for
+
     before = int(model.moments_.counts.sum())
     for part in parts:
         features = model.moments_.feature_names
-        data = Data(part, {"target": target, "features": features})
+        data = Data(
+            part,
+            {"target": target, "features": features},
+            notations=notations_for(model.model_),
+        )
         rows = data.rows(categories=False, allow_missing=False)
         model.forget(rows.frame, rows.table.labels, rows.table.weight)
     left = int(model.moments_.counts.sum())

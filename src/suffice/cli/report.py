@@ -36,6 +36,7 @@ from suffice.core.text.lists import printable, without_passwords
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from suffice.core.table.notation import Notation
     from suffice.present.report.build import Report
     from suffice.present.report.documented_table import DocumentedTable
     from suffice.present.report.findings import ReportSettings
@@ -163,7 +164,7 @@ def _written_report(
     if not request.replaces:
         page = _unused_path(page, terminal)
         model = _unused_path(model, terminal)
-    table = _documented_table(data, stem, request.groups)
+    table, notations = _documented_table(data, stem, request.groups)
     provenance = Provenance(
         command=_command_line(),
         model=model.name,
@@ -172,7 +173,8 @@ def _written_report(
     )
     new_rows = None
     if request.against is not None:
-        new_rows = _new_rows(request.against, data, table)
+        new_data = replace(data, name=request.against, notations=notations)
+        new_rows = _new_rows(new_data, table)
     result = build.report_of(table, request.settings, provenance, new_rows)
     saved: Path | None = model
     try:
@@ -311,8 +313,13 @@ def _stem(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
 
-def _documented_table(data: Data, name: str, groups: str | None) -> DocumentedTable:
-    """Return the rows with what names them; notes on what is left out go on the page, too."""
+def _documented_table(
+    data: Data, name: str, groups: str | None
+) -> tuple[DocumentedTable, dict[str, Notation]]:
+    """Return the rows with what names them, and how their file writes numbers and dates.
+
+    Notes on what is left out go on the page, too.
+    """
     import numpy as np
 
     from suffice.data.columns.kinds import is_date
@@ -338,10 +345,11 @@ def _documented_table(data: Data, name: str, groups: str | None) -> DocumentedTa
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
     )
     notes = (*(str(warning.message) for warning in caught), *documented.notes)
-    return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
+    named = replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
+    return named, chunk.notations.common() if chunk.notations else {}
 
 
-def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
+def _new_rows(data: Data, documented: DocumentedTable) -> NewRows:
     """Return the rows of another source, with labels if it has them."""
     import polars as pl
 
@@ -349,14 +357,14 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
     from suffice.data.rows.loading import frames_of, load_rows
     from suffice.present.report.new_rows import NewRows
 
-    source = replace(data, name=name).source()
+    source = data.source()
     columns = documented.columns
     target = documented.target
     schema = suffice.Moments.of(documented.named_rows, documented.table.labels).schema
     if target in source.sample.columns:
         features = suffice.Columns(features=schema or columns)
         chunk = load_rows(source, roles_for_learning(source, target, columns=features))
-        return NewRows(chunk.frame, chunk.table.labels, _stem(name))
+        return NewRows(chunk.frame, chunk.table.labels, _stem(data.name))
     roles = roles_for_predicting(source, columns, len(columns), schema=schema)
     rows = pl.concat(frames_of(source, roles)).select(roles.features)
-    return NewRows(rows, None, _stem(name))
+    return NewRows(rows, None, _stem(data.name))

@@ -103,7 +103,7 @@ def add(
 
     The partition of a file is its hive folders, such as day=2026-11-01, or else its name without
     its ending. Files counted before are known by name, size, time and content, and not read again.
-    Columns, target and weight are those of the first partition.
+    Columns, target, weight and the notation of numbers and dates are those of the first partition.
     """
     opened = suffice.MomentStore(store)
     if data.is_ours:

@@ -9,7 +9,8 @@ import numpy as np
 from suffice.discriminative.design import Design
 from suffice.discriminative.logistic_loss import Objective, steepest
 from suffice.discriminative.problem import Problem
-from suffice.discriminative.solver import Solver, Step, Stopping
+from suffice.discriminative.solver import Solver
+from suffice.discriminative.stopping import Step, Stopping
 from suffice.errors import InvalidParameterError
 from suffice.typing import Codes, Floats
 

@@ -18,7 +18,8 @@ from suffice.core.linalg import (
 from suffice.discriminative.design import CompiledDesign, SparseDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
-from suffice.discriminative.solver import Solution, Solver, Step, Stopping, damped
+from suffice.discriminative.solver import Solution, Solver, damped
+from suffice.discriminative.stopping import Step, Stopping
 from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # the sample holds one row in so many

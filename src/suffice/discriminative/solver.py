@@ -2,65 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from suffice.discriminative.descent import PathPoint
 from suffice.discriminative.logistic_loss import Evaluation
 from suffice.discriminative.problem import Problem
+from suffice.discriminative.stopping import Step, Stopping
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4  # α of Armijo's rule
 _ROUNDING = 1e-12  # of the loss: what a long sum may be wrong by
-_INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
 _NOT_KEPT = np.empty(0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """A point that a solver has reached, and how."""
-
-    point: Evaluation
-    size: float  # step length or learning rate that led here; 0 at the start
-    decrement: float = 0.0  # gᵀH⁻¹g, twice the loss still to gain, if the solver knows it
-
-
-@dataclass(frozen=True, slots=True)
-class Stopping:
-    """The rule by which a descent stops."""
-
-    tol: float  # greatest mean gradient, in standard units, and loss still to gain
-    epsilon: float | None = None  # change of the log-likelihood
-    max_iter: int = 100
-
-    def with_limits(
-        self,
-        tol: float | None,
-        epsilon: float | None,
-        max_iter: int | None,
-    ) -> Self:
-        """Return the rule with the limits that are given; None keeps this rule's own."""
-        return replace(
-            self,
-            tol=self.tol if tol is None else tol,
-            epsilon=self.epsilon if epsilon is None else epsilon,
-            max_iter=self.max_iter if max_iter is None else max_iter,
-        )
-
-    def met(self, gradient_norm: float, previous: Step | None, step: Step) -> bool:
-        """Return whether a descent may stop after this step."""
-        if gradient_norm <= self.tol and step.decrement <= self.tol:
-            return True
-        if 0 < step.decrement <= _INVISIBLE * step.point.loss:
-            return True
-        if self.epsilon is None or previous is None:
-            return False
-        # |Δ log-likelihood| < ε
-        return abs(previous.point.misfit - step.point.misfit) < self.epsilon
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -97,7 +97,7 @@ def test_coverage_lies_between_nothing_and_all(iris, coverage):
 
 def test_a_curved_boundary_has_no_coefficients(iris):
     X, y = iris
-    curved = sf.QDA().fit(X[:100], y[:100]).boundary()
+    curved = sf.QDA().fit(X[:100], y[:100]).boundary(y[0], y[99])
     rule = BoundaryRule(curved)
     assert rule.coef_.shape == (0,)
     assert rule.intercept_.shape == (0,)
@@ -116,6 +116,6 @@ def test_steps_of_the_iteration_come_in_pairs(seed):
 def test_a_posterior_of_zero_counts_as_a_log_posterior_of_minus_700():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
     tree = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
-    classifier = Classifier(PredictedModel(tree, 2, 1), np.array([0, 1]))
+    classifier = Classifier.of(np.array([0, 1]), None, PredictedModel(tree, 2, 1))
     told = classifier.explain_row([0.0], [11.0])
     assert told.reference + told.parts.sum() == pytest.approx(700.0)

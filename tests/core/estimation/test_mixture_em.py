@@ -11,11 +11,11 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 import suffice as sf
+from suffice.core.estimation import mixture_e_step
 from suffice.core.estimation import mixture_em as mixture
-from suffice.core.estimation import mixture_rows
 from suffice.core.estimation.k_means import k_means
+from suffice.core.estimation.mixture_e_step import MixtureRows
 from suffice.core.estimation.mixture_em import MixtureProblem, choose_counts, fit_mixtures
-from suffice.core.estimation.mixture_rows import MixtureRows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
@@ -355,10 +355,10 @@ def test_k_means_finds_what_lies_apart_and_weighs_it():
 
 
 def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
-    monkeypatch.setattr(mixture_rows, "SAMPLE", 100)
+    monkeypatch.setattr(mixture_e_step, "SAMPLE", 100)
     x, y = blobs(n=1500, apart=8.0)
     model, runs = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
-    monkeypatch.setattr(mixture_rows, "SAMPLE", 10_000)
+    monkeypatch.setattr(mixture_e_step, "SAMPLE", 10_000)
     whole, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert model.log_density(x).sum() == pytest.approx(whole.log_density(x).sum(), rel=1e-4)
     assert all(run.converged for run in runs)

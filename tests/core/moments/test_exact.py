@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.core.moments import exact_collect
+from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.errors import (
@@ -333,6 +334,31 @@ def test_weights_beyond_48_bits_are_refused():
     heavy = sf.Moments.of(x, y, np.full(len(y), 2.0**40), exact=grid)
     with pytest.raises(InvalidInputError, match="weights add up"):
         heavy + heavy
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+def test_scatter_is_read_out_when_it_is_needed_and_only_once(storage, monkeypatch):
+    x, y = rows()
+    grid = RoundingGrid.around(x)
+    read = []
+    read_out = ExactSums.scatter_values
+    monkeypatch.setattr(
+        ExactSums, "scatter_values", lambda sums: read.append(sums) or read_out(sums)
+    )
+    whole = sf.Moments.of(x, y, exact=grid, storage=storage)
+    rest = whole - sf.Moments.of(x[:9], y[:9], exact=grid, storage=storage)
+    assert rest.digest() == sf.Moments.of(x[9:], y[9:], exact=grid, storage=storage).digest()
+    assert not read
+    assert np.array_equal(rest.pooled_scatter, rest.pooled_scatter)
+    assert read == [rest.exact]
+
+
+def test_scatters_of_some_classes_at_a_time_are_those_of_all(monkeypatch):
+    x, y = rows(2000, 4, k=7)
+    m = sf.Moments.of(x, y, exact="auto")
+    together = m.exact.scatter_values()
+    monkeypatch.setattr("suffice.core.moments.exact._NUMBERS_AT_ONCE", 20)  # two classes
+    assert np.array_equal(m.exact.scatter_values(), together)
 
 
 @pytest.mark.parametrize("most_numbers", [0, 10**9])  # compiled loops, and matrix products

@@ -402,3 +402,17 @@ def test_rows_that_move_on_to_another_file_are_counted_once_and_those_gone_not(c
         np.testing.assert_allclose(store.total().means, whole.means, rtol=1e-12)
     assert store.add(str(folder), "day") == {"day": 0}
     assert len(store.log) == (1 if case == "swapped" else 2)
+
+
+def test_a_store_reads_numbers_as_its_first_partition_wrote_them(tmp_path):
+    (tmp_path / "a.csv").write_text("x;t\n45.556,90;u\n1,5;v\n2.000,25;u\n7,5;v\n")
+    (tmp_path / "b.csv").write_text("x;t\n50.000;u\n40.000;v\n")
+    (tmp_path / "c.csv").write_text("x;t\n50.25;u\n40.75;v\n")
+    store = sf.MomentStore(tmp_path / "s.store")
+    store.add(tmp_path / "a.csv", target="t")
+    store.add(tmp_path / "b.csv")
+    assert store.total(["b"]).means[:, 0].tolist() == [50_000, 40_000]
+    with pytest.raises(InvalidInputError, match=r"'50\.25' in row 0.*of the fit"):
+        store.add(tmp_path / "c.csv")
+    store.add(tmp_path / "c.csv", text=sf.TextFormat(decimal="."))
+    assert store.total(["c"]).means[:, 0].tolist() == [50.25, 40.75]

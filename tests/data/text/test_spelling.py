@@ -6,6 +6,7 @@ import pytest
 from suffice import Columns, TextFormat
 from suffice.data.opening import open_source
 from suffice.data.summarize import summarize
+from suffice.data.text.spelling import Numbers
 from suffice.errors import InvalidInputError, SufficeWarning
 
 
@@ -202,3 +203,23 @@ def test_a_label_with_a_fraction_far_down_is_refused(table):
     path = table("x;t\n" + "1.5;1 €\n2.5;2 €\n" * 6000 + "1.5;1,5 €\n")
     with pytest.raises(InvalidInputError, match=r"column 't' holds '1\.5'"):
         summarize(path, target="t")
+
+
+@pytest.mark.parametrize("cell", ["-+0,82", "+-1,5", "(-5,5)", "1.590e+02", "1.234.567e5"])
+def test_two_signs_or_an_exponent_of_grouped_digits_are_no_number(cell):
+    numbers = Numbers(decimal=",", thousands=".")
+    assert not pl.Series([cell]).str.contains(numbers.pattern).any()
+
+
+@pytest.mark.parametrize(
+    "cell", ["-0,82", "(5,5)", "1.590", "1.234.567,5", "1,5e5", "\u22123"]
+)
+def test_one_sign_and_grouped_digits_are_a_number(cell):
+    numbers = Numbers(decimal=",", thousands=".")
+    assert pl.Series([cell]).str.contains(numbers.pattern).all()
+
+
+def test_an_exponent_in_a_file_of_decimal_commas_keeps_its_point(table):
+    rows = "".join(f"{i},5;{i}.590e+02;{'uv'[i % 2]}\n" for i in range(1, 9))
+    m = summarize(table(f"a;b;t\n{rows}"), target="t")
+    assert m.means.tolist() == [[5.5, 559.0], [4.5, 459.0]]

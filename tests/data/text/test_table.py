@@ -9,6 +9,7 @@ from suffice import Columns, TextFormat
 from suffice.data.opening import open_source
 from suffice.data.scanning import frames_of_scan
 from suffice.data.summarize import summarize
+from suffice.data.text import spelling
 from suffice.errors import InvalidInputError, SufficeWarning
 
 
@@ -195,3 +196,42 @@ def test_a_name_that_looks_like_a_pattern_is_a_name_for_every_kind_of_cell(
     rows = "".join(f"{cell},{i},{'xy'[i % 2]}\n" for i in range(4))
     m = summarize(table(f"^a.*$,n,t\n{rows}"), target="t", columns=["n", "^a.*$"])
     assert m.counts.tolist() == [2, 2]
+
+
+def test_a_quote_in_a_comment_hides_no_carriage_return(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'a,t\n1,x\n# said, "so\n2,y\rz\n3,x\n')
+    with pytest.raises(
+        InvalidInputError, match="line 4 holds a carriage return within a cell"
+    ):
+        summarize(path, target="t", text=TextFormat(comment="#"))
+
+
+def test_a_byte_order_mark_in_the_first_row_is_part_of_its_cell(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"t,a\n\xef\xbb\xbfx,1\ny,2\n\xef\xbb\xbfx,3\ny,4\n")
+    assert summarize(path, target="t").classes.tolist() == ["y", "\ufeffx"]
+
+
+@pytest.mark.parametrize("at", [0, 20_000])
+def test_a_code_among_sums_of_money_is_a_code_wherever_it_is(table, at, recwarn):
+    rows = [f'"€{i % 9},50",{i % 5}.5,{"uv"[i % 2]}' for i in range(20_001)]
+    rows[at] = "007,1.5,u"
+    m = summarize(table("a,b,t\n" + "\n".join(rows) + "\n"), target="t")
+    assert m.schema is not None
+    assert "007" in m.schema.categories[0].levels
+
+
+def test_many_columns_of_words_are_judged_at_once(table, monkeypatch):
+    judged = []
+    possible = spelling._possible_spellings
+    monkeypatch.setattr(
+        spelling, "_possible_spellings", lambda c, t: judged.append(1) or possible(c, t)
+    )
+    names = [f"x{j}" for j in range(2_000)]
+    rows = [
+        ",".join(["red" if (i + j) % 2 else "7 up" for j in range(2_000)]) for i in range(4)
+    ]
+    sample = open_source(table(",".join(names) + "\n" + "\n".join(rows) + "\n")).sample
+    assert set(sample.dtypes) == {pl.String}
+    assert not judged

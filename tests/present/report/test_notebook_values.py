@@ -10,8 +10,10 @@ def test_predictions_show_losses_and_the_rows_found_of_each_class():
     html = rows._repr_html_()
     assert "Predictions of 3 rows" in html
     assert "<td>0.3333</td>" in html
-    assert "<td>&lt;no&gt;</td><td>1</td><td>1</td>" in html
-    assert "<td>yes</td><td>2</td><td>1</td>" in html
+    one = '<td style="text-align:right">1</td>'
+    two = '<td style="text-align:right">2</td>'
+    assert f"<td>&lt;no&gt;</td>{one}{one}" in html
+    assert f"<td>yes</td>{two}{one}" in html
 
 
 def test_a_data_set_shows_what_it_holds():

@@ -100,8 +100,14 @@ def test_compare_passes_groups_to_inner_searches():
             seen.append((len(y), groups, time))
             return super().fit(X, y, sample_weight, groups=groups, time=time)
 
+    # The four folds of groups come first, then the five of rows drawn at random.
     sf.compare(X, y, {"spy": Spy()}, cv=4, groups=groups, progress=False)
+    assert [n for n, _, _ in seen] == [180] * 4 + [192] * 5
+    assert all(len(given) == n and time is None for n, given, time in seen[:4])
+    assert all(given is None and time is None for _, given, time in seen[4:])
+    seen.clear()
+    # The two folds of time come first.
     sf.compare(X, y, {"spy": Spy()}, cv=2, time=np.tile(np.arange(12), 20), progress=False)
-    assert all(len(given) == n for n, given, _ in seen[:4])
-    assert all(given is None and len(time) == n for n, given, time in seen[4:])
-    assert len(seen) == 6
+    assert [n for n, _, _ in seen] == [80, 160] + [192] * 5
+    assert all(given is None and len(time) == n for n, given, time in seen[:2])
+    assert all(given is None and time is None for _, given, time in seen[2:])

@@ -20,7 +20,7 @@ from suffice.core.estimation.groups import (
     full_groups,
     pooled_groups,
 )
-from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget
+from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget, shrunk_towards
 from suffice.core.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.core.model.covariance import (
     Covariance,
@@ -120,20 +120,14 @@ def _shrunk(
     """Return Σ_g, or their diagonals, of groups already pooled, shrunk towards the target."""
     if how.shrinkage.fixed == 0:
         return sigmas
-    is_full = sigmas.ndim == 3
     pooled = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
-    variances = np.diagonal(sigmas, axis1=1, axis2=2) if is_full else sigmas
+    variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
     fourths = None
     if how.shrinkage.needs_fourth:
         fourths = pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
     scales = how.target.scales(variances, pooled)
     gammas = how.shrinkage.intensities(groups, scales, fourths)
-    gamma = gammas.reshape(-1, *[1] * (sigmas.ndim - 1))
-    target = how.target.variances(variances, pooled)
-    if is_full:
-        target = target[:, :, None] * np.eye(target.shape[1])
-    # (1 − γ) Σ + γ T
-    return np.asarray((1 - gamma) * sigmas + gamma * target)
+    return shrunk_towards(how.target.variances(variances, pooled), sigmas, gammas)
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:

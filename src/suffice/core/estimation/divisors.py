@@ -33,15 +33,19 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row."""
+    """Return the sums with S_k w_k / (w_k − 1) for S_k; zero for a class of one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, but these moments hold only "
             "their sum: collect them with storage='per-class'"
         )
     w = moments.weights
-    values = moments.scatter.values
     bessel = divisors(w, np.ones(len(w)), unbiased=True)
-    factors = np.divide(w, bessel, out=np.zeros(len(w)), where=bessel > 0)
-    scaled = values * factors.reshape(-1, *[1] * (values.ndim - 1))
-    return replace(moments, scatter=replace(moments.scatter, values=scaled))
+    has_spread = bessel > 0
+    # f_k = w_k / (w_k − 1)
+    factors = np.divide(w, bessel, out=np.zeros(len(w)), where=has_spread)
+    # f_k S_k: division by w_k, which follows for all classes together, gives S_k / (w_k − 1)
+    scatters = moments.scatter.values
+    n_further_axes = scatters.ndim - 1
+    scaled = factors.reshape(-1, *[1] * n_further_axes) * scatters
+    return replace(moments, scatter=replace(moments.scatter, source=scaled))

@@ -26,7 +26,7 @@ import numpy as np
 
 from suffice.core.estimation.estimate import warn_of_relative_weights
 from suffice.core.estimation.k_means import Clusters, k_means
-from suffice.core.estimation.mixture_rows import MixtureRows, rows_by_class, sampled
+from suffice.core.estimation.mixture_e_step import MixtureRows, rows_by_class, sampled
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel

@@ -91,6 +91,18 @@ def check_share(value: object, name: str) -> None:
         )
 
 
+def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
+    """Return Σ_g (G, d, d), or their diagonals (G, d), shrunk by γ_g towards a diagonal T_g."""
+    if sigmas.ndim == 2:
+        gamma = gammas[:, None]
+        target = target_variances
+    else:
+        gamma = gammas[:, None, None]
+        target = target_variances[:, :, None] * np.eye(target_variances.shape[1])
+    # (1 − γ) Σ + γ T
+    return np.asarray((1 - gamma) * sigmas + gamma * target)
+
+
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
     """Return the shrinkage OAS of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
     r, _ = _scaled(weight, scatter, scale)

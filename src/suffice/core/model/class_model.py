@@ -12,6 +12,7 @@ import numpy as np
 from suffice.core.model.bayes_error import BayesError, simulated_error
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.posterior import Joint, LogDensity, Readout, ScoredModel
+from suffice.core.model.sampling import drawn_classes
 from suffice.core.model.scoring import Formula, refuse_unread
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import has_missing
@@ -122,7 +123,7 @@ class ClassModel(ScoredModel):
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
         size = row_count(n)
-        k = rng.choice(self.n_classes, size=size, p=self.priors / self.priors.sum())
+        k = drawn_classes(self.priors, size, rng)
         return self.sample_of(k, rng), k
 
     @abstractmethod

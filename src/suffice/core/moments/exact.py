@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from suffice.typing import Array, Codes, Flags, Floats, Labels
 
 MOST_WEIGHT = 1 << 48  # Σ w, so that no sum of products exceeds 127 bits
 _DIGEST_NAME = "suffice exact sums 1"
+_NUMBERS_AT_ONCE = 1 << 14  # that are read out together
 _NEARLY_HALF = 2.0**-95  # relative distance from a tie of rounding that a pair cannot resolve
 
 
@@ -147,15 +149,36 @@ class ExactSums:
         return high, low
 
     def scatter(self) -> PerClassScatter | PooledScatter:
-        """Return M = P − s sᵀ / n in the units of the features, rounded once."""
+        """Return M = P − s sᵀ / n in the units of the features, rounded once, when first read."""
+        read_out = ExactScatter(self)
+        if self.storage == "pooled":
+            return PooledScatter(read_out)
+        return PerClassScatter(read_out)
+
+    def scatter_values(self) -> Floats:
+        """Return M (K, d, d), or that of all classes (d, d), in the units of the features."""
         i, j = np.tril_indices(self.n_features)
-        scatter = self._scatter_in_steps(i, j)
-        exponents = self.grid.exponents
-        values = np.zeros((len(scatter.high), self.n_features, self.n_features))
-        values[:, i, j] = np.ldexp(scatter.high, exponents[i] + exponents[j])
-        values[:, j, i] = values[:, i, j]
-        return (
-            PooledScatter(values[0]) if self.storage == "pooled" else PerClassScatter(values)
+        exponents = self.grid.exponents[i] + self.grid.exponents[j]
+        n_groups = self.products.shape[0]
+        values = np.zeros((n_groups, self.n_features, self.n_features))
+        # a few classes at a time, so that the steps of the computation stay in the cache
+        n_at_once = max(_NUMBERS_AT_ONCE // max(len(i), 1), 1)
+        for lo in range(0, n_groups, n_at_once):
+            some = slice(lo, lo + n_at_once)
+            sums = self if self.storage == "pooled" else self._of_classes(some)
+            rounded = np.ldexp(sums._scatter_in_steps(i, j).high, exponents)
+            values[some][:, i, j] = rounded
+            values[some][:, j, i] = rounded
+        return values[0] if self.storage == "pooled" else values
+
+    def _of_classes(self, some: slice) -> ExactSums:
+        return replace(
+            self,
+            classes=self.classes[some],
+            counts=self.counts[some],
+            weights=self.weights[some],
+            sums=self.sums[some],
+            products=self.products[some],
         )
 
     def has_negative_squares(self) -> bool:
@@ -201,6 +224,20 @@ class ExactSums:
             # (n P − s sᵀ) / n, about the centre
             top = n * centred.item(k, t) - int(remainders[k, i[t]]) * int(remainders[k, j[t]])
             scatter.high[k, t] = float(Fraction(top, n))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactScatter:
+    """The scatter of exact sums, computed when it is first read: sums are added more often."""
+
+    exact: ExactSums
+
+    @cached_property
+    def values(self) -> Floats:
+        """M (K, d, d), or that of all classes (d, d)."""
+        values = self.exact.scatter_values()
+        values.flags.writeable = False
+        return values
 
 
 def _plain_label(label: object) -> object:
@@ -261,11 +298,11 @@ def _refuse_never_added(total: ExactSums, part: ExactSums, rest: ExactSums) -> N
             "forgotten: forget only rows that were added"
         )
     has_no_rows = rest.counts == 0
-    is_left = ~rest.sums.is_zero.all(1) | (rest.weights != 0)
+    is_impossible = has_no_rows & (~rest.sums.is_zero.all(1) | (rest.weights != 0))
     if rest.storage == "per-class":
-        is_left |= ~rest.products.is_zero.all((1, 2))
-    is_impossible = has_no_rows & is_left
-    if not rest.counts.any():
+        is_left = ~rest.products[has_no_rows].is_zero.all((1, 2))
+        is_impossible[has_no_rows] |= is_left
+    elif has_no_rows.all():
         is_impossible |= not rest.products.is_zero.all()
     if is_impossible.any():
         k = int(np.argmax(is_impossible))

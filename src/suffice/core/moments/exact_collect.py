@@ -167,30 +167,32 @@ def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
     edges = np.searchsorted(rows.codes[order], np.arange(rows.n_classes + 1))
     sums = Int128.zeros(empty.sums.shape)
     products = Int128.zeros(empty.products.shape)
+    d = grid.n_features
+    grams = np.empty((3, d, d), np.int64)  # the same memory for all classes
     no_digits: list[tuple[int, Floats | None]] = [(0, None)]
     for bits, digits in no_digits if rows.weight is None else _digits(rows.weight):
         for k in np.flatnonzero(np.diff(edges)).tolist():
             members = order[edges[k] : edges[k + 1]]
-            part = _class_sums(rows.x, members, digits, grid)
-            if part is None:
+            class_sums = _class_sums(rows.x, members, digits, grid, grams)
+            if class_sums is None:
                 grid.rounded(rows.x, rows.names, 0 if numbered else None)  # raises
                 continue
             g = k if empty.storage == "per-class" else 0
-            _add_at(sums, k, _joined_sums(part[0]) << bits)
-            _add_at(products, g, _joined_products(part[1]) << bits)
+            _add_at(sums, k, _joined_sums(class_sums) << bits)
+            _add_at(products, g, _joined_products(grams) << bits)
     return _total(empty, rows, 0, rows.n_rows, sums, products)
 
 
 def _class_sums(
-    x: Matrix, members: Codes, digits: Floats | None, grid: RoundingGrid
-) -> tuple[Integers, Integers] | None:
-    """Return the sums (2, d) and three products (3, d, d) of some rows, each times its digit.
+    x: Matrix, members: Codes, digits: Floats | None, grid: RoundingGrid, grams: Integers
+) -> Integers | None:
+    """Return two sums (2, d) of some rows, each times its digit, and write their three products.
 
     None where a value lies outside the grid.
     """
-    d = grid.n_features
-    sums = np.zeros((2, d), np.int64)
-    grams = np.zeros((3, d, d), np.int64)
+    sums = np.zeros((2, grid.n_features), np.int64)
+    grams[:] = 0
+    product = np.empty(grams.shape[1:])
     for start in range(0, len(members), _BLOCK_ROWS):
         block = members[start : start + _BLOCK_ROWS]
         q = grid.in_steps(x[block])
@@ -202,8 +204,9 @@ def _class_sums(
         sums[0] += _weighed(upper, w).sum(0).astype(np.int64)
         sums[1] += _weighed(lower, w).sum(0).astype(np.int64)
         for gram, part in zip(grams, (upper, lower, upper + lower), strict=True):
-            gram += (_weighed(part, w).T @ part).astype(np.int64)
-    return sums, grams
+            np.matmul(_weighed(part, w).T, part, out=product)
+            gram += product.astype(np.int64)
+    return sums
 
 
 def _weighed(values: Floats, w: Floats | None) -> Floats:
@@ -212,9 +215,11 @@ def _weighed(values: Floats, w: Floats | None) -> Floats:
 
 def _add_at(total: Int128, k: int, part: Int128) -> None:
     """Add a part to place k of the first axis of a total that nobody else holds."""
-    changed = total[k] + part
-    total.high[k] = changed.high
-    total.low[k] = changed.low
+    high = total.high[k]
+    low = total.low[k]
+    low += part.low
+    high += part.high
+    high += low < part.low  # the carry
 
 
 def _compiled(rows: Table, empty: ExactSums, lo: int, hi: int, *, numbered: bool) -> ExactSums:

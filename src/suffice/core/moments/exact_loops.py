@@ -16,6 +16,9 @@ from suffice.core.moments.loops import (
 
 MOST = 4096  # rows of a class whose products add up without rounding: (2²⁰)² each
 MOST_WEIGHTED = 1024  # the same where digits of weights, at most 7, multiply the products
+# A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The cross term comes from
+# u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ: three symmetric products are cheaper than
+# two symmetric ones and u lᵀ, which needs the whole square and not only its lower half.
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 

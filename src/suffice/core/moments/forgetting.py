@@ -224,7 +224,7 @@ def _without_constant(scatter: Scatter, is_constant: Flags) -> Scatter:
         mask = np.outer(in_all, in_all)
     else:
         mask = varies[:, :, None] * varies[:, None, :]
-    return replace(scatter, values=scatter.values * mask)
+    return replace(scatter, source=scatter.values * mask)
 
 
 def _place(rest: Moments, k: int, j: int) -> str:

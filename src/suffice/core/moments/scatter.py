@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, NoReturn, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, NoReturn, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -21,12 +21,25 @@ def as_columns(weights: Array) -> Array:
     return weights[:, None] if weights.ndim == 1 else weights
 
 
+class ReadOut(Protocol):
+    """Scatter that is computed when it is first read."""
+
+    @property
+    def values(self) -> Floats:
+        """The scatter, in the shape of its storage."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _StoredScatter:
     """What the three storages share; each overrides what it can answer."""
 
-    values: Floats
+    source: Floats | ReadOut
     storage: ClassVar[Storage]
+
+    @property
+    def values(self) -> Floats:
+        """S in the shape of the storage."""
+        return self.source if isinstance(self.source, np.ndarray) else self.source.values
 
     def per_class(self) -> Floats:
         """Return S_k, shape (K, d, d)."""

@@ -22,6 +22,7 @@ from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.typing import Array, Floats
 
+_SHORT = 256  # cells; of longer columns a frame library finds the levels sooner
 _FEW = 50  # rows; among fewer, all texts may differ by chance
 DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
 
@@ -288,6 +289,8 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         raise InvalidInputError(
             f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
         )
+    if dtype == pl.String and len(column) <= _SHORT:
+        return _short_levels(column.to_list())
     # Methods of a series take some names of columns for patterns.
     column = column.alias("values")
     distinct = column.unique().drop_nulls()
@@ -299,6 +302,15 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     code_of = {value: code for code, value in enumerate(values)}
     codes = column.replace_strict(code_of, default=-1, return_dtype=pl.Int32)
     return _used_levels(values, codes.fill_null(-1).to_numpy())
+
+
+def _short_levels(values: Sequence[str | None]) -> Levels:
+    """Return a few texts as levels, at a hundredth of what calls of a frame library cost."""
+    code_of: dict[str, int] = {}
+    codes = np.empty(len(values), np.int32)
+    for row, value in enumerate(values):
+        codes[row] = -1 if value is None else code_of.setdefault(value, len(code_of))
+    return Levels(list(code_of), codes)
 
 
 def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Levels:

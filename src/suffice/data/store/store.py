@@ -74,10 +74,18 @@ class _Question:
             target=entry.target if self.target is None else self.target,
             columns=columns,
             weight=entry.weight if self.weight is None else self.weight,
+            text=self._text_like(sums),
             storage=sums.storage if self.storage is None else self.storage,
             fourth=sums.fourth is not None if self.fourth is None else self.fourth,
             exact=None if sums.exact is None else sums.exact.grid,
         )
+
+    def _text_like(self, sums: Moments) -> TextFormat | None:
+        """Return the format of text, with the notation of the files that some sums count."""
+        if sums.notations is None:
+            return self.text
+        text = self.text or TextFormat()
+        return replace(text, columns={**sums.notations.common(), **text.columns})
 
     def summed(self, data: object) -> Moments:
         return summarize(
@@ -178,7 +186,8 @@ class MomentStore:
             The reason, for the record.
         target, columns, weight, text, table, storage, fourth, progress, n_jobs
             As in ``summarize``, for rows. By default the target, features, categories, weight,
-            storage and fourth moments are those of the partitions that are there.
+            storage and fourth moments are those of the partitions that are there. Numbers and
+            dates of text files are read as the first partition wrote them, or refused.
         """
         question = _Question(
             target=target,

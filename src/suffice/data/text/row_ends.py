@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -58,7 +59,9 @@ def row_blocks(
         pieces = _as_utf8(pieces, layout.encoding)
     ends = _RowEnds(layout, label, numbers)
     rest = _without_lines(pieces, layout.n_before)
-    yield from contents.line_blocks(rest, ends, label, layout.n_before + 1)
+    for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
+        # The reader drops a byte order mark at the start of a block, where it is part of a cell.
+        yield codecs.BOM_UTF8 + block if block.startswith(codecs.BOM_UTF8) else block
     if not warns or not ends.short_lines:
         return
     first = ends.short_lines[0]
@@ -150,7 +153,7 @@ class _RowEnds:
     def _refuse_text_behind_quotes(self, data: bytes) -> None:
         """Raise for a quoted cell that goes on behind its closing quote."""
         letters = np.frombuffer(data, np.uint8)
-        closing = np.flatnonzero(letters == ord('"'))[1::2]
+        closing = self._quotes_in(data)[1::2]
         closing = closing[closing + 1 < len(letters)]
         ends = np.frombuffer(f'{self._separator}\r\n"'.encode(), np.uint8)
         suspects = closing[~np.isin(letters[closing + 1], ends)]
@@ -172,13 +175,20 @@ class _RowEnds:
             return "expected after" in str(error)
         return False
 
+    def _quotes_in(self, data: bytes) -> Codes:
+        """Return the places of quotes, without those of comments, which open no cell."""
+        if self._comment:
+            comment = re.compile(rb"^%s.*$" % re.escape(self._comment), re.MULTILINE)
+            data = comment.sub(lambda match: b" " * len(match[0]), data)
+        return np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
+
     def _refuse_returns(self, data: bytes) -> None:
         """Raise for a carriage return in an unquoted cell, where a line may be meant to end."""
         letters = np.frombuffer(data, np.uint8)
         returns = np.flatnonzero(letters == ord("\r"))
         following = letters[np.minimum(returns + 1, len(letters) - 1)]
         is_bare = (following != ord("\n")) & (following != ord("\r"))
-        bare = _outside_quotes(returns[is_bare], np.flatnonzero(letters == ord('"')))
+        bare = _outside_quotes(returns[is_bare], self._quotes_in(data))
         if not len(bare):
             return
         line = self._line + data.count(b"\n", 0, int(bare[0]))

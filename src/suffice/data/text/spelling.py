@@ -66,17 +66,22 @@ class Numbers:
         """The regular expression of a whole cell."""
         point = re.escape(self.decimal)
         mark = _THOUSANDS[self.thousands]
-        whole = f"{_DIGIT}+"
-        if mark:
-            whole = rf"(?:[1-9]{_DIGIT}{{0,2}}(?:{mark}{_DIGIT}{{3}})+|{_DIGIT}+)"
         exponent = rf"(?:[eE][-+]?{_DIGIT}+)?"
-        number = rf"(?:{whole}(?:{point}{_DIGIT}*)?|{point}{_DIGIT}+){exponent}"
+        number = rf"(?:{_DIGIT}+(?:{point}{_DIGIT}*)?|{point}{_DIGIT}+){exponent}"
+        if mark:
+            # Nobody groups the digits of a number with an exponent: 1.590e+02 is 159.
+            grouped = rf"[1-9]{_DIGIT}{{0,2}}(?:{mark}{_DIGIT}{{3}})+(?:{point}{_DIGIT}*)?"
+            number = rf"(?:{grouped}|{number})"
         money = f"(?:{self.currency})?" if self.currency else ""
-        sign = rf"[-+{_MINUS}]?"
-        signed = rf"{sign}{_BLANKS}*{money}{_BLANKS}*{sign}{number}{_BLANKS}*{money}"
-        behind = rf"{_BLANKS}*%" if self.percent else ""
+        sign = rf"[-+{_MINUS}]"
+        before = rf"(?:{sign}?{_BLANKS}*{money}{_BLANKS}*|{money}{_BLANKS}*{sign})"
+        behind = rf"{_BLANKS}*{money}"
+        if self.percent:
+            behind += rf"{_BLANKS}*%"
         behind += pattern_of(self.unit)
-        return rf"^(?:{signed}{behind}|\({signed}{behind}\))$"
+        # Parentheses are a sign of their own.
+        loss = rf"\({_BLANKS}*{money}{_BLANKS}*{number}{behind}\)"
+        return rf"^(?:{before}{number}{behind}|{loss})$"
 
     def fits(self, cells: pl.Series) -> bool:
         """Return whether every cell is written so, and the mark of thousands occurs."""
@@ -132,7 +137,13 @@ def spellings_of(
     columns = {column.name: column.alias("cells") for column in cells}
     fixed = _fixed_spellings(columns, text)
     plain = _plain_spellings(cells, text)
-    units = _units_of({name: c for name, c in columns.items() if not plain[name]}, fixed)
+    words = _columns_of_words(cells)
+    marked = {
+        name: column
+        for name, column in columns.items()
+        if not plain[name] and name not in words
+    }
+    units = _units_of(marked, fixed)
     for name, unit in units.items():
         bare = without_unit(pl.first(), unit)
         columns[name] = columns[name].to_frame().select(bare).to_series()
@@ -140,12 +151,22 @@ def spellings_of(
     for name, column in columns.items():
         if name in fixed:
             possible[name] = [fixed[name]]
+        elif name in words:
+            possible[name] = [Words()]
         else:
             possible[name] = plain[name] or _possible_spellings(column, text)
     spellings, remarks = _settled_spellings(possible, columns, text)
     remarks += _with_units(spellings, units, cells)
     remarks += _remarks_on_dates(spellings, cells, text)
     return spellings, remarks
+
+
+def _columns_of_words(cells: pl.DataFrame) -> frozenset[str]:
+    """Return the columns with a cell that is no number, date or truth value of any spelling."""
+    # All columns are asked at once: calls for each of 50,000 columns would take minutes.
+    is_word = ~pl.all().str.contains(r"(?i)[0-9]|^(?:true|false|[-+]?inf|[-+]?infinity|nan)$")
+    answers = cells.select(is_word.any()).row(0, named=True)
+    return frozenset(name for name, has_word in answers.items() if has_word)
 
 
 def _fixed_spellings(
@@ -444,6 +465,8 @@ def _possible_spellings(column: pl.Series, text: TextFormat) -> list[Spelling]:
         return [Words(_truth_values)]
     if not numbers_in(cells).all():
         return [_words(column, cells)]
+    if cells.str.contains(_CODE).any():
+        return [Words()]  # as among plain numbers
     formats = _number_formats(cells, text)
     return [*formats] if formats else [Words(doubt=_two_ways(column, text))]
 

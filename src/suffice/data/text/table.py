@@ -28,6 +28,7 @@ from suffice.data.source import (
 from suffice.data.text.layout import Layout
 from suffice.data.text.row_ends import row_blocks
 from suffice.data.text.spelling import (
+    Numbers,
     Spelling,
     notations_of,
     sentinel_remarks,
@@ -140,12 +141,12 @@ class TextTable:
             return as_text._rows(text, columns, careful=True, skip_lines=0).collect()
 
     def _numbers_in(self, columns: ColumnTypes) -> frozenset[str]:
-        """Return the columns that are read as numbers because their first rows are plain ones."""
+        """Return the columns that are read as numbers because their first rows are."""
         names = []
         for name, dtype in columns.items():
             spelling = self.spellings[original_of(name)]
             is_number = dtype is not None and dtype.is_numeric()
-            if is_number and spelling.native and name not in self.fixed:
+            if is_number and isinstance(spelling, Numbers) and name not in self.fixed:
                 names.append(name)
         return frozenset(names)
 

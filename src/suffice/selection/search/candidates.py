@@ -23,8 +23,8 @@ from suffice.core.moments.scatter import (
 )
 from suffice.core.table import Table
 from suffice.errors import InvalidParameterError
-from suffice.selection.search.grid import GridLosses
 from suffice.selection.search.learners import Learner
+from suffice.selection.search.shrinkage_and_temperature import GridLosses
 from suffice.selection.search.view_fitting import fold_mixing
 from suffice.typing import Floats
 
@@ -207,13 +207,14 @@ def _view_moments(view: View, settings_list: Sequence[Settings], table: Table) -
 def with_noise(moments: Moments, noise: Floats) -> Moments:
     """Return the moments of rows whose features have more variance, by ``noise`` (d,)."""
     variances = moments.weights[:, None] * noise  # (K, d)
+    values = moments.scatter.values
     scatter: Scatter
     match moments.scatter:
-        case DiagonalScatter(values):
+        case DiagonalScatter():
             scatter = DiagonalScatter(values + variances)
-        case PooledScatter(values):
+        case PooledScatter():
             scatter = PooledScatter(values + _diagonal_matrices(variances).sum(0))
-        case PerClassScatter(values):
+        case PerClassScatter():
             scatter = PerClassScatter(values + _diagonal_matrices(variances))
     return replace(moments, scatter=scatter)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from suffice.core.table import Table
-from suffice.selection.search.grid import POOLINGS
+from suffice.selection.search.shrinkage_and_temperature import POOLINGS
 
 ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
 _FEW_ROWS = 500  # below this, ten folds rather than five

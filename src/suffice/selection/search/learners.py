@@ -14,8 +14,8 @@ from suffice.core.table import Table
 from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.problem import Problem, coded_moments
-from suffice.discriminative.solver import Stopping
 from suffice.discriminative.starts import lda_start
+from suffice.discriminative.stopping import Stopping
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
 from suffice.selection.validation.fitting import fitted

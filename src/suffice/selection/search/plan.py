@@ -22,12 +22,17 @@ from suffice.selection.search.candidates import (
     fit_candidates,
 )
 from suffice.selection.search.effort import Effort
-from suffice.selection.search.grid import FEW_ROWS, SHRINKAGES, Grid, GridLosses
 from suffice.selection.search.learner_losses import judge_learner
 from suffice.selection.search.learners import Learner
 from suffice.selection.search.open_settings import MOST_ROWS
 from suffice.selection.search.ranking import Judged, Ranking
 from suffice.selection.search.repeated_rows import distinct_rows
+from suffice.selection.search.shrinkage_and_temperature import (
+    FEW_ROWS,
+    SHRINKAGES,
+    Grid,
+    GridLosses,
+)
 from suffice.selection.search.training import Cells
 from suffice.selection.search.view_fitting import (
     fit_kernel_features,
