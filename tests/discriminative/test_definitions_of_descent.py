@@ -23,13 +23,6 @@ def test_a_descent_starts_with_a_step_of_size_zero(rows_and_codes, problem):
     assert trace[1].step_size == 1.0
 
 
-def test_the_path_of_a_perceptron_starts_with_a_step_of_size_zero(iris):
-    X, y = iris
-    path = sf.Perceptron(max_iter=3).fit(X[:100], y[:100]).path_
-    assert path.step_sizes[0] == 0.0
-    assert (np.asarray(path.step_sizes[1:]) > 0).all()
-
-
 def test_a_random_start_holds_standard_normal_numbers_of_the_seed(rows_and_codes, problem):
     task = problem(*rows_and_codes(50, 3, 3))
     expected = np.random.default_rng(4).standard_normal((2, 4))

@@ -41,7 +41,7 @@ def test_a_mixture_does_not_depend_on_the_unit_of_weights(factor):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 2)) + 4 * rng.integers(0, 2, size=(120, 1))
     y = np.arange(120) % 2
-    how = {"n_components": 2, "random_state": 0}
+    how = {"n_components": 2, "random_state": 0, "tol": 1e-12, "max_iter": 5000}
     mixture = sf.MixtureClassifier(prior_rows=0.0, **how).fit(x, y)
     scaled = sf.MixtureClassifier(prior_rows=0.0, **how).fit(x, y, np.full(120, factor))
     np.testing.assert_allclose(scaled.predict_proba(x), mixture.predict_proba(x), atol=1e-6)

@@ -22,7 +22,7 @@ class Alternating(ClassifierMixin, BaseEstimator):
 
     n_fits = itertools.count()
 
-    def fit(self, X, y):
+    def fit(self, X, y):  # noqa: ARG002
         self.classes_ = np.unique(y)
         self.stated_ = 0.5 + 0.2 * (-1) ** next(Alternating.n_fits)
         return self
