@@ -13,31 +13,35 @@ if TYPE_CHECKING:
 
 # page → title, module, names (None: all that no other page of this module has)
 GROUPS: dict[str, tuple[str, str, str | None]] = {
+    "datasets": ("Get data: built-in sets", "suffice.datasets", None),
+    "streams": ("Get data: rows that do not fit in memory", "suffice.streams", None),
+    "moments": (
+        "Sum data: sufficient statistics and stores",
+        "suffice",
+        "Moments MomentStore summarize Columns TextFormat load",
+    ),
     "gaussian": (
-        "Gaussian classifiers",
+        "Fit: Gaussian classifiers",
         "suffice",
         "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
         "Costs Dirichlet Shrinkage Categorical NormalInverseWishart PowerTransform",
     ),
-    "counts": ("Classifiers of counts", "suffice", "CountNB CountSums"),
     "discriminative": (
-        "Discriminative models",
+        "Fit: discriminative models",
         "suffice",
         "LogisticRegression Perceptron LeastSquaresClassifier",
     ),
-    "moments": (
-        "Sufficient statistics and sources",
-        "suffice",
-        "Moments MomentStore summarize Columns TextFormat load",
+    "counts": ("Fit: classifiers of counts", "suffice", "CountNB CountSums"),
+    "sklearn": (
+        "Fit: drop-ins for scikit-learn, and the table encoder",
+        "suffice.sklearn",
+        None,
     ),
-    "streams": ("Rows that do not fit in memory", "suffice.streams", None),
-    "datasets": ("Built-in data sets", "suffice.datasets", None),
-    "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
-    "choosing": ("Choosing and comparing", "suffice", None),
-    "diagnostics": ("Diagnostics", "suffice.diagnostics", None),
-    "lectures": ("For lectures", "suffice.lectures", None),
-    "plots": ("Figures", "suffice.plots", None),
-    "sklearn": ("Drop-in classes and the table encoder", "suffice.sklearn", None),
+    "boundaries": ("Understand: boundaries", "suffice", "Hyperplane Quadric"),
+    "diagnostics": ("Check: assumptions, drift and fit", "suffice.diagnostics", None),
+    "choosing": ("Choose and compare", "suffice", None),
+    "plots": ("Draw: figures", "suffice.plots", None),
+    "lectures": ("Teach: the steps of the lectures", "suffice.lectures", None),
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
@@ -71,7 +75,8 @@ def write(folder: Path) -> None:
     index = [
         "# API reference",
         "",
-        "Every public name, from its docstring. All examples run.",
+        "Every public name, ordered by what you want to do: get data, sum them, fit, understand, "
+        "check, choose, draw, teach. All examples run.",
         "",
     ]
     for group, (title, module, _) in GROUPS.items():

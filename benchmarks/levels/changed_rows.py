@@ -16,6 +16,7 @@ SIZES = (
     (120, 80, 1),
     (3000, 1000, 30),
 )
+SCALED = "weights of any size times Σw/Σw²"
 ONE_COLUMN = "one column by 1 standard deviation"
 
 
@@ -26,7 +27,7 @@ def cases() -> Iterator[Case]:
             yield Case(setting, min(n, m), ONE_COLUMN, _Numbers(draw, n, m, d).findings)
     for n, m in ((300, 40), (800, 400)):
         for model in (sf.LDA, sf.GaussianNB):
-            for weights in ("", "counts as weights", "weights of any size"):
+            for weights in ("", "counts as weights", "weights of any size", SCALED):
                 kind = f", {weights}" if weights else ""
                 setting = (
                     f"mixed with missing cells, {n} fitted, {m} new, {model.__name__}{kind}"
@@ -106,6 +107,9 @@ class _Mixed:
             weight = old.pop("count").to_numpy(float)
         if self.weights == "weights of any size":
             weight = rng.gamma(2, size=n)
+        if self.weights == SCALED:
+            weight = rng.gamma(2, size=n)
+            weight *= weight.sum() / (weight @ weight)
         new = self._frame(rng, self.m)
         if self.weights == "counts as weights":
             new = new[["c", "rare"]]

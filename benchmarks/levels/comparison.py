@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -100,13 +102,84 @@ POPULATIONS = (
     Population(400, 8, 0.6),
 )
 
+# other sizes and shapes than those that ρ was chosen on
+FRESH_POPULATIONS = (
+    Population(60, 4, 1.1),
+    Population(100, 2, 0.6),
+    Population(100, 8, 0.9),
+    Population(250, 4, 0.5, shape="exponential"),
+    Population(250, 4, 0.5, shape="Laplace"),
+    Population(120, 3, 1.0, share=0.25),
+    Population(200, 10, 1.8),
+    Population(200, 3, 0.7, kind="weights"),
+    Population(200, 4, 0.9, kind="groups"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RealTable:
+    """Rows drawn from a real table. Each block is the whole table with noise of its own."""
+
+    name: str
+    n_rows: int
+    n_columns: int  # leading principal components of the table
+    n_noise: int  # columns that each block has for itself
+
+    def __str__(self) -> str:
+        return f"{self.name}, n = {self.n_rows}, {self.n_columns} components"
+
+    @property
+    def n_features(self) -> int:
+        return self.n_columns + self.n_noise
+
+    def draw(self, rng: np.random.Generator) -> "Rows":
+        """Return rows without replacement, at least six of each class."""
+        x, y = _real_table(self.name, self.n_columns)
+        while True:
+            drawn = rng.choice(len(x), self.n_rows, replace=False)
+            if np.bincount(y[drawn]).min() >= 6:
+                break
+        noise = rng.normal(size=(2, self.n_rows, self.n_noise))
+        blocks = [np.concatenate([x[drawn], own], axis=1) for own in noise]
+        return Rows(np.concatenate(blocks, axis=1), y[drawn])
+
+
+@cache
+def _real_table(name: str, n_columns: int) -> tuple[Floats, Codes]:
+    load = {"digits": load_digits, "cancer": load_breast_cancer, "diabetes": load_diabetes}
+    x, y = load[name](return_X_y=True)
+    if name == "diabetes":
+        y = y > np.median(y)
+    standardised = (x - x.mean(0)) / np.maximum(x.std(0), 1e-9)
+    left, _, _ = np.linalg.svd(standardised, full_matrices=False)
+    components = left[:, :n_columns] * np.sqrt(len(x))
+    return components, y.astype(np.intp)
+
+
+FRESH_TABLES = (
+    RealTable("digits", 160, 10, 4),
+    RealTable("cancer", 60, 6, 3),
+    RealTable("diabetes", 60, 8, 4),
+)
+
 
 def cases() -> Iterator[Case]:
+    yield from _pair_cases()
+    yield from _other_cases()
+
+
+def _pair_cases() -> Iterator[Case]:
+    effect = "one of two blocks of features useless"
     for name, learner in LEARNERS.items():
         for population in POPULATIONS:
-            effect = "one of two blocks of features useless"
             findings = _Pair(learner, population).findings
             yield Case(f"{name}, {population}", population.n_rows, effect, findings, True)
+        for source in (*FRESH_POPULATIONS, *FRESH_TABLES):
+            fresh = _FreshPair(learner, source).findings
+            yield Case(f"{name}, {source}", source.n_rows, effect, fresh, True)
+
+
+def _other_cases() -> Iterator[Case]:
     for n, share in ((60, 0.5), (60, 0.3), (200, 0.5), (200, 0.2)):
         findings = _Gain(n, share).findings
         setting = f"n = {n}, class share {share:g}, no column is of use"
@@ -147,7 +220,9 @@ def _seed(rng: np.random.Generator) -> int:
 class _Pair:
     """Two models that are equally good, since each sees its own block of features."""
 
-    def __init__(self, learner: Callable[[], SklearnClassifier], population: Population):
+    def __init__(
+        self, learner: Callable[[], SklearnClassifier], population: Population | RealTable
+    ):
         self.learner = learner
         self.population = population
 
@@ -183,6 +258,10 @@ class _Pair:
                     choice.low, choice.high, choice.error
                 )
         return findings
+
+
+class _FreshPair(_Pair):
+    """The same, for settings that had no part in the choice of ρ."""
 
 
 class _Gain:

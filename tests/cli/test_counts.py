@@ -73,3 +73,50 @@ def test_the_complement_and_fractions_have_no_samples(ok, refused):
     ok("fit", "iris", "-m", "counts", "-o", "m.suffice")
     ok("predict", "m.suffice", "iris", "-o", "answers.csv")
     assert "no densities" in refused("sample", "m.suffice", "-n", "3")
+
+
+def test_a_column_of_text_is_fitted_asked_and_forgotten(run, ok, ok_json, refused):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["ham", "spam"], 60)
+    texts = []
+    for label in y:
+        word = "tea, the train" if label == "ham" else 'a "free" prize'
+        texts.append(f"{word} {rng.integers(10, 20)}")
+    texts[0] = None
+    frame = pl.DataFrame(
+        {"id": range(60), "review": texts, "label": y, "stars": [1.5, 2.5] * 30}
+    )
+    frame.write_csv("reviews.csv")
+    frame[:20].write_csv("some.csv")
+    frame[20:].write_csv("rest.csv")
+    fitted = run("fit", "reviews.csv", "--text", "review", "-t", "label", "-o", "m.suffice")
+    assert fitted.exit_code == 0
+    assert "only the words of 'review' are learnt from" in fitted.stderr
+    assert "'id', 'stars' left out" in fitted.stderr
+    ok_json("predict", "m.suffice", "reviews.csv", "--keep", "id", "-o", "out.csv")
+    answers = pl.read_csv("out.csv")
+    model = sf.load("m.suffice")
+    assert answers.columns == ["id", "label", "p_ham", "p_spam"]
+    assert answers["p_spam"].to_list() == model.predict_proba(frame)[:, 1].tolist()
+    assert answers["p_ham"][0] == pytest.approx((y == "ham").mean())
+    ok("forget", "m.suffice", "some.csv", "-t", "label", "-o", "left.suffice")
+    ok("fit", "rest.csv", "--text", "review", "-t", "label", "-o", "rest.suffice")
+    left = sf.load("left.suffice").moments_
+    assert left.sums.tolist() == sf.load("rest.suffice").moments_.sums.tolist()
+    assert left.feature_names == sf.load("rest.suffice").moments_.feature_names
+    options = ("--text", "review", "-t", "label", "-o", "x.suffice")
+    assert "leave out --model" in refused("fit", "reviews.csv", "-m", "lda", *options)
+    assert "leave out the option" in refused("fit", "reviews.csv", "-f", "stars", *options)
+    assert "did you mean 'review'" in refused(
+        "fit", "reviews.csv", "--text", "reviews", *options[2:]
+    )
+
+
+def test_texts_that_look_like_numbers_are_read_as_text(ok):
+    texts = ["2020", "2020", "1999", "1999", "007"]
+    frame = pl.DataFrame({"year": texts, "label": ["new", "new", "old", "old", "old"]})
+    frame.write_csv("years.csv")
+    ok("fit", "years.csv", "--text", "year", "-t", "label", "-o", "m.suffice")
+    assert sf.load("m.suffice").moments_.feature_names == ("007", "1999", "2020")
+    ok("predict", "m.suffice", "years.csv", "-o", "out.csv")
+    assert pl.read_csv("out.csv")["label"].to_list() == ["new", "new", "old", "old", "old"]

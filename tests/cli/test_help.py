@@ -97,6 +97,8 @@ def made(tmp_path_factory):
         sums.save(folder / f"{name}.moments")
     (sums + sums).save(folder / "all.moments")
     make_private_files(folder, iris.drop("customer"))
+    reviews = pl.DataFrame({"review": ["free cash", "tea now"], "label": ["spam", "ham"]})
+    reviews.write_csv(folder / "reviews.csv")
     return folder
 
 

@@ -268,6 +268,29 @@ class Data:
             )
         return load_moments(Path(self.name))
 
+    def texts(self, text: str) -> Chunk:
+        """Return every row with a label, its column of text among those that are kept."""
+        from suffice.data.columns.roles import roles_for_texts
+        from suffice.data.rereading import reading_again
+        from suffice.data.rows.loading import load_rows
+
+        if self.is_ours:
+            raise InvalidInputError(
+                f"{self.name} holds sums, and --text needs rows: give the data file"
+            )
+        for name in ("features", "categorical"):
+            if name in self.columns:
+                raise InvalidParameterError(
+                    f"--text {text} learns from the words of one column: leave out the option for "
+                    f"{name}"
+                )
+
+        def loaded(source: Source) -> Chunk:
+            roles = roles_for_texts(source, text, self.target, self.weight, self.roles)
+            return load_rows(source, roles)
+
+        return reading_again(self.source(), loaded)
+
     def rows(
         self,
         groups: str | None = None,

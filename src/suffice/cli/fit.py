@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
 from suffice.cli.models import ModelWords, model_options, parse_priors
-from suffice.cli.options import learning_data, output
+from suffice.cli.options import COLUMNS, is_given, learning_data, option, output
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
@@ -24,19 +28,45 @@ if TYPE_CHECKING:
     "suffice fit all.moments --model nb -o nb.suffice",
     "suffice fit penguins --model auto -o penguins.suffice",
     "suffice fit wine -m gaussian --shrinkage 0.2 --set tied=true -o wine.suffice",
+    "suffice fit reviews.csv --text review --target label -o reviews.suffice",
     replaces=("model",),
     counts_unused=True,
 )
 @learning_data
+@option(
+    "--text",
+    section=COLUMNS,
+    metavar="COLUMN",
+    help="A column of text: its words are counted, for the model counts.",
+)
 @model_options
 @output("The model file to write.", required=True)
-def fit(terminal: Terminal, /, data: Data, words: ModelWords, output: Path) -> None:
+def fit(
+    terminal: Terminal,
+    /,
+    data: Data,
+    words: ModelWords,
+    text: str | None,
+    output: Path,
+) -> None:
     """Fit a classifier and save it.
 
     DATA may also be a moments file: then no row is read. Cross-validation chooses what is
     "auto", which needs rows, in memory.
     """
-    fit_and_save(terminal, data, words, output)
+    if text is None:
+        fit_and_save(terminal, data, words, output)
+        return
+    if words.model != "counts" and is_given(click.get_current_context(), "model"):
+        raise InvalidParameterError(
+            f"--text counts words, and the model {words.model} does not learn from them: leave out "
+            "--model, or give --model counts"
+        )
+    setting = f"text={json.dumps(text)}"
+    counting = replace(words, model="counts", set=(*words.set, setting))
+    fitted = _fit_texts(counting.estimator(), terminal, data, words, text)
+    fitted.save(output)
+    _report_fit(fitted, output, terminal)
 
 
 def fit_and_save(terminal: Terminal, data: Data, words: ModelWords, output: Path) -> None:
@@ -121,6 +151,18 @@ def _fit_rows(
         else:
             fitted = estimator.fit(rows.frame, table.labels, sample_weight=table.weight)
     fitted._notations = rows.notations
+    return fitted
+
+
+def _fit_texts(
+    estimator: Any, terminal: Terminal, data: Data, words: ModelWords, text: str
+) -> PredictorMixin:
+    rows = data.texts(text)
+    table = rows.table
+    if words.priors:
+        estimator.set_params(priors=parse_priors(words.priors, table.classes))
+    with terminal.working(f"fitting {type(estimator).__name__}"):
+        fitted: PredictorMixin = estimator.fit(rows.kept, table.labels, table.weight)
     return fitted
 
 

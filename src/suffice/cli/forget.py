@@ -84,6 +84,10 @@ def _forget_counts(
 
     before = int(model.moments_.counts.sum())
     for part in parts:
+        if model.text is not None:
+            texts = Data(part, {"target": target}).texts(model.text)
+            model.forget(texts.kept, texts.table.labels, texts.table.weight)
+            continue
         features = model.moments_.feature_names
         data = Data(
             part,

@@ -57,7 +57,8 @@ class Answers:
             for label in classifier.classes.tolist():
                 schema[f"{prefix}p_{label}"] = pl.Float64()
         threshold = None
-        if classifier.has_density:
+        # new words have no probability, so that texts have posteriors and no density
+        if classifier.has_density and classifier.text is None:
             schema[f"{prefix}log_density"] = pl.Float64()
             schema[f"{prefix}outlier"] = pl.Boolean()
             threshold = outlier_threshold(classifier, rate)
@@ -229,7 +230,7 @@ def predict_stream(
     classifier = classifier_of(estimator)
     if classifier.has_density or classifier.encoding is not None:
         classifier = classifier.allowing_missing()
-    schema = classifier.encoding.schema if classifier.encoding else None
+    schema = classifier.schema
     names = schema.names if schema else classifier.feature_names
     opened = None if is_dask(source) else array_source(source, names)
     if opened is None:
@@ -243,6 +244,8 @@ def predict_stream(
         schema=schema,
         allow_missing=classifier.allow_missing,
     )
+    if classifier.text is not None:
+        roles = replace(roles, words=frozenset({classifier.text.name}))
     answers = Answers.of(classifier, roles, prefix, outlier_rate)
     for name in roles.kept:
         if name in answers.schema:
@@ -260,6 +263,8 @@ def predict_stream(
 
 def notations_for(classifier: Classifier) -> dict[str, Notation]:
     """Return how the file of the fit wrote each number that the classifier needs."""
+    if classifier.text is not None:
+        return {}
     encoding = classifier.encoding
     if encoding is None:
         numbers = classifier.feature_names or ()

@@ -115,7 +115,7 @@ def summarize(
     exact : RoundingGrid or "auto", optional
         As in ``Moments.of``. ``"auto"`` makes a grid from the first rows, with room for values
         256 times further out; ``moments.exact.grid`` is that grid, for the other parts. A table
-        of a database is streamed out.
+        of a database is streamed out, unless ``on="database"``.
     checkpoint : path, optional
         Where to remember which files are counted and their sums: a scan that was interrupted
         resumes from there; files added since are added.
@@ -277,11 +277,6 @@ def summarize_source(
 
 def _refuse_inexact_places(compute: Compute) -> None:
     """Raise where exact sums cannot be computed."""
-    if compute.database == "database":
-        raise InvalidParameterError(
-            "exact sums inside a database are not implemented: leave out on='database', and its "
-            "rows are streamed out and summed here"
-        )
     if compute.device is not None:
         raise InvalidParameterError(
             "exact sums are computed on the processor: leave out the device"

@@ -10,7 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.decision.classifier import Classifier
 from suffice.core.decision.costs import CostsLike
-from suffice.core.estimation.count_kinds import decide_counts, estimate_counts
+from suffice.core.estimation.count_kinds import (
+    decide_counts,
+    estimate_counts,
+    text_column,
+)
 from suffice.core.estimation.count_settings import (
     AlphaLike,
     CountSettings,
@@ -19,12 +23,13 @@ from suffice.core.estimation.count_settings import (
 )
 from suffice.core.estimation.priors import Priors
 from suffice.core.model.counts import CountModel
-from suffice.core.moments.count_sums import CountSums
+from suffice.core.moments.count_sums import CountSums, sharing_features
 from suffice.core.table.count_rows import CountRows
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.matrix import as_weights
 from suffice.core.table.table import require_as_many
+from suffice.core.table.words import TextColumn, texts_of
 from suffice.core.threads import at_most, one_at_a_time
 from suffice.errors import InvalidParameterError
 from suffice.estimators.predictor import (
@@ -68,6 +73,10 @@ class CountNB(DensityMixin, ScoreMixin):
         log-loss of rows left out one by one. Naive Bayes is over-confident on long rows.
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
+    text : str, optional
+        Column of text whose words are the counts: rows are then a frame with this column, or a
+        sequence of texts. A word is two or more letters or digits, in lower case; a new word is
+        added by ``partial_fit`` and ignored by ``predict``. A missing text is empty.
     n_jobs : int, optional
         Threads of prediction; None and -1 use every core. The answer is the same.
 
@@ -112,6 +121,7 @@ class CountNB(DensityMixin, ScoreMixin):
         costs: CostsLike = None,
         temperature: TemperatureLike = 1.0,
         binarize: float = 0.0,
+        text: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kind = kind
@@ -120,7 +130,12 @@ class CountNB(DensityMixin, ScoreMixin):
         self.costs = costs
         self.temperature = temperature
         self.binarize = binarize
+        self.text = text
         self.n_jobs = n_jobs
+
+    @property
+    def _text_column(self) -> str | None:
+        return self.text
 
     @property
     def _takes_sparse(self) -> bool:
@@ -145,6 +160,7 @@ class CountNB(DensityMixin, ScoreMixin):
             costs=self.costs,
             temperature=self.temperature,
             binarize=self.binarize,
+            text=self.text,
         )
 
     def resolved_count_settings(self) -> CountSettings:
@@ -162,8 +178,8 @@ class CountNB(DensityMixin, ScoreMixin):
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         settings = self.count_settings()
+        x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         moments, settings = self._summed_and_chosen(x, labels, weight, settings, None)
         self._set_moments(moments, settings)
         self._model = self._estimate()
@@ -185,7 +201,7 @@ class CountNB(DensityMixin, ScoreMixin):
                 f"{name}='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "
                 f"give a value for {name}"
             )
-        set_features(self, moments.n_features, moments.feature_names)
+        self._set_columns(moments)
         self._set_moments(moments, settings)
         self._model = self._estimate()
         return self
@@ -199,14 +215,16 @@ class CountNB(DensityMixin, ScoreMixin):
         sample_weight: WeightsLike = None,
     ) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        settings = self.count_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         if is_first:
-            settings = self.count_settings()
             moments, settings = self._summed_and_chosen(x, labels, weight, settings, classes)
         else:
             settings = self.resolved_count_settings()
-            moments = self.moments_ + self._summed(x, labels, weight, settings, classes)
+            added = self._summed(x, labels, weight, settings, classes)
+            before, added = self._with_words_of_both(added)
+            moments = before + added
         self._set_moments(moments, settings)
         return self
 
@@ -216,8 +234,10 @@ class CountNB(DensityMixin, ScoreMixin):
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         settings = self.resolved_count_settings()
-        rest = self.moments_ - self._summed(x, labels, weight, settings, None)
-        self._set_moments(rest, settings)
+        removed = self._summed(x, labels, weight, settings, None)
+        before, removed = self._with_words_of_both(removed)
+        rest = before - removed
+        self._set_moments(rest if self.text is None else rest.without_unseen(), settings)
         return self
 
     def _summed(
@@ -228,14 +248,38 @@ class CountNB(DensityMixin, ScoreMixin):
         settings: CountSettings,
         classes: LabelsLike | None,
     ) -> CountSums:
-        return CountSums.of(
-            x,
+        if settings.text is None:
+            return CountSums.of(
+                x,
+                labels,
+                weight,
+                threshold=settings.threshold,
+                classes=classes,
+                names=feature_names(self),
+            )
+        column = TextColumn.of(settings.text, texts_of(x, settings.text))
+        sums = CountSums.of(
+            column.rows(x).matrix(),
             labels,
             weight,
             threshold=settings.threshold,
             classes=classes,
-            names=feature_names(self),
+            names=column.vocabulary,
         )
+        return sums.without_unseen()
+
+    def _with_words_of_both(self, other: CountSums) -> tuple[CountSums, CountSums]:
+        """Return what was learnt and other sums; of texts, with the words of both."""
+        if self.text is None:
+            return self.moments_, other
+        return sharing_features(self.moments_, other)
+
+    def _set_columns(self, moments: CountSums) -> None:
+        """Keep the features of sums, or the column of text whose words they are."""
+        if self.text is None:
+            set_features(self, moments.n_features, moments.feature_names)
+        else:
+            set_features(self, 1, (self.text,))
 
     def _summed_and_chosen(
         self,
@@ -249,7 +293,8 @@ class CountNB(DensityMixin, ScoreMixin):
         moments = self._summed(x, labels, weight, settings, classes)
         if not settings.open_settings:
             return moments, settings
-        rows = CountRows.of(x)
+        column = text_column(moments, settings)
+        rows = CountRows.of(x) if column is None else column.rows(x)
         codes = codes_of(as_labels(to_numpy(labels)), moments.classes)
         checked = as_weights(to_numpy(weight), rows.n_rows)
         w = np.ones(rows.n_rows) if checked is None else checked
@@ -287,7 +332,7 @@ class CountNB(DensityMixin, ScoreMixin):
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         moments = count_sums_from(header, arrays)
-        set_features(self, moments.n_features, moments.feature_names)
+        self._set_columns(moments)
         self._set_moments(moments, restored_count_settings(header))
         self._model = self._estimate()
         return self
@@ -339,7 +384,7 @@ class CountNB(DensityMixin, ScoreMixin):
                 "log_likelihood takes rows and their labels, or neither: give X and y"
             )
         codes = codes_of(as_labels(to_numpy(y)), self.classes_)
-        log_joint = self._density.log_joint(checked_rows(self, X))
+        log_joint = self._density.log_joint(self.model_.rows(checked_rows(self, X)))
         require_as_many(len(log_joint), len(codes))
         return float(log_joint[np.arange(len(codes)), codes].sum())
 
@@ -370,7 +415,7 @@ class CountNB(DensityMixin, ScoreMixin):
         others = (weights.sum(0) - weights[k]) / (len(weights) - 1)
         log_odds = weights[k] - others
         best = np.argsort(-log_odds, kind="stable")[:n].tolist()
-        known = feature_names(self) if names is None else names
+        known = self.moments_.feature_names if names is None else names
         if known is not None and len(known) != len(log_odds):
             raise InvalidParameterError(
                 f"names holds {len(known)} names, but there are {len(log_odds)} features: give "

@@ -26,6 +26,7 @@ from suffice.core.table.matrix import (
 )
 from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
+from suffice.core.table.words import texts_of
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
 from suffice.core.threads import at_most
@@ -114,9 +115,26 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    """Return texts, sparse rows or a table as the estimator reads them."""
+    if estimator._text_column is not None:
+        return _validated_texts(estimator, X, estimator._text_column, reset=reset)
     if is_sparse(X):
         return _validated_sparse(estimator, X, reset=reset)
+    return _validated_table(estimator, X, reset=reset)
+
+
+def _validated_texts(
+    estimator: "PredictorMixin", X: Any, column: str, *, reset: bool
+) -> Array:
+    """Return the texts of the estimator's column, (n,)."""
+    texts = texts_of(X, column)
+    if reset:
+        set_features(estimator, 1, (column,))
+    return np.array(texts, dtype=object)
+
+
+def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
+    """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
     X = unmasked(X)
     if reset:
         column_names(X)  # raises where two columns have the same name
@@ -210,6 +228,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def _takes_missing(self) -> bool:
         """Whether cells may be empty."""
         return False
+
+    @property
+    def _text_column(self) -> str | None:
+        """The column of text whose words are the features, if the rows are texts."""
+        return None
 
     @property
     def _takes_sparse(self) -> bool:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from suffice.core.decision import classifier_of
 from suffice.errors import InvalidParameterError, require_word
 from suffice.export.document import document_text, to_document
 from suffice.export.fitted import FittedEstimator
@@ -21,6 +22,11 @@ def write_export(
 ) -> None:
     """Write a query, a graph or a document to ``path``; the file is whole or not there."""
     require_word(to, ("sql", "onnx", "json"), "to")
+    if classifier_of(estimator).text is not None:
+        raise InvalidParameterError(
+            "this model counts the words of a text, which exports cannot write: export a model "
+            "fitted to columns of counts"
+        )
     if to != "sql" and (dialect is not None or table is not None):
         raise InvalidParameterError(
             f"dialect and table are for to='sql', not for to={to!r}: leave them out"

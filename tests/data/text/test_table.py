@@ -235,3 +235,14 @@ def test_many_columns_of_words_are_judged_at_once(table, monkeypatch):
     sample = open_source(table(",".join(names) + "\n" + "\n".join(rows) + "\n")).sample
     assert set(sample.dtypes) == {pl.String}
     assert not judged
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
+def test_a_byte_order_mark_before_a_first_row_without_header_is_no_part_of_its_cell(
+    tmp_path, name
+):
+    content = b"\xef\xbb\xbfu,1\nv,2\nu,3\nv,4\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    m = summarize(path, target="column_0", text=TextFormat(header=False))
+    assert m.classes.tolist() == ["u", "v"]

@@ -199,3 +199,36 @@ def test_the_verdict_names_the_classes_that_differ():
     )
     same = box_m(Moments.of(rng.standard_normal((100, 2)), y))
     assert str(same).startswith("Equal covariances: no evidence against them (Box's M = ")
+
+
+def test_uneven_tails_leave_fewer_degrees_of_freedom():
+    rng = np.random.default_rng(5)
+    y = np.arange(240) % 2
+    x = np.stack([rng.standard_t(5, 240), rng.uniform(size=240)], axis=1)
+    centred = x - np.stack([x[y == 0].mean(0), x[y == 1].mean(0)])[y]
+    z = centred / np.sqrt(np.square(centred).mean(0))
+    # what each variance, and the covariance, adds to E M:  (κ − 1)/2, and the rest of the sum
+    fourths = (z**2).T @ z**2 / 240
+    correlation = (z[:, 0] @ z[:, 1]) / 240
+    elliptical = fourths.sum() / (2 * 3 + 2 * (1 + 2 * correlation**2)) * 240 / 238
+    inflation = (4 * elliptical - 1) / 3
+    of_variances = (np.diagonal(fourths) - 1) / 2
+    rest = 3 * inflation - of_variances.sum()
+    share = (3 * inflation) ** 2 / (3 * (np.square(of_variances).sum() + rest**2))
+    assert 0.3 < share < 0.95
+    found = box_m(Moments.of(x, y, fourth=True))
+    assert found.inflation == pytest.approx(inflation)
+    assert found.effective_share == pytest.approx(share)
+    test = cumulant_test(found.statistic / inflation, found.degrees, 2)
+    assert found.p_value == pytest.approx(
+        stats.chi2(share * test.df).sf(share * test.statistic)
+    )
+
+
+def test_heavy_tails_are_said_to_make_the_test_cautious():
+    rng = np.random.default_rng(6)
+    y = np.arange(300) % 2
+    heavy = box_m(Moments.of(rng.standard_t(3, size=(300, 3)), y, fourth=True))
+    normal = box_m(Moments.of(rng.normal(size=(300, 3)), y, fourth=True))
+    assert "heavy tails: p ≤ 0.05 occurs in at most 5 %" in str(heavy)
+    assert "heavy tails" not in str(normal)

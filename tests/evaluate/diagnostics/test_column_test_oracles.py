@@ -11,6 +11,7 @@ from suffice.evaluate.diagnostics.column_tests import (
     mean_test,
     pooled_shape,
     share_test,
+    spread_test,
     two_values,
     upper_tail,
 )
@@ -146,3 +147,39 @@ def test_pearsons_statistic_has_the_mean_and_variance_of_all_permutations():
     assert share_test(counts) == pytest.approx(law.sf(observed))
     with_empty_level = np.insert(counts, 1, 0.0, axis=1)
     assert share_test(with_empty_level) == pytest.approx(law.sf(observed))
+
+
+@pytest.mark.parametrize("step", [0.7, -1.1])
+def test_a_mean_with_heavier_tails_than_its_skewness_tells_is_judged_by_students_t(step):
+    n1, n2 = 60, 6
+    n = n1 + n2
+    old = Column(n1, 0.0, 1.0, 0.0, 9.0)
+    new = Column(n2, step, 1.0, 0.0, 9.0)
+    shape = pooled_shape(old, new)
+    z = step * n1 / n / np.sqrt(shape.variance / n2 * n1 / (n - 1))
+    z = stats.norm.isf(stats.t(n - 2).sf(z * np.sqrt((n - 2) / (n - 1 - z**2))))
+    skewness = shape.skewness * (n1 - n2) / (n - 2) * np.sqrt((n - 1) / (n1 * n2))
+    excess = (shape.kurtosis - 3) * (n**2 - 6 * n1 * n2) / (n * n1 * n2)
+    # Student's t with ν degrees of freedom has the excess 6/(ν − 4) and the variance ν/(ν − 2)
+    df = 4 + 6 / (excess - 1.5 * skewness**2)
+    assert 4 < df < 30
+    assert excess < 1
+    z = stats.norm.isf(stats.t(df).sf(z * np.sqrt(df / (df - 2))))
+    law = stats.pearson3(skewness)
+    expected = 2 * min(law.sf(z), law.cdf(z))
+    assert mean_test(old, new) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("variance", [0.6, 1.0, 1.7])
+@pytest.mark.parametrize("kurtosis", [3.0, 5.0])
+def test_spreads_are_compared_by_f_with_the_degrees_of_box_and_andersen(variance, kurtosis):
+    n1, n2 = 90, 50
+    old = Column(n1, 0.0, 1.0, 0.0, kurtosis)
+    new = Column(n2, 0.0, variance, 0.0, kurtosis * variance**2)
+    pooled_variance = (n1 + n2 * variance) / (n1 + n2)
+    pooled = kurtosis * (n1 + n2 * variance**2) / (n1 + n2) / pooled_variance**2
+    factor = 2 / (pooled - 1)
+    law = stats.f(factor * (n2 - 1), factor * (n1 - 1))
+    ratio = variance * n2 / (n2 - 1) / (n1 / (n1 - 1))
+    expected = min(2 * min(law.cdf(ratio), law.sf(ratio)), 1.0)
+    assert spread_test(old, new) == pytest.approx(expected, rel=1e-9)

@@ -110,7 +110,7 @@ def test_weights_are_counts(iris):
     twice = class_separation(Moments.of(X, y, np.full(len(y), 2.0)))
     repeated = class_separation(Moments.of(np.vstack([X, X]), np.concatenate([y, y])))
     np.testing.assert_allclose(of_wilks(twice), of_wilks(repeated), rtol=1e-9)
-    assert str(twice).endswith("weights taken as counts")
+    assert str(twice).endswith("multiply other weights by Σw/Σw²")
 
 
 def test_absent_classes_change_nothing(iris):
@@ -164,3 +164,13 @@ def test_verdicts_read_like_sentences(iris):
     assert str(class_separation(Moments.of(X, y))).startswith(
         "Class means differ (Wilks' lambda"
     )
+
+
+def test_missing_cells_leave_no_test_but_the_correlations():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 3))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    found = class_separation(Moments.of(x, np.arange(60) % 2))
+    assert np.isnan(found.p_value)
+    assert "not tested, since cells are missing" in str(found)
+    assert np.isfinite(found.correlations).all()

@@ -108,3 +108,18 @@ def test_a_class_of_a_single_row_costs_the_loss_of_an_absent_class():
     assert np.isneginf(left_out.logs[4, 2])
     assert np.isfinite(left_out.log_loss)
     assert sf.CountNB(alpha="auto", temperature="auto").fit(X, y).settings_.alpha in ALPHAS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1.0, 0.1])  # whole counts are subtracted, fractions summed
+def test_folds_out_of_the_total_are_refits_bit_for_bit(counts, kind, scale):
+    X, y = counts
+    X = X * scale
+    halves = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+    partial = [(np.arange(0, 40), np.arange(80, 120))]  # rows that are in neither part
+    for splits in (halves, partial):
+        result = sf.cross_validate(sf.CountNB(kind), X, y, cv=splits)
+        for fold, (train, test) in enumerate(splits):
+            logs = sf.CountNB(kind).fit(X[train], y[train]).predict_log_proba(X[test])
+            expected = -logs[np.arange(len(test)), y[test]]
+            assert_allclose(result.fold_losses[0, fold, 1], expected.mean(), rtol=1e-14)

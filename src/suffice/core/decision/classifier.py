@@ -32,8 +32,9 @@ from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
 from suffice.core.table.notation import Notations
-from suffice.core.table.schema import Encoding
+from suffice.core.table.schema import Encoding, Schema
 from suffice.core.table.table import require_as_many
+from suffice.core.table.words import TextColumn
 from suffice.core.text.lists import counted, python_scalar
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike
@@ -71,6 +72,7 @@ class Classifier:
     encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
     allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
     notations: Notations | None = None  # how text files of the fit wrote the columns
+    text: TextColumn | None = None  # the column whose words the model counts
 
     @classmethod
     def of(
@@ -96,17 +98,33 @@ class Classifier:
     @property
     def n_features(self) -> int:
         """Number of columns of the rows."""
-        return len(self.columns) if self.encoding else self.model.n_features
+        is_table = self.encoding is not None or self.text is not None
+        return len(self.columns) if is_table else self.model.n_features
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that rows must have; none where rows are arrays without names."""
+        if self.text is not None:
+            return (self.text.name,)
         if self.encoding is None:
             return self.feature_names or ()
         return tuple(c.name for c in self.encoding.schema.columns if c.kind != "left out")
 
+    @property
+    def schema(self) -> Schema | None:
+        """The columns that rows must have, where not all of them are numbers."""
+        if self.text is not None:
+            return self.text.schema
+        return None if self.encoding is None else self.encoding.schema
+
     def rows(self, X: RowsLike) -> Any:
-        """Return rows as the model reads them: numbers, and indicators of levels."""
+        """Return rows as the model reads them: numbers, and indicators of levels.
+
+        Texts become counts of words; sparse rows and matrices are such counts.
+        """
+        is_counted = is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
+        if self.text is not None and not is_counted:
+            return self.text.rows(X).matrix()
         if self.encoding is not None:
             _, x, indicators = read(X, self.encoding.schema)
             return self.encoding.rows(x, indicators)
@@ -213,6 +231,11 @@ class Classifier:
 
     def _one_row(self, x: RowsLike) -> Floats:
         """Return one row as the model reads it, (D,)."""
+        if self.text is not None:
+            raise InvalidParameterError(
+                "a row of text is one column, so it has no parts to explain: read top_features of "
+                "the estimator"
+            )
         if np.ndim(x) == 1:
             x = np.asarray(x)[None]
         rows = np.asarray(self.rows(to_numpy(x)), np.float64)

@@ -32,6 +32,7 @@ from suffice.core.model.counts import (
 )
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.count_rows import CountRows
+from suffice.core.table.words import TextColumn
 from suffice.errors import InvalidInputError, MissingStatisticsError
 from suffice.typing import Codes, Floats
 
@@ -214,7 +215,20 @@ def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -
         feature_names=sums.feature_names,
         model=model.with_temperature(temperature),
         decision=decision_by(settings.costs, sums.classes),
+        text=text_column(sums, settings),
     )
+
+
+def text_column(sums: CountSums, settings: CountSettings) -> TextColumn | None:
+    """Return the column of text whose words were summed, if the settings name one."""
+    if settings.text is None:
+        return None
+    if sums.feature_names is None:
+        raise MissingStatisticsError(
+            f"text={settings.text!r} needs sums whose features are words, but these have no names: "
+            "collect them with names="
+        )
+    return TextColumn(settings.text, sums.feature_names)
 
 
 def left_out_rows(

@@ -31,12 +31,14 @@ class CountSettings:
     costs: CostsLike = None
     temperature: TemperatureLike = 1.0
     binarize: float = 0.0  # only of the Bernoulli model
+    text: str | None = None  # column of text whose words are counted
 
     def __post_init__(self) -> None:
         require_word(self.kind, KINDS, "kind")
         _check_alpha(self.alpha)
         check_priors(self.priors)
         check_threshold(self.binarize)
+        _check_text(self.text)
         if self.temperature != "auto":
             check_temperature(self.temperature)
 
@@ -63,6 +65,14 @@ class CountSettings:
     def class_priors(self, classes: Labels, weights: Floats) -> Floats:
         """Return π (K,)."""
         return class_priors(self.priors, classes, weights)
+
+
+def _check_text(text: object) -> None:
+    if text is None or (isinstance(text, str) and text):
+        return
+    raise InvalidParameterError(
+        f"text must be the name of a column of text, or None where columns are counts; got {text!r}"
+    )
 
 
 def _check_alpha(alpha: object) -> None:

@@ -227,6 +227,14 @@ class CountSums:
         sums[:, [position[name] for name in self.feature_names]] = self.sums
         return replace(self, feature_names=wanted, sums=sums).frozen()
 
+    def without_unseen(self) -> CountSums:
+        """Return the sums without the features that no row of positive weight has."""
+        is_seen = np.asarray(self.sums.any(axis=0))
+        if self.feature_names is None or is_seen.all():
+            return self
+        names = tuple(n for n, seen in zip(self.feature_names, is_seen, strict=True) if seen)
+        return replace(self, feature_names=names, sums=self.sums[:, is_seen]).frozen()
+
     def with_classes(self, classes: Labels) -> CountSums:
         """Return the sums with these sorted classes, zero for those that had no rows."""
         if np.array_equal(classes, self.classes):
@@ -413,6 +421,12 @@ def _aligned(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
     classes = union(a.classes, b.classes)
     named = replace(a, feature_names=a.feature_names or b.feature_names)
     return named.with_classes(classes), b.with_classes(classes)
+
+
+def sharing_features(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
+    """Return two sums with the named features of both, sorted."""
+    names = sorted({*(a.feature_names or ()), *(b.feature_names or ())})
+    return a.with_features(names), b.with_features(names)
 
 
 def _difference(a: Floats, b: Floats) -> Floats:

@@ -191,7 +191,6 @@ def _class_sums(
     None where a value lies outside the grid.
     """
     sums = np.zeros((2, grid.n_features), np.int64)
-    grams[:] = 0
     product = np.empty(grams.shape[1:])
     for start in range(0, len(members), _BLOCK_ROWS):
         block = members[start : start + _BLOCK_ROWS]
@@ -205,7 +204,10 @@ def _class_sums(
         sums[1] += _weighed(lower, w).sum(0).astype(np.int64)
         for gram, part in zip(grams, (upper, lower, upper + lower), strict=True):
             np.matmul(_weighed(part, w).T, part, out=product)
-            gram += product.astype(np.int64)
+            if start == 0:
+                np.copyto(gram, product, casting="unsafe")  # whole numbers
+            else:
+                gram += product.astype(np.int64)
     return sums
 
 
@@ -282,12 +284,19 @@ def _joined_products(grams: Integers) -> Int128:
     upper, lower, both = grams
     digit = np.int64((1 << HALF) - 1)
     # u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ
-    cross = both - upper - lower
+    cross = both - upper
+    cross -= lower
     # P = 2⁴⁰ upper + 2²⁰ cross + lower, with what exceeds 20 bits carried to the next place
     cross += lower >> HALF
-    top = upper + (cross >> HALF)
-    low = (top << 2 * HALF) | ((cross & digit) << HALF) | (lower & digit)
-    return Int128(high=(top >> (64 - 2 * HALF)).view(np.uint64), low=low.view(np.uint64))
+    top = cross >> HALF
+    top += upper
+    cross &= digit
+    low = top << HALF
+    low |= cross
+    low <<= HALF
+    low |= lower & digit
+    top >>= 64 - 2 * HALF
+    return Int128(high=top.view(np.uint64), low=low.view(np.uint64))
 
 
 def _symmetric(lower: Words) -> Words:

@@ -70,8 +70,9 @@ class Int128:
 
     def __add__(self, other: Int128) -> Int128:
         low = self.low + other.low
-        carry = (low < self.low).astype(np.uint64)
-        return Int128(high=self.high + other.high + carry, low=low)
+        high = np.asarray(self.high + other.high)
+        high += low < self.low  # the carry
+        return Int128(high=high, low=low)
 
     def __neg__(self) -> Int128:
         low = ~self.low + np.uint64(1)
@@ -79,8 +80,9 @@ class Int128:
         return Int128(high=~self.high + carry, low=low)
 
     def __sub__(self, other: Int128) -> Int128:
-        borrow = (self.low < other.low).astype(np.uint64)
-        return Int128(high=self.high - other.high - borrow, low=self.low - other.low)
+        high = np.asarray(self.high - other.high)
+        high -= self.low < other.low  # the borrow
+        return Int128(high=high, low=self.low - other.low)
 
     def __mul__(self, other: Int128) -> Int128:
         # (a₁ 2⁶⁴ + a₀)(b₁ 2⁶⁴ + b₀) = a₀ b₀ + (a₁ b₀ + a₀ b₁) 2⁶⁴   modulo 2¹²⁸

@@ -150,6 +150,43 @@ def roles_for_learning(
     )
 
 
+def roles_for_texts(
+    source: Source,
+    text: str,
+    target: str | None = None,
+    weight: str | None = None,
+    columns: Columns = _ANY_COLUMNS,
+) -> Roles:
+    """Return the roles that keep a column of text beside the labels; warn about other columns."""
+    _refuse_nothing(source)
+    require_columns(source, [text, *columns.ignore, *(columns.ids or ())])
+    if weight is not None:
+        require_columns(source, [weight])
+    named = replace(columns, features=(text,))
+    target = _target(source, target, weight, named)
+    check_target(source.sample.get_column(target), source.label, columns)
+    _refuse_two_roles(source.label, target, weight, named)
+    used = {text, target, weight, *columns.ignore, *(columns.ids or ())}
+    unused = [name for name in source.sample.columns if name not in used]
+    if unused:
+        warn(
+            f"only the words of {text!r} are learnt from: {noun_for(len(unused), 'column')} "
+            f"{quoted(unused, 5)} left out",
+            UnusedDataWarning,
+        )
+    return Roles(
+        features=(),
+        target=target,
+        weight=weight,
+        kept=(text,),
+        words=frozenset({text}),
+        merge=LabelMerge.of(source.sample.get_column(target))
+        if columns.merge_labels
+        else None,
+        named_classes=columns.target_kind is not None,
+    )
+
+
 def roles_for_predicting(
     source: Source,
     features: Sequence[str] | None,

@@ -6,8 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Self
 
+import numpy as np
 import polars as pl
 
+from suffice.core.moments.grid import RoundingGrid
 from suffice.core.text.lists import quoted
 from suffice.data.columns.kinds import DAYS, NUMBER, is_date, kind_of_type
 from suffice.data.columns.roles import Roles
@@ -33,6 +35,7 @@ from suffice.data.sql.engines import (
     place_for,
     rows_of,
 )
+from suffice.data.sql.exact_sums import ExactTableSums
 from suffice.data.sql.sums import TableSums, as_float, label_of, pilots_of
 from suffice.data.sums.running import Summed, sums_of_frames
 from suffice.errors import InvalidInputError
@@ -99,12 +102,12 @@ class TableSource:
             only_from_rows = "sums on a device"
         elif settings.fourth:
             only_from_rows = "fourth moments"
-        elif settings.exact is not None:
-            only_from_rows = "exact sums"
+        elif settings.exact is not None and self._exact_from_rows(roles, settings):
+            only_from_rows = self._exact_from_rows(roles, settings)
         else:
             only_from_rows = _only_from_rows(roles, self.sample)
         if self._chosen_place(roles, only_from_rows) == "database":
-            total, only_from_rows = self._summed_inside(roles, settings.storage)
+            total, only_from_rows = self._summed_inside(roles, settings)
             if not only_from_rows:
                 report(total.n_rows)
                 return total
@@ -121,23 +124,52 @@ class TableSource:
         _LOG.info("%s: %s: %s", self.label, way, reason)
         return place
 
-    def _summed_inside(self, roles: Roles, storage: str) -> tuple[Summed, str]:
-        """Return the sums that the database computes, or what of them only rows can give."""
-        self._refuse_text(roles.features)
-        engine = engine_of(self.backend)
-        sums = TableSums(
+    def _exact_from_rows(self, roles: Roles, settings: SumSettings) -> str:
+        """Return which exact sums are computed from rows, or nothing."""
+        if self.place != "database":
+            return "exact sums"
+        if roles.weight is not None:
+            return "weighted exact sums"
+        return "exact sums of squares alone" if settings.storage == "diagonal" else ""
+
+    def _table_sums(self, roles: Roles, settings: SumSettings) -> TableSums:
+        def ask(query: Expression) -> pl.DataFrame:
+            return rows_of(self.backend, query)
+
+        if not isinstance(settings.exact, RoundingGrid):
+            return TableSums(
+                table=self.table,
+                roles=roles,
+                sample=self.sample,
+                pilots=pilots_of(self.sample, roles.features),
+                engine=engine_of(self.backend),
+                ask=ask,
+                label=self.label,
+            )
+        grid = settings.exact
+        grid.rounded(
+            np.zeros((0, len(roles.features))), roles.features
+        )  # raises if not theirs
+        return ExactTableSums(
             table=self.table,
             roles=roles,
             sample=self.sample,
-            pilots=pilots_of(self.sample, roles.features),
-            engine=engine,
-            ask=lambda query: rows_of(self.backend, query),
+            pilots=grid.origins,
+            engine=engine_of(self.backend),
+            ask=ask,
             label=self.label,
+            grid=grid,
         )
+
+    def _summed_inside(self, roles: Roles, settings: SumSettings) -> tuple[Summed, str]:
+        """Return the sums that the database computes, or what of them only rows can give."""
+        self._refuse_text(roles.features)
+        engine = engine_of(self.backend)
+        sums = self._table_sums(roles, settings)
         with asking(self.label):
             try:
                 with engine.session(self.backend):
-                    total = sums.summed(storage)
+                    total = sums.summed(settings.storage)
             except Exception as error:
                 is_out_of_range = getattr(error, "sqlstate", "") == _OUT_OF_RANGE
                 if not is_out_of_range or self.place == "database":

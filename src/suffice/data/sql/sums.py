@@ -287,7 +287,7 @@ class TableSums:
         answers: list[pl.DataFrame] = []
         grouped = rows.group_by(LABEL) if by_class else rows
         counts = self._counts(rows)
-        for part in _parts(outputs, self.engine.max_outputs - 5):
+        for part in parts(outputs, self.engine.max_outputs - 5):
             answer = self.ask(grouped.aggregate(**counts, **part))
             if by_class:
                 answer = answer.sort(LABEL)
@@ -326,7 +326,7 @@ class TableSums:
         for j, condition in enumerate(conditions.values()):
             outputs[f"g{j}"] = condition.cast("int32").sum()
         counts: list[int | None] = []
-        for part in _parts(outputs, self.engine.max_outputs):
+        for part in parts(outputs, self.engine.max_outputs):
             if part:
                 counts += self.ask(self.table.aggregate(**part)).row(0)
         return {name: int(n) for name, n in zip(conditions, counts, strict=True) if n}
@@ -377,7 +377,7 @@ def _rows_by_class(answer: pl.DataFrame) -> list[tuple[object, ...]]:
     return answer.select([name for name in (LABEL, ROWS) if name in answer.columns]).rows()
 
 
-def _parts(
+def parts(
     outputs: Mapping[str, Expression],
     size: int,
 ) -> Iterator[dict[str, Expression]]:

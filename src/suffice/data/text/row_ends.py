@@ -58,7 +58,7 @@ def row_blocks(
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
     ends = _RowEnds(layout, label, numbers)
-    rest = _without_lines(pieces, layout.n_before)
+    rest = _without_lines(_without_mark(pieces), layout.n_before)
     for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
         # The reader drops a byte order mark at the start of a block, where it is part of a cell.
         yield codecs.BOM_UTF8 + block if block.startswith(codecs.BOM_UTF8) else block
@@ -81,6 +81,18 @@ def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
             yield decoder.decode(previous).encode()
         previous = piece
     yield decoder.decode(previous, final=True).encode()
+
+
+def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield UTF-8 text without the byte order mark that it may start with."""
+    start = b""
+    rest = iter(pieces)
+    for piece in rest:
+        start += piece
+        if len(start) >= len(codecs.BOM_UTF8):
+            break
+    yield start.removeprefix(codecs.BOM_UTF8)
+    yield from rest
 
 
 def _without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:

@@ -21,6 +21,9 @@ LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
 ERROR = 0
 LOG_LOSS = 1
 LARGEST = 10.0  # log-loss of a row above which it counts no more in a test
+# ρ of a choice among models: other training rows may lead to another model, even if each model by
+# itself changes little; measured by ``python -m benchmarks levels``
+CHOICE_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,11 +340,15 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
         joined = losses.with_model("the choice", chosen_losses)
         constant = losses.names.index(CONSTANT)
         p_value = joined.difference(ERROR, constant, len(losses.names)).p_value
+    overlap = float(losses.overlap.max())
+    if sum(name != CONSTANT for name in losses.names) > 1:
+        # n / n_train = F / (F − 1) of F folds
+        overlap = max(overlap, CHOICE_SHARE * len(folds) / (len(folds) - 1))
     return ChoiceEstimate.of_rows(
         chosen_losses[ERROR],
         losses.weights,
         choices,
-        overlap=float(losses.overlap.max()),
+        overlap=overlap,
         grouped=losses.grouped,
         p_value=p_value,
     )

@@ -38,6 +38,9 @@ class ClassSeparation(Diagnostic):
         str, ...
     ]  # columns that are constant within classes, or combinations of others
     weighted: bool
+    has_missing: bool = (
+        False  # cells: their uncertainty is not known, so that there is no test
+    )
 
     @property
     def correlations(self) -> Floats:
@@ -51,7 +54,9 @@ class ClassSeparation(Diagnostic):
 
     @property
     def p_value(self) -> float:
-        """P(F ≥ statistic); NaN where the degrees of freedom are not positive."""
+        """P(F ≥ statistic); NaN for rows with missing cells, or without degrees of freedom."""
+        if self.has_missing:
+            return np.nan
         return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
 
     def rows(self) -> list[Row]:
@@ -73,13 +78,19 @@ class ClassSeparation(Diagnostic):
         return class_separation_figure(self, ax)
 
     def __repr__(self) -> str:
+        remarks = column_remarks(self.left_out, weighted=self.weighted)
+        if self.has_missing:
+            verdict = (
+                f"Class means: not tested, since cells are missing (Wilks' lambda = "
+                f"{self.wilks_lambda:.4g}); drop the rows or columns with missing cells"
+            )
+            return "; ".join([verdict, *remarks])
         verdict = "Class means: no evidence that they differ"
         if self.p_value <= LEVEL:
             verdict = "Class means differ"
         test = (
             f"Wilks' lambda = {self.wilks_lambda:.4g}, {p_statement(self.p_value)} by Rao's F"
         )
-        remarks = column_remarks(self.left_out, weighted=self.weighted)
         return "; ".join([f"{verdict} ({test})", *remarks])
 
 
@@ -95,7 +106,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
     ----------
     moments : Moments
         Sums with at least a pooled matrix. Weights are taken as counts. Columns that are constant
-        within classes, or combinations of others, are left out; a warning names them.
+        within classes, or combinations of others, are left out; a warning names them. Rows with
+        missing cells give no p-value: it would be too small.
 
     Examples
     --------
@@ -133,6 +145,7 @@ def class_separation(moments: Moments) -> ClassSeparation:
         df2=df2,
         left_out=left_out,
         weighted=is_weighted(moments),
+        has_missing=moments.patterns is not None,
     )
 
 

@@ -28,6 +28,11 @@ class Diagnostic(Tabled):
     __slots__ = ()
 
 
+# What every verdict of a weighted fit says. Weights of any size make p-values too small, unless
+# they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
+WEIGHTS_REMARK = "weights taken as counts of rows: multiply other weights by Σw/Σw²"
+
+
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B) of B replicates of each statistic."""
     # Davison & Hinkley (1997), section 4.2. Replicates that tie up to rounding count as larger.
@@ -111,7 +116,7 @@ def column_remarks(left_out: tuple[str, ...], *, weighted: bool = False) -> list
     if left_out:
         remarks.append(f"columns left out: {quoted(left_out)}")
     if weighted:
-        remarks.append("weights taken as counts")
+        remarks.append(WEIGHTS_REMARK)
     return remarks
 
 

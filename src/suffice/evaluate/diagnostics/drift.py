@@ -26,7 +26,7 @@ from suffice.evaluate.diagnostics.column_tests import (
     spread_test,
     two_values,
 )
-from suffice.evaluate.diagnostics.diagnostic import is_weighted
+from suffice.evaluate.diagnostics.diagnostic import WEIGHTS_REMARK, is_weighted
 from suffice.evaluate.diagnostics.row_sums import RowSums, number_names
 from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
@@ -121,7 +121,7 @@ class Drift(Tabled):
         if n_silent:
             sentences.append(f"{counted(n_silent, 'change')} not tested for want of rows")
         if self.weighted:
-            sentences.append("weights taken as counts")
+            sentences.append(WEIGHTS_REMARK)
         return f"Drift({'; '.join(sentences)})"
 
     def _verdict(self) -> str:

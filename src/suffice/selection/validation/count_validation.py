@@ -65,6 +65,11 @@ def leave_one_count_row_out(
             f"{name} of this {type(estimator).__name__} says 'auto', which fit chooses: fit it "
             "first"
         )
+    if settings.text is not None:
+        raise InvalidParameterError(
+            "leave-one-out reads rows of counts, not texts: count the words with scikit-learn's "
+            "CountVectorizer, and use CountNB without text"
+        )
     rows, classes, codes, weight = _labelled_counts(X, y, sample_weight)
     kept = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
     if len(kept) < rows.n_rows:
@@ -102,21 +107,18 @@ def fold_losses_of_counts(
     ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
     """
     rows = CountRows.of(X)
+    settings_of_each = [candidate.resolved_count_settings() for candidate in candidates]
+    sums_of_threshold: dict[float | None, list[CountSums]] = {}
+    for threshold in {settings.threshold for settings in settings_of_each}:
+        sums_of_threshold[threshold] = _training_sums(
+            rows, classes, codes, weight, splits, threshold
+        )
     losses = np.empty((len(candidates), len(splits), 3))
-    for f, (train, test) in enumerate(splits):
-        train_weight = None if weight is None else weight[train]
+    for f, (_, test) in enumerate(splits):
         test_weight = np.ones(len(test)) if weight is None else weight[test]
-        train_rows = rows.take(train)
         held_out = rows.take(test).matrix()
-        sums_of_threshold: dict[float | None, CountSums] = {}
-        for c, candidate in enumerate(candidates):
-            settings = candidate.resolved_count_settings()
-            threshold = settings.threshold
-            if threshold not in sums_of_threshold:
-                sums_of_threshold[threshold] = CountSums.of_rows(
-                    train_rows, classes, codes[train], train_weight, threshold=threshold
-                )
-            sums = sums_of_threshold[threshold]
+        for c, settings in enumerate(settings_of_each):
+            sums = sums_of_threshold[settings.threshold][f]
             classifier = decide_counts(estimate_counts(sums, settings), sums, settings)
             if fixed_weights is not None:
                 priors = settings.class_priors(classes, fixed_weights)
@@ -126,11 +128,48 @@ def fold_losses_of_counts(
     return losses
 
 
+def _training_sums(
+    rows: CountRows,
+    classes: Labels,
+    codes: Codes,
+    weight: Floats | None,
+    splits: Sequence[tuple[Codes, Codes]],
+    threshold: float | None,
+) -> list[CountSums]:
+    """Return the sums of the training rows of each split.
+
+    Whole counts are subtracted exactly, so that the training rows are all rows less the held-out
+    ones. Fractions are summed again, since a difference would round otherwise.
+    """
+
+    def summed(places: Codes) -> CountSums:
+        row_weight = None if weight is None else weight[places]
+        return CountSums.of_rows(
+            rows.take(places), classes, codes[places], row_weight, threshold=threshold
+        )
+
+    total = CountSums.of_rows(rows, classes, codes, weight, threshold=threshold)
+    is_exact = _is_whole(total.sums) and _is_whole(total.weights) and not total.has_fractions
+    training_sums = []
+    for train, test in splits:
+        is_complement = len(np.union1d(train, test)) == rows.n_rows == len(train) + len(test)
+        if is_exact and is_complement:
+            training_sums.append(total - summed(test))
+        else:
+            training_sums.append(summed(train))
+    return training_sums
+
+
+def _is_whole(values: Floats) -> bool:
+    return bool(np.all(values == np.floor(values)))
+
+
 def is_read_from_counts(candidate: object) -> TypeGuard[CountFamily]:
     """Whether an estimator is a function of sums of counts alone, and free of costs."""
     if not is_count_family(candidate) or candidate.costs is not None:
         return False
-    return not candidate.resolved_count_settings().open_settings
+    settings = candidate.resolved_count_settings()
+    return settings.text is None and not settings.open_settings
 
 
 def _labelled_counts(
