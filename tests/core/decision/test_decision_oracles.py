@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
-from suffice.core.decision.conformal import PredictionSets
+from suffice.core.decision.classifier import Classifier
+from suffice.core.decision.conformal import NonconformityScores, PredictionSets
 from suffice.core.decision.predictions import Predictions
 from suffice.core.decision.prior_shift import shifted_priors
+from suffice.core.decision.rules import BoundaryRule
 from suffice.core.estimation.degenerate import filled_variances
-from suffice.discriminative.calculus import numerical_gradient
-from suffice.discriminative.gradient_descent import AveragedDescent
-from suffice.discriminative.stream import Stream
+from suffice.core.model.predicted import PredictedModel
+from suffice.errors import InvalidParameterError
 from suffice.selection.validation.streamed import hashed
 from suffice.selection.validation.time_order import time_codes
 
@@ -60,21 +62,6 @@ def test_a_column_without_any_variance_gets_the_variance_one():
     np.testing.assert_array_equal(filled, [[1.0, 3.0, 2.0]])
 
 
-def test_a_numerical_gradient_is_as_exact_far_from_zero():
-    at = np.array([1e8, -3e6])
-    gradient = numerical_gradient(lambda x: float(x @ x), at)
-    np.testing.assert_allclose(gradient, 2 * at, rtol=1e-7)
-
-
-def test_a_step_of_averaged_descent_takes_a_tenth_of_the_rows():
-    descent = AveragedDescent(batch_size=32)
-    assert [descent.rows_per_step(n) for n in (1, 9, 20, 100, 5000)] == [1, 1, 2, 10, 32]
-
-
-def test_a_stream_begins_without_a_step():
-    assert Stream.before(3, 2).n_steps == 0
-
-
 def test_two_times_are_enough_to_tell_earlier_from_later():
     assert time_codes(np.array([7, 3, 7]), 3).tolist() == [1, 0, 1]
 
@@ -86,17 +73,49 @@ def test_rows_that_differ_by_little_fall_into_all_folds():
     np.testing.assert_array_equal(hashed(-0.0 * x, 4), hashed(0.0 * x, 4))
 
 
-@pytest.mark.parametrize("storage", ["pooled", "per-class"])
-def test_layouts_count_the_lower_triangle_of_products(storage):
-    from types import SimpleNamespace
-
-    from suffice.core.moments.masked import SumLayout
-
-    layout = SumLayout(
-        grid=SimpleNamespace(n_features=3),
-        classes=np.array(["a", "b"]),
-        feature_names=None,
-        storage=storage,
+def test_labels_are_those_of_the_classes_predicted():
+    predictions = Predictions(
+        classes=np.array(["a", "b", "c"]),
+        truth=np.array([0, 1, 1]),
+        predicted=np.array([2, 1, 0]),
+        logs=None,
+        rows=np.arange(3),
+        weight=None,
     )
-    n_matrices = 2 if storage == "per-class" else 1
-    assert layout.sizes == (2, 2, 6, 6 * n_matrices)
+    labels = predictions.predicted_labels
+    assert labels.tolist() == ["c", "b", "a"]
+    assert labels.dtype == predictions.classes.dtype
+
+
+@pytest.mark.parametrize("coverage", [-0.5, 0.0, 1.0])
+def test_coverage_lies_between_nothing_and_all(iris, coverage):
+    held_out = sf.leave_one_out(sf.LDA(), *iris)
+    scores = NonconformityScores.of(held_out)
+    with pytest.raises(InvalidParameterError, match="between 0 and 1"):
+        scores.threshold(coverage)
+
+
+def test_a_curved_boundary_has_no_coefficients(iris):
+    X, y = iris
+    curved = sf.QDA().fit(X[:100], y[:100]).boundary(y[0], y[99])
+    rule = BoundaryRule(curved)
+    assert rule.coef_.shape == (0,)
+    assert rule.intercept_.shape == (0,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_of_the_iteration_come_in_pairs(seed):
+    logs = np.log(np.random.default_rng(seed).dirichlet([0.3, 0.5, 0.8], size=40))
+    found = shifted_priors(logs, [0.5, 0.3, 0.2])
+    assert found.converged
+    assert found.iterations % 2 == 0
+    assert shifted_priors(logs, [0.5, 0.3, 0.2], max_iter=2).iterations == 2
+    assert shifted_priors(logs, [0.5, 0.3, 0.2], max_iter=2).gap > found.gap
+
+
+def test_a_posterior_of_zero_counts_as_a_log_posterior_of_minus_700():
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    tree = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
+    classifier = Classifier.of(np.array([0, 1]), None, PredictedModel(tree, 2, 1))
+    told = classifier.explain_row([0.0], [11.0])
+    assert told.reference + told.parts.sum() == pytest.approx(700.0)

@@ -31,6 +31,12 @@ def test_a_larger_table_is_never_expected_to_take_less(name):
         # EM with 12 holed columns of 3 classes takes long below 3 · (12 + 2) = 42 rows
         ("QDA", FitSize(41, 0, 3, holed=12), 3 * 7.5e-6 * 1728),
         ("QDA", FitSize(42, 0, 3, holed=12), 3 * 1.5e-6 * 1728),
+        # 1 + 80 / 40 leaves; and 31 from 1,200 rows on
+        ("gradient boosting", FitSize(80, 10, 2), 3 * (0.004 + 0.0012)),
+        ("gradient boosting", FitSize(79, 10, 2), 2 * (0.004 + 0.0012)),
+        ("RDA", FitSize(35, 10, 3), 5 * 3 * (0.005 + 0.0015)),
+        ("RDA", FitSize(36, 10, 3), 3 * (0.005 + 0.0015)),
+        ("RDA", FitSize(5000, 500, 3), 6.0),
     ],
 )
 def test_expected_seconds_are_as_worked_by_hand(name, size, seconds):

@@ -1,0 +1,76 @@
+"""Sums that must refuse, name and keep what a person gave."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.core.moments.grid import RoundingGrid
+from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError
+
+
+def grid(origins, exponents):
+    return RoundingGrid(np.array(origins, float), np.array(exponents))
+
+
+@pytest.mark.parametrize("n", [20, 50_000])
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+def test_a_row_outside_the_grid_is_refused_in_small_and_large_tables(n, storage):
+    x = np.random.default_rng(0).normal(size=(n, 2))
+    y = np.arange(n) % 2
+    around = RoundingGrid.around(x)
+    inside = sf.Moments.of(x, y, storage=storage, exact=around)
+    np.testing.assert_allclose(inside.grand_mean, x.mean(0), atol=1e-6)
+    x[n // 2, 1] = 1e9
+    with pytest.raises(InvalidInputError, match=str(n // 2)):
+        sf.Moments.of(x, y, storage=storage, exact=around)
+
+
+def test_the_feature_whose_grids_differ_is_named():
+    x = np.array([[0.5, 1.0], [1.0, 3.0]])
+    a = sf.Moments.of(x, [0, 1], exact=grid([0.0, 0.0], [-10, -10]))
+    b = sf.Moments.of(x, [0, 1], exact=grid([0.0, 1.0], [-10, -10]))
+    with pytest.raises(FeatureMismatchError, match="feature 1 has steps"):
+        a + b
+
+
+def test_more_rows_than_were_added_cannot_be_forgotten_exactly():
+    on = grid([0.0], [-10])
+    total = sf.Moments.of(np.array([[1.0]]), [0], [5.0], exact=on)
+    part = sf.Moments.of(np.array([[1.0], [1.0]]), [0, 0], exact=on)
+    with pytest.raises(ForgetError, match="cannot be"):
+        total - part
+
+
+def test_names_of_either_side_are_kept_by_exact_sums():
+    import pandas as pd
+
+    on = grid([0.0, 0.0], [-10, -10])
+    x = np.array([[0.5, 1.0], [1.0, 3.0]])
+    named = sf.Moments.of(pd.DataFrame(x, columns=["u", "v"]), [0, 1], exact=on)
+    nameless = sf.Moments.of(x, [0, 1], exact=on)
+    assert (named + nameless).feature_names == ("u", "v")
+    assert (nameless + named).feature_names == ("u", "v")
+
+
+def test_pooled_sums_of_many_rows_far_from_zero_keep_their_digits():
+    rng = np.random.default_rng(0)
+    z = np.rint(rng.normal(size=(40_000, 3)) * 2**10) / 2**10
+    y = np.arange(40_000) % 2
+    near = sf.Moments.of(z, y, storage="pooled")
+    far = sf.Moments.of(z + 2.0**30, y, storage="pooled")
+    np.testing.assert_allclose(far.pooled_scatter, near.pooled_scatter, rtol=1e-9, atol=1e-6)
+
+
+def test_masked_sums_count_the_lower_triangle_of_products_as_they_are_written():
+    from suffice.core.moments.masked import SumLayout
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 3))
+    for storage in ("pooled", "per-class"):
+        sums = sf.Moments.of(x, np.arange(30) % 2, storage=storage, exact="auto").exact
+        layout = SumLayout(sums.grid, sums.classes, None, storage)
+        flat = layout.flattened(sums)
+        assert sum(layout.sizes) == len(flat.high)
+        again = layout.restored(flat)
+        np.testing.assert_array_equal(again.products.low, sums.products.low)
+        np.testing.assert_array_equal(again.sums.low, sums.sums.low)

@@ -1,0 +1,96 @@
+"""Parts of descents against their definitions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import suffice as sf
+from suffice.discriminative.calculus import numerical_gradient
+from suffice.discriminative.gradient_descent import AveragedDescent
+from suffice.discriminative.newton import Newton, _inverse_bound
+from suffice.discriminative.penalty import penalties
+from suffice.discriminative.solver import Step, Stopping
+from suffice.discriminative.starts import lda_start, random_start, zero_start
+from suffice.discriminative.stream import Stream
+
+
+def test_a_descent_starts_with_a_step_of_size_zero(rows_and_codes, problem):
+    task = problem(*rows_and_codes(200, 3, 3), l2=1.0)
+    trace = Newton().solve(task, zero_start(task), Newton.default).trace
+    assert trace[0].step_size == 0.0
+    assert trace[1].step_size == 1.0
+
+
+def test_a_random_start_holds_standard_normal_numbers_of_the_seed(rows_and_codes, problem):
+    task = problem(*rows_and_codes(50, 3, 3))
+    expected = np.random.default_rng(4).standard_normal((2, 4))
+    np.testing.assert_array_equal(random_start(task, seed=4), expected)
+
+
+def test_classes_that_lie_far_apart_start_at_log_odds_of_fifteen(problem):
+    rng = np.random.default_rng(0)
+    codes = np.arange(400) % 2
+    x = rng.normal(size=(400, 2)) + np.where(codes == 1, 8.0, -8.0)[:, None]
+    task = problem(x, codes)
+    beta = task.scaling.to_original(lda_start(task))
+    slopes = beta[0, 1:]
+    gap = x[codes == 1].mean(0) - x[codes == 0].mean(0)
+    assert slopes @ gap / 2 == pytest.approx(15.0)
+
+
+def test_a_gain_that_no_arithmetic_shows_ends_a_descent():
+    rule = Stopping(tol=1e-300)
+    for loss in (1e-6, 1.0, 1e6):
+        point = SimpleNamespace(loss=loss, misfit=loss)
+        assert rule.met(1.0, None, Step(point, 1.0, decrement=0.9e-24 * loss))
+        assert not rule.met(1.0, None, Step(point, 1.0, decrement=1.1e-24 * loss))
+
+
+def test_two_penalties_are_tried_for_each_power_of_ten():
+    found = penalties(1000.0)
+    np.testing.assert_allclose(found, 1000.0 * 10.0 ** (-np.arange(13) / 2))
+
+
+def test_intervals_of_odds_ratios_are_those_of_a_normal_coefficient(iris):
+    X, y = iris
+    summary = sf.LogisticRegression(l2=1.0).fit(X[:, :2], y).summary()
+    lower, upper = summary.odds_intervals
+    z = stats.norm.ppf(1 - (1 - summary.level) / 2)
+    errors = summary.standard_errors
+    np.testing.assert_allclose(lower, np.exp(summary.coefficients - z * errors))
+    np.testing.assert_allclose(upper, np.exp(summary.coefficients + z * errors))
+
+
+@pytest.mark.parametrize("storage", ["auto", "diagonal"])
+def test_the_inverse_of_boehnings_bound_undoes_it(rows_and_codes, storage):
+    from suffice.core.table.table import Table
+    from suffice.discriminative.problem import Problem, coded_moments
+
+    table = Table.of(*rows_and_codes(200, 3, 3))
+    task = Problem.of(table, coded_moments(table, storage), l2=1.0)
+    bound = task.bound
+    matrix = np.diag(bound) if bound.ndim == 1 else bound
+    # B = M ⊗ A with M = ½ (I − 1/K)
+    whole = np.kron(0.5 * (np.eye(2) - 1 / 3), matrix)
+    g = np.random.default_rng(0).normal(size=(2, 4))
+    direct = np.linalg.solve(whole, g.ravel()).reshape(2, 4)
+    found = _inverse_bound(task)(g)
+    ratio = found / direct
+    np.testing.assert_allclose(ratio, ratio[0, 0])
+
+
+def test_a_numerical_gradient_is_as_exact_far_from_zero():
+    at = np.array([1e8, -3e6])
+    gradient = numerical_gradient(lambda x: float(x @ x), at)
+    np.testing.assert_allclose(gradient, 2 * at, rtol=1e-7)
+
+
+def test_a_step_of_averaged_descent_takes_a_tenth_of_the_rows():
+    descent = AveragedDescent(batch_size=32)
+    assert [descent.rows_per_step(n) for n in (1, 9, 20, 100, 5000)] == [1, 1, 2, 10, 32]
+
+
+def test_a_stream_begins_without_a_step():
+    assert Stream.before(3, 2).n_steps == 0
