@@ -30,7 +30,7 @@ N = 300
 @pytest.fixture(autouse=True)
 def few_first_rows(monkeypatch):
     monkeypatch.setattr(source_module, "SAMPLE_ROWS", FEW)
-    monkeypatch.setattr("suffice.data.columns.roles.SAMPLE_ROWS", FEW)
+    monkeypatch.setattr("suffice.data.columns.levels.SAMPLE_ROWS", FEW)
     monkeypatch.setattr(typed_table, "SAMPLE_ROWS", FEW)
     monkeypatch.setattr(tables, "SAMPLE_ROWS", FEW)
 
@@ -84,7 +84,7 @@ def test_an_id_that_repeats_in_another_file_is_none(tmp_path):
 
 def test_the_second_scan_is_told(tmp_path):
     path = written(frame_with(customer_id=repeated_late()), tmp_path / "rows.csv")
-    with pytest.warns(UserWarning, match="'customer_id' looks like an id .* read again"):
+    with pytest.warns(UserWarning, match=r"'customer_id' looks like an id .* read again"):
         sf.summarize(path, "y")
 
 
@@ -94,7 +94,7 @@ def test_a_repeated_id_of_a_stream_is_refused_with_a_cure(monkeypatch):
     text = io.BytesIO(frame.write_csv().encode())
     source = stream_source(text, sf.TextFormat(), "standard input")
 
-    with pytest.raises(InvalidInputError, match="'customer_id' looks like an id.*as an id"):
+    with pytest.raises(InvalidInputError, match=r"'customer_id' looks like an id.*as an id"):
         summarize_source(source, roles_for_learning(source, "y"), SumSettings("auto", False))
 
 
@@ -203,9 +203,9 @@ def test_a_late_key_of_a_stream_is_refused(monkeypatch):
     text = "\n".join(lines({"x": 1.5, "y": "a", "z": 5.5})) + "\n"
     source = stream_source(io.BytesIO(text.encode()), sf.TextFormat(), "standard input")
 
+    (scan,) = source.scans({"x": pl.Float64()})
     with pytest.raises(InvalidInputError, match="later line has the key 'z'"):
-        for scan in source.scans({"x": pl.Float64()}):
-            list(frames_of_scan(scan))
+        list(frames_of_scan(scan))
 
 
 def test_a_late_label_that_is_no_answer_is_refused_where_y_was_merged_into_yes(tmp_path):

@@ -116,7 +116,9 @@ def checked_frames(
     for name, values in texts.items():
         if not is_free_text(round(values.n_distinct), values.n_rows - values.n_empty):
             raise LateValuesError(
-                label, name, "holds texts that nearly all differ in its first rows, but not later"
+                label,
+                name,
+                "holds texts that nearly all differ in its first rows, but not later",
             )
 
 

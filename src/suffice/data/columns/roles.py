@@ -5,18 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from suffice.core.table.mixed import (
-    category_of,
-    category_of_counts,
-    is_free_text,
-    levels_of,
-)
-from suffice.core.table.schema import MOST_LEVELS, Category, Column, Number, Schema
+from suffice.core.table.mixed import category_of, is_free_text, levels_of
+from suffice.core.table.schema import Category, Column, Number, Schema
 from suffice.core.text.lists import counted, noun_for, quoted
-from suffice.data.columns.distinct import counted_values
 from suffice.data.columns.guessing import check_target, guess_target, id_columns, is_wide
 from suffice.data.columns.kinds import (
     DAYS,
@@ -28,11 +21,14 @@ from suffice.data.columns.kinds import (
     kind_of_type,
 )
 from suffice.data.columns.labels import LabelMerge
+from suffice.data.columns.levels import (
+    category_of_all_rows,
+    counts_of_levels,
+    is_whole,
+    texts_in,
+)
 from suffice.data.options import Columns
-from suffice.data.scanning import frames_of_scan
 from suffice.data.source import (
-    SAMPLE_CELLS,
-    SAMPLE_ROWS,
     ColumnType,
     Source,
     copy_of,
@@ -127,48 +123,50 @@ def roles_for_learning(
     _refuse_nothing(source)
     columns = replace(columns, categorical=(*columns.categorical, *source.categorical))
     features = columns.feature_names or ()
-    if weight is not None:
-        require_columns(source, [weight])
-    require_columns(source, [*columns.ignore, *(columns.ids or ())])
-    require_columns(source, [*features, *columns.categorical])
+    named_ids = columns.ids or ()
+    weights = () if weight is None else (weight,)
+    named = (*weights, *columns.ignore, *named_ids, *features, *columns.categorical)
+    require_columns(source, named)
     target = _target(source, target, weight, columns)
     check_target(sample.get_column(target), source.label, columns)
     _refuse_two_roles(source.label, target, weight, columns)
     unused = {target, weight, *columns.ignore}
-    named_ids = frozenset(columns.ids or ())
     others = [n for n in sample.columns if n not in unused and n not in named_ids]
     _refuse_unclear(source, [*(features or others), target], columns.categorical)
     ids = columns.ids
     if ids is None:
         ids = id_columns(sample, skip=unused | set(features) | source.repeating)
-    guessed_ids: tuple[str, ...] = ()
-    free_texts: tuple[str, ...] = ()
     if schema is not None:
         _check_numeric(sample, [column.name for column in schema.numbers], source.label)
     elif columns.features is None:
-        candidates = [name for name in others if name not in ids]
-        learnt = _informative(source, candidates, ids, columns, categories=categories)
+        learnt = _informative(source, others, ids, columns, categories=categories)
         features = tuple(column.name for column in learnt)
         schema = _schema_of(learnt)
-        if not _is_whole(source):
-            guessed_ids = () if columns.ids is not None else tuple(ids)
-            free_texts = _free_texts(source, candidates, features) if categories else ()
     else:
         schema = _schema_of_named(source, columns, categories=categories)
+    finds_features = columns.features is None and not is_whole(source)
+    finds_ids = finds_features and columns.ids is None
+    left_out = set(others).difference(features, ids)
     return Roles(
         features=features,
         target=target,
         weight=weight,
-        kept=tuple(dict.fromkeys(name for name in ids if name not in features)),
+        kept=_without(dict.fromkeys(ids), features),
         schema=schema,
         allow_missing=allow_missing,
         words=_words(source, columns.schema) | _codes(source, columns.categorical),
         merge=LabelMerge.of(sample.get_column(target)) if columns.merge_labels else None,
         named_classes=columns.target_kind is not None,
-        guessed_ids=guessed_ids,
-        free_texts=free_texts,
+        guessed_ids=tuple(ids) if finds_ids else (),
+        free_texts=texts_in(source, left_out) if finds_features and categories else (),
         rereads=source.rereads and columns.schema is None,
     )
+
+
+def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are not among the others, in their order."""
+    left_out = frozenset(others)
+    return tuple(name for name in names if name not in left_out)
 
 
 def roles_for_texts(
@@ -418,33 +416,30 @@ def _informative(
     categories: bool,
 ) -> list[Column]:
     """Return the columns that something can be learnt from; warn about the others."""
-    sample = source.sample
-    is_whole = _is_whole(source)
+    has_all = is_whole(source)
     learnt: list[Column] = []
     left_out: dict[str, list[str]] = {}  # by reason
-    counts = _counts_of_levels(source, names, columns.categorical) if categories else {}
+    names = _without(names, ids)
+    counts = counts_of_levels(source, names, columns.categorical) if categories else {}
     for name in names:
-        values = values_of(sample, name)
+        values = values_of(source.sample, name)
         is_level = name in columns.categorical
+        column: Column | None
         if name in counts:
-            column = _category_of_counts(name, counts[name], is_level=is_level)
-            if column is None:
-                left_out.setdefault(_FREE, []).append(name)
-            else:
-                learnt.append(column)
-            continue
-        if categories:
-            reason = _useless(values, is_whole=is_whole, is_level=is_level)
-        else:
-            reason = _not_numeric(values)
-        if reason:
-            left_out.setdefault(reason, []).append(name)
+            column = category_of_all_rows(name, counts[name], is_level=is_level)
+            reason = _FREE if column is None else ""
         elif categories:
-            learnt.append(_column_of(values.alias(name), is_level=is_level))
+            reason = _useless(values, is_whole=has_all, is_level=is_level)
+            column = None if reason else _column_of(values.alias(name), is_level=is_level)
         else:
-            learnt.append(Number(name))
+            column = Number(name)
+            reason = _not_numeric(values)
+        if reason or column is None:
+            left_out.setdefault(reason, []).append(name)
+        else:
+            learnt.append(column)
     numbers = [column.name for column in learnt if isinstance(column, Number)]
-    types = sample.schema
+    types = source.sample.schema
     dates = [name for name in numbers if is_date(types[name])]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
@@ -501,73 +496,6 @@ def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
     return _FREE if is_free else ""
 
 
-def _is_whole(source: Source) -> bool:
-    """Return whether the first rows are all there are."""
-    sample = source.sample
-    is_small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-    return is_small and len(source.files) <= 1 and not source.has_more
-
-
-def _free_texts(
-    source: Source,
-    candidates: Sequence[str],
-    features: Sequence[str],
-) -> tuple[str, ...]:
-    """Return the columns of text that are left out because nearly all of their first texts differ."""
-    left_out = set(candidates) - set(features) - source.repeating
-    types = source.sample.schema
-    return tuple(n for n in candidates if n in left_out and kind_of_type(types[n]) == TEXT)
-
-
-def _counts_of_levels(
-    source: Source,
-    names: Sequence[str],
-    categorical: Sequence[str],
-) -> dict[str, pl.DataFrame | None]:
-    """Return the values of columns with many levels and their numbers of rows, among all rows.
-
-    None stands for too many values to count. The first rows alone would not tell which are frequent.
-    """
-    if not source.rereads or _is_whole(source):
-        return {}
-    sample = source.sample
-    types: dict[str, ColumnType] = {}
-    for name in names:
-        values = values_of(sample, name)
-        is_text = kind_of_type(values.dtype) == TEXT
-        if not is_text and name not in categorical:
-            continue
-        n_levels = values.n_unique()
-        is_free = is_text and is_free_text(n_levels, len(values) - values.null_count())
-        has_many = n_levels > MOST_LEVELS and (name in categorical or not is_free)
-        if has_many or name in source.repeating:
-            types[name] = pl.String() if is_text or source.is_text else values.dtype
-    if not types:
-        return {}
-    frames = (frame for scan in source.scans(types) for frame in frames_of_scan(scan))
-    counts = counted_values(frames, list(types))
-    return {name: counts.get(name) for name in types}
-
-
-def _category_of_counts(
-    name: str,
-    counts: pl.DataFrame | None,
-    *,
-    is_level: bool,
-) -> Category | None:
-    """Return the category of values in these numbers of rows; None if nearly all differ."""
-    if counts is None:
-        return None
-    distinct = levels_of(counts.get_column("values"))
-    is_filled = distinct.codes >= 0
-    n_rows = counts.get_column("rows").to_numpy()[is_filled].astype(np.float64)
-    if not is_level and is_free_text(len(distinct.levels), int(n_rows.sum())):
-        return None
-    rows_of_level = np.bincount(distinct.codes[is_filled], n_rows, len(distinct.levels))
-    has_empty = not is_filled.all()
-    return category_of_counts(name, distinct.levels, rows_of_level, has_empty=bool(has_empty))
-
-
 def _column_of(values: pl.Series, *, is_level: bool) -> Column:
     has_levels = kind_of_type(values.dtype) == TEXT or values.dtype == pl.Boolean
     if is_level or has_levels:
@@ -582,13 +510,13 @@ def _schema_of_named(source: Source, columns: Columns, *, categories: bool) -> S
         _check_numeric(source.sample, names, source.label)
         return None
     described = []
-    counts = _counts_of_levels(source, names, columns.categorical)
+    counts = counts_of_levels(source, names, columns.categorical)
     for name in names:
         values = source.sample.get_column(name)
         is_level = name in columns.categorical
         column = None
         if name in counts:
-            column = _category_of_counts(name, counts[name], is_level=True)
+            column = category_of_all_rows(name, counts[name], is_level=True)
         described.append(column or _column_of(values, is_level=is_level))
     numbers = [column.name for column in described if not isinstance(column, Category)]
     _check_numeric(source.sample, numbers, source.label)

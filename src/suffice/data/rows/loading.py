@@ -185,7 +185,7 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     checked = (*roles.guessed_ids, *roles.free_texts)
     added = [name for name in checked if name not in columns]
     scans = source.scans({**columns, **dict.fromkeys(added, pl.String())})
-    frames = (frame for scan in scans for frame in frames_of_scan(scan))
+    frames: Iterator[pl.DataFrame] = (f for scan in scans for f in frames_of_scan(scan))
     if checked:
         frames = checked_frames(frames, roles, source.label, added)
     return read_ahead(frames) if source.files else frames

@@ -316,9 +316,8 @@ def _chosen_cells(
         return None
     if layout.translate or is_packed(path):
         blocks = row_blocks(pieces_in(path), layout, label)
-        frames = []
-        for block in blocks:
-            frames.append(_first_chosen(io.BytesIO(block), layout, names, 0, is_chosen))
+        texts = (io.BytesIO(block) for block in blocks)
+        frames = [_first_chosen(text, layout, names, 0, is_chosen) for text in texts]
         joined = pl.concat(frames)
         return _with_nulls({n: values_of(joined, n).drop_nulls().to_list() for n in names})
     with reading(label):
