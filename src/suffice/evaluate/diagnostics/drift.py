@@ -224,7 +224,7 @@ def _effective_weights(sample_weight: WeightsLike) -> Floats | None:
     if not 0 < squares < np.inf or (w == np.rint(w)).all():
         return w  # a sum of weights that cannot be used is refused later
     # n = (Σ w)² / Σ w²  (Kish 1965)
-    return w * w.sum() / squares
+    return np.asarray(w * (w.sum() / squares))
 
 
 def drift_between(before: RowSums, after: RowSums) -> Drift:
