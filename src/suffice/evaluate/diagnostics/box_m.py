@@ -174,11 +174,11 @@ def box_m(moments: Moments) -> BoxM:
 
     M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
 
-    with Σ_k = S_k / v_k and Σ = Σ_k S_k / v. The p-value is that of a shifted χ² with the first
-    three cumulants of M, which are known exactly. ``chi_square`` is Box's χ², which other programs
-    print; it fails where a class has fewer than about 2 d rows. Box (1949), *Biometrika* 36,
-    317–346. Heavy tails make M larger. If the moments have fourth moments, as those of
-    ``Moments.of`` do, the p-value allows for them.
+    with Σ_k the scatter of class k divided by v_k, and Σ the sum of all scatters divided by v. The
+    p-value is that of a shifted χ² with the first three cumulants of M, which are known exactly.
+    ``chi_square`` is Box's χ², which other programs print; it fails where a class has fewer than
+    about 2 d rows. Box (1949), *Biometrika* 36, 317–346. Heavy tails make M larger. If the moments
+    have fourth moments, as those of ``Moments.of`` do, the p-value allows for them.
 
     Parameters
     ----------
