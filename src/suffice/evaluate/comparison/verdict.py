@@ -379,10 +379,10 @@ class Verdict:
         precision = threshold.n_found / max(n_predicted, 1)
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting class {threshold.label} "
-            f"where its posterior is at least {exact_number(threshold.value)} finds {threshold.n_found:,} of "
-            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} "
-            f"({percent(precision)} of those predicted are right), among the rows that also chose "
-            "this threshold."
+            f"where its posterior is at least {exact_number(threshold.value)} finds "
+            f"{threshold.n_found:,} of {threshold.of:,}, with "
+            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            "predicted are right), among the rows that also chose this threshold."
         )
 
 

@@ -100,8 +100,8 @@ def calibration_chart(findings: Findings) -> page.Plot | None:
         happened = held_out.truth == positive
         caption = (
             f"Calibration: how often rows are of class {findings.class_names[positive]}, against "
-            "the posterior stated, in bins of equally many held-out rows with 95 % intervals; on the "
-            "dashed line both agree."
+            "the posterior stated, in bins of equally many held-out rows with 95 % intervals; on "
+            "the dashed line both agree."
         )
     else:
         stated = held_out.posteriors.max(1)
