@@ -12,9 +12,8 @@ from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
-from suffice.core.text.numbers import exact_number, p_statement, percent
-from suffice.core.text.numbers import loss as loss_text
 from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
+from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
 from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.judging import Outcome
