@@ -134,6 +134,54 @@ def test_calibration_has_no_p_value(y, posteriors):
     )
 
 
+WEIGHTS_OF_ANY_SIZE = np.random.default_rng(1).gamma(2, size=N)
+# weights that vary have an effective number of rows, (Σw)²/Σw²
+EFFECTIVE = (
+    WEIGHTS_OF_ANY_SIZE * WEIGHTS_OF_ANY_SIZE.sum() / np.square(WEIGHTS_OF_ANY_SIZE).sum()
+)
+
+
+def p_values_with_weights(weight):
+    """Return the p-values of every test that takes a weighted fit."""
+    moments = sf.Moments.of(X, Y, sample_weight=weight, fourth=True)
+    fitted = sf.LDA().fit(X, Y, sample_weight=weight)
+    moved = drift(fitted, X)
+    return [
+        class_separation(moments).p_value,
+        box_m(moments).p_value,
+        *(row["p_value"] for row in box_m(moments).rows()),
+        moved.p_value,
+        *(column.p_value for column in moved.columns),
+        adapt_priors(fitted, X)[1].p_value,
+    ]
+
+
+@pytest.mark.parametrize("factor", [1.0, N / WEIGHTS_OF_ANY_SIZE.sum(), 100.0])
+def test_weights_that_do_not_count_rows_give_no_p_value(factor):
+    assert np.isnan(p_values_with_weights(factor * WEIGHTS_OF_ANY_SIZE)).all()
+
+
+@pytest.mark.parametrize("weight", [np.arange(1.0, N + 1), EFFECTIVE])
+def test_counts_of_rows_and_their_effective_number_give_p_values(weight):
+    assert np.isfinite(p_values_with_weights(weight)).all()
+
+
+def test_weights_of_new_rows_sum_to_their_effective_number():
+    for factor in (0.001, 1.0, 100.0):
+        found = drift(FITTED, X, factor * WEIGHTS_OF_ANY_SIZE)
+        assert found.n_after == pytest.approx(EFFECTIVE.sum())
+        assert np.isfinite(found.p_value)
+    assert drift(FITTED, X, np.full(N, 3)).n_after == pytest.approx(3 * N)
+
+
+def test_tests_say_that_weights_do_not_count_rows():
+    moments = sf.Moments.of(X, Y, sample_weight=WEIGHTS_OF_ANY_SIZE, fourth=True)
+    fitted = sf.LDA().fit(X, Y, sample_weight=WEIGHTS_OF_ANY_SIZE)
+    for found in (class_separation(moments), box_m(moments), drift(fitted, X)):
+        assert "not tested: the weights do not count rows" in repr(found)
+        assert "multiply other weights by Σw/Σw²" in repr(found)
+
+
 def test_a_fit_with_weights_has_no_predictive_check():
     fitted = sf.LDA().fit(X, Y, sample_weight=np.arange(1.0, N + 1))
     with pytest.raises(SufficeError, match="fitted with weights, which cannot be simulated"):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.core.table.labels import is_empty
+from suffice.core.table.cells import is_empty
 from suffice.core.table.matrix import coded_columns, pandas_kind, unmasked
 from suffice.core.table.schema import (
     MOST_LEVELS,
