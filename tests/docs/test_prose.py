@@ -56,15 +56,17 @@ def prose_of_page(text):
 
 def prose_of_source(text):
     """Return the comments and strings of a Python file, a line each."""
-    lines = [
+    comments = [
         token.string
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT
     ]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            lines.append(" ".join(node.value.split()))
-    return "\n".join(lines)
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return "\n".join([*comments, *strings])
 
 
 def complaints(prose):
