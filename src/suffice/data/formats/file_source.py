@@ -148,6 +148,7 @@ def file_source(
         files=files,
         is_text=isinstance(first.table, TextTable),
         notations={**notations, **text.columns},
+        rereads=True,
         with_text=lambda name: file_source(paths, _with_text(text, name), label, root),
     )
 

@@ -53,6 +53,13 @@ def _formats_with(cells: pl.Series, days: tuple[str, ...], time: str) -> list[st
     ]
 
 
+def tells_day_from_month(text: pl.Expr) -> pl.Expr:
+    """Return which cells begin with two numbers of which exactly one is above 12."""
+    numbers = text.str.extract_groups(r"^(\d{1,2})[-/.](\d{1,2})[-/.]")
+    is_day = [numbers.struct.field(n).cast(pl.Int64, strict=False) > 12 for n in ("1", "2")]
+    return (is_day[0] ^ is_day[1]).fill_null(value=False)
+
+
 def are_dates(cells: pl.Series, form: str) -> pl.Series:
     """Return which cells a format reads."""
     moments = iso_dates(cells) if form == ISO else _plain_dates(cells, form, strict=False)
