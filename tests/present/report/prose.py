@@ -190,7 +190,8 @@ def _whole_procedure(verdict):
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
     name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
     yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
-    yield f"the model alone | {own} |"
+    yield f"error of {verdict.model} itself | {own} |"
+    yield f"error of choosing and fitting | 95 % interval {between} |"
     chance = p_statement(verdict.gains[0].p_value)
     yield f"the most frequent class ({chance})"
     yield f"the most frequent class ({chance}, {count(verdict.own.n_rows)} rows)"
@@ -239,10 +240,14 @@ def _verdict(report):
     if j.verdict.threshold is not None:
         t = j.verdict.threshold
         yield (
-            f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
-            f"{number(t.value, 3)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
+            f"AUC {loss(j.outcome.auc)}: predicting class {t.label} where its posterior is at "
+            f"least {number(t.value, 12)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
             f"false alarms ({percent(t.n_found / (t.n_found + t.false_alarms))} of those predicted "
             "are right)"
+        )
+        yield (
+            f"From a posterior of {number(t.value, 12)} on, it would find {t.n_found} of {t.of}, "
+            f"with {t.false_alarms} false alarms."
         )
 
 
@@ -397,14 +402,14 @@ def _slider(report):
         at = slider.thresholds[slider.start]
         called, mine = rows.posteriors[:, k] >= at, rows.truth == k
         hits, alarms = (called & mine).sum(), (called & ~mine).sum()
-        yield f"| {hits} | of {mine.sum()} {slider.positive} |"
+        yield f"| {hits} | of {mine.sum()} of class {slider.positive} |"
         yield f"| {alarms} | of {(~mine).sum()} others |"
         yield f"| {mine.sum() - hits} |"
         yield f"| {percent(hits / (hits + alarms))} |"
         yield f"| {percent(hits / mine.sum())} |"
         yield f"| {mine.sum() - hits + alarms} |"
-        yield f"| {number(at, 3)} |"
-        yield f"ROC curve of {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
+        yield f"| {number(at, 12)} |"
+        yield f"ROC curve of class {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
         yield f"the dashed line is its share of all rows, {percent(mine.mean())}."
 
 
@@ -486,7 +491,7 @@ def _at_thresholds(block, rows, names):
     for at in block.thresholds:
         called = rows.posteriors[:, k] >= at
         hits, alarms = (called & mine).sum(), (called & ~mine).sum()
-        recall, start = percent(hits / mine.sum()), f"from {number(at, 3)}: "
+        recall, start = percent(hits / mine.sum()), f"from {number(at, 12)}: "
         yield f"{start}finds {recall}, false alarms {percent(alarms / (~mine).sum())}"
         if hits + alarms:
             yield f"{start}recall {recall}, precision {percent(hits / (hits + alarms))}"

@@ -12,8 +12,8 @@ from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
+from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
 from suffice.core.text.numbers import loss as loss_text
-from suffice.core.text.numbers import number, p_statement, percent, percentage_points
 from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
 from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.judging import Outcome
@@ -408,11 +408,11 @@ class Verdict:
         n_predicted = threshold.n_found + threshold.false_alarms
         precision = threshold.n_found / max(n_predicted, 1)
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
-            f"posterior is at least {number(threshold.value, 3)} finds {threshold.n_found:,} of "
-            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} "
-            f"({percent(precision)} of those predicted are right), among the rows that also chose "
-            "this threshold."
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting class {threshold.label} "
+            f"where its posterior is at least {exact_number(threshold.value)} finds "
+            f"{threshold.n_found:,} of {threshold.of:,}, with "
+            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            "predicted are right), among the rows that also chose this threshold."
         )
 
 
@@ -579,7 +579,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
         false_alarm_cost=float(counts[rare]),
         miss_cost=float(counts[1 - rare]),
     )
-    value = float(curve.best_threshold)
+    value = curve.short_threshold(curve.best)
     is_called = rows.posteriors[:, rare] >= value
     is_rare = rows.truth == rare
     return Threshold(
@@ -589,6 +589,20 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
         value=value,
         false_alarms=int(np.rint(once @ (is_called & ~is_rare))),
     )
+
+
+def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
+    """Return the error of choosing and fitting a model as JSON holds it."""
+    if choice is None:
+        return None
+    return {
+        "error": choice.error,
+        "error_low": choice.low,
+        "error_high": choice.high,
+        "models": list(choice.choices),
+        "n_rows": choice.n_rows,
+        "p": None if np.isnan(choice.p_value) else choice.p_value,
+    }
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
