@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi
 
 import suffice as sf
-from suffice.core.text.numbers import cell
+from suffice.core.text.numbers import cell, number
 from suffice.errors import SufficeWarning
 from suffice.evaluate.comparison.verdict import ClassRecall
 from suffice.evaluate.curves.thresholds import cost_curve
@@ -510,6 +510,26 @@ def test_the_slider_keeps_the_optimum_where_thresholds_are_thinned():
         least = 3000 * (cost * curve.misses + curve.false_alarms).min()
         found = (cost * missed + np.array(slider.false_alarms)).min()
         assert found == pytest.approx(least, abs=1e-6)
+
+
+def test_a_threshold_as_it_is_written_finds_what_is_said_of_it():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(3000) < 0.1, "1", "0")
+    x = rng.normal(size=(3000, 2)) + (y == "1")[:, None]
+    report = sf.report(x, y, models=["LDA"], cv=3, fast=True)
+    (slider,) = blocks(report, Thresholds)
+    posterior = report.judgement.held_out.posteriors[:, 1]
+    written = [float(number(threshold, 12)) for threshold in slider.thresholds]
+    n_called = [int((posterior >= threshold).sum()) for threshold in written]
+    assert n_called == np.add(slider.hits, slider.false_alarms).tolist()
+    assert len(set(written)) == len(written)
+    threshold = report.answer.threshold
+    stated = f"From a posterior of {number(threshold.value, 12)} on, it would find"
+    assert stated in report.answer.next_step
+    assert "one more row of class 1 found" in report.answer.next_step
+    called = posterior >= float(number(threshold.value, 12))
+    assert (called & (y == "1")).sum() == threshold.n_found
+    assert (called & (y == "0")).sum() == threshold.false_alarms
 
 
 def test_a_calibration_curve_of_three_points_is_left_out(iris):

@@ -237,7 +237,7 @@ def _centred_moments(
     fourth: bool,
 ) -> tuple[Scatter, FourthMoments | None]:
     """Return second and fourth moments of rows about their class means, sorted by class."""
-    # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
+    # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
     if storage == "pooled":
         return PooledScatter(wz.T @ z), None
@@ -422,7 +422,7 @@ def recentred(
     products: Scatter,
     fourth: FourthMoments | None,
 ) -> ChunkSums:
-    """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
+    """Move sums about a shift to sums about the mean: M = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         offsets = ratio(sums, as_columns(weights))
