@@ -69,10 +69,15 @@ class TextTable:
         text: TextFormat,
         label: str,
         separator: str | None = None,
+        *,
+        is_all: bool = False,
     ) -> Self:
-        """Return the table that starts with the bytes ``head``; ``path`` is None for a stream."""
+        """Return the table that starts with the bytes ``head``, or that ``is_all`` of them.
+
+        ``path`` is None for a stream.
+        """
         layout = Layout.of(head, text, label, separator)
-        cells = _sampled(path, head, layout, label)
+        cells = _sampled(path, head, layout, label, is_all=is_all)
         trimmed = cells.select(pl.all().str.strip_chars())
         filled = trimmed.select(_without_missing(pl.all(), layout.missing))
         late = _late_cells(path, layout, label, filled)
@@ -223,8 +228,10 @@ def _sampled(
     head: bytes,
     layout: Layout,
     label: str,
+    *,
+    is_all: bool,
 ) -> pl.DataFrame:
-    """Return the first rows of a file, or of a head that is all there is, as text."""
+    """Return the first rows of a file, or of the head of a stream, as text."""
     n_rows = _sample_height(layout)
 
     def rows_in(text: Path | str | io.BytesIO, skip_lines: int = 0) -> pl.DataFrame:
@@ -242,9 +249,10 @@ def _sampled(
 
     with reading(label):
         if path is None:
-            # The last row of a head may be cut short: only its first block is whole.
+            # The last row of a head may be cut short: unless it is all, one block is whole.
             blocks = row_blocks([head, b""], layout, label)
-            return rows_in(io.BytesIO(next(blocks, b"")))
+            whole = b"".join(blocks) if is_all else next(blocks, b"")
+            return rows_in(io.BytesIO(whole))
         if layout.translate or is_packed(path):
             blocks = row_blocks(pieces_in(path), layout, label)
             frames = [rows_in(io.BytesIO(next(blocks, b"")))]
