@@ -312,8 +312,9 @@ class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
     The search of ``AutoGaussian``, joined by logistic regression, linear and additive, extra trees,
-    a random forest and, from 2,000 rows on, boosted trees. Held-out rows choose the shares; ``explain()`` says which classifier has
-    which share, and ``best_estimator_`` is the best single Gaussian.
+    a random forest and, from 2,000 rows on, boosted trees. Held-out rows choose the shares;
+    ``explain()`` says which classifier has which share, and ``best_estimator_`` is the best single
+    Gaussian.
 
     Parameters
     ----------
