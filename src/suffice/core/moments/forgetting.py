@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
 from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
@@ -128,6 +129,9 @@ def other_means(
 def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``; raise where rows were never added, or digits would be lost."""
     rest = merged(total, part, -1.0)
+    if isinstance(rest.scatter, RowScatter):  # which were found one by one
+        means, means_low = rest.scatter.means()
+        return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
     # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
@@ -216,6 +220,8 @@ def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
 
 def _without_constant(scatter: Scatter, is_constant: Flags) -> Scatter:
     """Return the scatter with exact zeros for columns that are constant in their class, (K, d)."""
+    if isinstance(scatter, RowScatter):
+        return scatter
     varies = (~is_constant).astype(np.float64)
     if scatter.storage == "diagonal":
         mask = varies
