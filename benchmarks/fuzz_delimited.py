@@ -95,7 +95,8 @@ def column_of(n_rows: int, dialect: Dialect, rng: np.random.Generator) -> list[s
 def _cell(kind: int, dialect: Dialect, rng: np.random.Generator) -> str:
     whole = int(rng.integers(0, 1000))
     size = float(rng.normal()) * 10 ** int(rng.integers(0, 6))
-    order = "{0:02}/{1:02}/2024" if whole % 2 else "{1:02}/{0:02}/2024"
+    is_mixed = rng.random() < 0.1
+    order = "{1:02}/{0:02}/2024" if is_mixed and whole % 2 else "{0:02}/{1:02}/2024"
     cells = (
         str(whole),
         _written(size, dialect),

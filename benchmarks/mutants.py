@@ -103,7 +103,7 @@ def _sample(package: str, n: int, seed: int) -> list[Mutant]:
         mutant
         for path in _sources(package)
         for mutant in mutants_of(ROOT, path)
-        if not mutant.function.startswith("Device")  # needs a GPU
+        if not mutant.function.lower().startswith("device")  # needs a GPU
     ]
 
     def rank(mutant: Mutant) -> bytes:

@@ -31,7 +31,11 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "suffice",
         "LogisticRegression Perceptron LeastSquaresClassifier",
     ),
-    "counts": ("Fit: classifiers of counts", "suffice", "CountNB CountSums"),
+    "counts": (
+        "Fit: classifiers of counts",
+        "suffice",
+        "CountNB CountSums MixedNB MixedSums",
+    ),
     "sklearn": (
         "Fit: drop-ins for scikit-learn, and the table encoder",
         "suffice.sklearn",

@@ -17,12 +17,15 @@ EXTRAS = {
     "array_api_strict",
     "boto3",
     "botocore",
+    "cryptography",
     "cupy",
     "dask",
     "deltalake",
     "distributed",
     "duckdb",
+    "fastexcel",
     "ibis",
+    "latex2mathml",
     "moto",
     "mpmath",
     "mypy",
@@ -38,6 +41,7 @@ EXTRAS = {
     "torch",
     "triton",
     "uvicorn",
+    "xlsxwriter",
     "zstandard",
 }
 # what CI does not install: everything else that is skipped there is an error

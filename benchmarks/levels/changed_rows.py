@@ -7,6 +7,7 @@ import pandas as pd
 
 import suffice as sf
 from benchmarks.levels.case import DRAWS, Case, Draw, Finding, is_alarm
+from suffice.evaluate.diagnostics.drift import Drift
 
 SIZES = (
     (300, 40, 3),
@@ -48,6 +49,12 @@ def cases() -> Iterator[Case]:
             yield Case(setting, min(n, m), effect, _Shares(model, n, m, k).findings, True)
 
 
+def _any_moved(found: Drift) -> bool | None:
+    """Return whether a column has moved, None if none was tested."""
+    n_tested = sum(np.isfinite(column.p_value) for column in found.columns)
+    return bool(found.moved) if n_tested else None
+
+
 class _Numbers:
     """Columns of one shape."""
 
@@ -64,10 +71,8 @@ class _Numbers:
             new[:, 0] += old[:, 0].std()
         fitted = sf.LDA().fit(old, np.arange(self.n) % 2)
         found = sf.diagnostics.drift(fitted, new)
-        n_tested = sum(np.isfinite(column.p_value) for column in found.columns)
-        any_column = bool(found.moved) if n_tested else None
         return {
-            "drift, any column": any_column,
+            "drift, any column": _any_moved(found),
             "drift, all together": is_alarm(found.p_value),
         }
 
@@ -118,7 +123,7 @@ class _Mixed:
             new = new.assign(**{first: new[first] + old[first].std()})
         y = np.arange(len(old)) % 2
         fitted = self.model().fit(old, y, sample_weight=weight)
-        return {"drift, any column": bool(sf.diagnostics.drift(fitted, new).moved)}
+        return {"drift, any column": _any_moved(sf.diagnostics.drift(fitted, new))}
 
 
 class _Shares:

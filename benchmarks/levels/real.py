@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,46 +12,71 @@ from click.testing import CliRunner
 
 from suffice.cli.group import suffice
 
-MOST_NEW = 500
+NEW_ROWS = 500
+LEAST_ROWS = 60
+LEAST_FITTED = 100  # rows that are left where 500 are new; else half of the rows are new
 MOST_ROWS = 20_000
 SHIFT = 0.5  # standard deviations
 
 
 def compare_halves(folders: list[Path], seed: int) -> None:
     """Print the alarms on random halves, and whether a shifted column is named."""
-    print("| table | rows | new rows | alarm | shifted column | named |")
+    print("| table | rows | alarm on halves | new rows | shifted column | named |")
     print("|---|---|---|---|---|---|")
-    alarms = 0
-    named = 0
-    n_tables = 0
+    halves: list[bool] = []
+    named_of_500: list[bool] = []
+    named_of_fewer: list[bool] = []
     for name, frame, target in _tables(folders):
         rng = np.random.default_rng(seed)
-        order = rng.permutation(len(frame))[:MOST_ROWS]
-        half = len(order) // 2
-        old = frame.iloc[order[:half]]
-        new = frame.iloc[order[half:]].drop(columns=target)
-        column = informative_column(old, target)
-        if column is None:
-            print(f"| {name} | {len(frame)} | | no number varies within classes | | |")
-            continue
-        shifted = new[:MOST_NEW].copy()
-        shifted[column] = shifted[column] + SHIFT * old[column].std()
+        rows = frame.iloc[rng.permutation(len(frame))[:MOST_ROWS]]
         try:
-            moved, moved_by_shift = _moved(old, target, [new, shifted])
+            alarm = _moved_in_half(rows, target)
+            shift = _shifted(rows, target)
         except RuntimeError as error:
-            print(f"| {name} | {len(frame)} | | {error} | | |")
+            print(f"| {name} | {len(frame)} | {error} | | | |")
             continue
-        n_tables += 1
-        alarms += bool(moved)
-        named += column in moved_by_shift
-        print(
-            f"| {name} | {len(frame)} | {len(shifted)} | {', '.join(moved)} | {column} "
-            f"| {'yes' if column in moved_by_shift else 'no'} |",
-            flush=True,
-        )
+        halves.append(bool(alarm))
+        line = f"| {name} | {len(frame)} | {', '.join(alarm)} |"
+        if shift is None:
+            print(f"{line} | no number varies within classes | |")
+            continue
+        if shift.n_new == NEW_ROWS:
+            named_of_500.append(shift.is_named)
+        else:
+            named_of_fewer.append(shift.is_named)
+        answer = "yes" if shift.is_named else "no"
+        print(f"{line} {shift.n_new} | {shift.column} | {answer} |", flush=True)
     print(
-        f"\n{n_tables} tables: {alarms} alarms on halves, the shifted column named in {named}"
+        f"\nHalves: {sum(halves)} alarms in {len(halves)} tables. The shifted column was named in "
+        f"{sum(named_of_500)} of {len(named_of_500)} tables with {NEW_ROWS} new rows, and in "
+        f"{sum(named_of_fewer)} of {len(named_of_fewer)} with fewer."
     )
+
+
+class Shift(NamedTuple):
+    """What was found in new rows, one column of which is shifted."""
+
+    column: str
+    n_new: int
+    is_named: bool
+
+
+def _moved_in_half(rows: pd.DataFrame, target: str) -> list[str]:
+    """Return the columns that have moved between two halves of rows in random order."""
+    half = len(rows) // 2
+    return _moved(rows[:half], target, rows[half:].drop(columns=target))
+
+
+def _shifted(rows: pd.DataFrame, target: str) -> Shift | None:
+    """Return whether a shifted column is named, None where no number varies within classes."""
+    n_new = NEW_ROWS if len(rows) >= NEW_ROWS + LEAST_FITTED else len(rows) - len(rows) // 2
+    old = rows[:-n_new]
+    new = rows[-n_new:].drop(columns=target)
+    column = informative_column(old, target)
+    if column is None:
+        return None
+    shifted = new.assign(**{column: new[column] + SHIFT * old[column].std()})
+    return Shift(column, n_new, column in _moved(old, target, shifted))
 
 
 def informative_column(frame: pd.DataFrame, target: str) -> str | None:
@@ -69,20 +95,15 @@ def informative_column(frame: pd.DataFrame, target: str) -> str | None:
     return max(ratios, key=ratios.__getitem__) if ratios else None
 
 
-def _moved(old: pd.DataFrame, target: str, news: list[pd.DataFrame]) -> list[list[str]]:
-    """Return the columns that ``suffice drift`` says have moved, for each table of new rows."""
+def _moved(old: pd.DataFrame, target: str, new: pd.DataFrame) -> list[str]:
+    """Return the columns that ``suffice drift`` says have moved."""
     with TemporaryDirectory() as folder:
         here = Path(folder)
-        old.to_csv(here / "old.csv", index=False)
         model = here / "model.suffice"
+        old.to_csv(here / "old.csv", index=False)
+        new.to_csv(here / "new.csv", index=False)
         _suffice("fit", here / "old.csv", "--target", target, "--model", "lda", "-o", model)
-        moved = []
-        for i, new in enumerate(news):
-            path = here / f"new{i}.csv"
-            new.to_csv(path, index=False)
-            answer = json.loads(_suffice("drift", model, path, "--json"))
-            moved.append(list(answer["moved"]))
-        return moved
+        return list(json.loads(_suffice("drift", model, here / "new.csv", "--json"))["moved"])
 
 
 def _suffice(*arguments: object) -> str:
@@ -94,19 +115,30 @@ def _suffice(*arguments: object) -> str:
 
 
 def _tables(folders: list[Path]) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Yield name, rows and target of every table: CSV files, scikit-learn's and suffice's."""
+    """Yield name, rows and target of every table: CSV files and scikit-learn's, each once."""
     from sklearn import datasets
 
+    names: set[str] = set()
     for folder in folders:
         for path in sorted(folder.glob("**/*.csv")):
             frame = pd.read_csv(path)
-            if len(frame) >= 60 and frame.shape[1] >= 2:
-                yield path.stem, frame, str(frame.columns[-1])
+            if path.stem in names or len(frame) < LEAST_ROWS or frame.shape[1] < 2:
+                continue
+            names.add(path.stem)
+            yield path.stem, frame, str(frame.columns[-1])
     loaders = (
         datasets.load_iris,
         datasets.load_wine,
         datasets.load_breast_cancer,
         datasets.load_digits,
+        datasets.load_diabetes,
     )
     for load in loaders:
-        yield load.__name__.removeprefix("load_"), load(as_frame=True).frame, "target"
+        name = load.__name__.removeprefix("load_")
+        if name in names:
+            continue
+        frame = load(as_frame=True).frame
+        if name == "diabetes":
+            # the progression of the disease, above its median or not
+            frame["target"] = (frame["target"] > frame["target"].median()).map(str)
+        yield name, frame, "target"

@@ -16,10 +16,13 @@ LOWEST_MISS = 0.015  # of an interval at 95 %: it covers in 92.5 to 98.5 %
 DOUBT = 0.05  # a rate is out of its band if one inside would be this rare
 # claims of one side, and alarms that promise at most 5 %
 AT_MOST = (
+    "Box's M, at most 5 %",
     "a threshold is offered",
     "a useless column is called needed",
     "balanced accuracy above chance",
     "choice has fewer errors than the constant",
+    "difference of errors",
+    "difference of log-losses",
     "fewer errors than the constant",
     "less log-loss than the constant",
     "set of classes",

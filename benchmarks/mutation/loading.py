@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from types import CodeType
 
-Change: TypeAlias = Callable[[], ast.Module]
+Change: TypeAlias = Callable[[], "ast.Module | CodeType"]
 
 
 class ChangedSources(MetaPathFinder):
@@ -46,7 +46,10 @@ class _Loader(SourceFileLoader):
         self.change = change
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
-        return compile(self.change(), self.path, "exec", dont_inherit=True)
+        changed = self.change()
+        if isinstance(changed, ast.Module):
+            return compile(changed, self.path, "exec", dont_inherit=True)
+        return changed
 
 
 def _module_of(path: Path) -> str:

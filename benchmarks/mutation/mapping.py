@@ -6,6 +6,7 @@ import ast
 import builtins
 import hashlib
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from benchmarks.mutation.loading import ChangedSources
 from benchmarks.mutation.processes import Task, outcomes
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from _pytest.fixtures import FixtureDef
 
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:benchmark")
@@ -32,7 +35,7 @@ class Test:
 
     name: str
     file: str
-    seconds: float
+    seconds: float  # of processor time
 
 
 class TestMap:
@@ -49,8 +52,10 @@ class TestMap:
         """Run the files of tests that have changed, and return whether all are known."""
         self.folder.mkdir(parents=True, exist_ok=True)
         changed = [file for file in files if not self._is_known(file)]
+        # compiled once, before any fork
+        codes = {path: _instrumented(self.root, path) for path in sources} if changed else {}
         tasks = [
-            Task(str(file), partial(run_and_map, self.root, file, sources), LIMIT)
+            Task(str(file), partial(run_and_map, self.root, file, codes), LIMIT)
             for file in changed
         ]
         for outcome in outcomes(tasks, jobs, deadline):
@@ -90,11 +95,11 @@ def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
-def run_and_map(root: Path, file: Path, sources: list[Path]) -> dict:
+def run_and_map(root: Path, file: Path, codes: dict[Path, CodeType]) -> dict:
     """Run a file of tests on instrumented sources; this process is of no use afterwards."""
     touched: set[str] = set()
     setattr(builtins, TOUCH, touched.add)
-    changes = {path: partial(_instrumented, root, path) for path in sources}
+    changes = {path: partial(codes.__getitem__, path) for path in codes}
     ChangedSources(root / "src", changes).install()
     plugin = _Mapper(touched)
     pytest.main([*OPTIONS, str(file)], plugins=[plugin])
@@ -105,10 +110,10 @@ def run_and_map(root: Path, file: Path, sources: list[Path]) -> dict:
     return {"blocks": blocks, "tests": plugin.tests}
 
 
-def _instrumented(root: Path, path: Path) -> ast.Module:
+def _instrumented(root: Path, path: Path) -> CodeType:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     instrument(str(path.relative_to(root)), tree)
-    return tree
+    return compile(tree, str(path), "exec", dont_inherit=True)
 
 
 class _Mapper:
@@ -120,7 +125,6 @@ class _Mapper:
         self.fixtures: dict[str, set[str]] = defaultdict(set)  # shared between tests
         self.tests: list[dict] = []
         self.passed = True
-        self.seconds = 0.0
 
     def pytest_collection_finish(self) -> None:
         self.collected = set(self.touched)
@@ -141,8 +145,9 @@ class _Mapper:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.touched.clear()
         self.passed = True
-        self.seconds = 0.0
+        start = time.process_time()
         answer = yield
+        seconds = time.process_time() - start
         blocks = self.touched | self.collected
         for name in getattr(item, "fixturenames", ()):
             blocks |= self.fixtures.get(name, set())
@@ -150,13 +155,12 @@ class _Mapper:
             {
                 "name": item.nodeid,
                 "passed": self.passed,
-                "seconds": round(self.seconds, 4),
+                "seconds": round(seconds, 4),
                 "blocks": blocks,
             }
         )
         return answer
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds += report.duration
         if report.outcome != "passed":
             self.passed = False

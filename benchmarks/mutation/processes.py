@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ PRELOADED = (
 )
 MEMORY_LIMIT = 6 * 2**30  # bytes of a process
 PAUSE = 0.02  # seconds between two looks at the processes
+WAITING = 10.0  # a process that waits for something may take so many times its limit
 LAST_SECONDS = 3.0  # kept to end processes and write the record
 
 
@@ -42,7 +44,7 @@ class Task:
 
     name: str
     work: Callable[[], object]
-    limit: float  # seconds
+    limit: float  # seconds of processor time, so that a busy machine changes no outcome
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ def _run(task: Task, answer: Path) -> None:
             os.dup2(null, stream)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        seconds = ceil(task.limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         result = task.work()
         answer.write_text(json.dumps(result), encoding="utf-8")
         status = 0
@@ -133,14 +137,16 @@ def _run(task: Task, answer: Path) -> None:
 
 def _ended(running: _Running) -> Outcome | None:
     seconds = time.monotonic() - running.start
-    pid, _ = os.waitpid(running.pid, os.WNOHANG)
-    if pid == 0 and seconds < running.task.limit:
+    pid, status = os.waitpid(running.pid, os.WNOHANG)
+    if pid == 0 and seconds < WAITING * running.task.limit:
         return None
     if pid == 0:
         _kill(running)
         return Outcome(running.task, None, timed_out=True, seconds=seconds)
     with suppress(ProcessLookupError):  # processes that it has started
         os.killpg(running.pid, signal.SIGKILL)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return Outcome(running.task, None, timed_out=True, seconds=seconds)
     text = running.answer.read_text(encoding="utf-8") if running.answer.exists() else "null"
     return Outcome(running.task, json.loads(text), timed_out=False, seconds=seconds)
 

@@ -17,6 +17,7 @@ from .core.estimation.shrinkage import Shrinkage as Shrinkage
 from .core.model.geometry.hyperplane import Hyperplane as Hyperplane
 from .core.model.geometry.quadric import Quadric as Quadric
 from .core.moments.count_sums import CountSums as CountSums
+from .core.moments.mixed_sums import MixedSums as MixedSums
 from .core.moments.moments import Moments as Moments
 from .core.power_transform import PowerTransform as PowerTransform
 from .data.options import Columns as Columns
@@ -33,6 +34,7 @@ from .estimators.gaussian import GaussianClassifier as GaussianClassifier
 from .estimators.gaussian import GaussianNB as GaussianNB
 from .estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from .estimators.logistic import LogisticRegression as LogisticRegression
+from .estimators.mixed_naive_bayes import MixedNB as MixedNB
 from .estimators.mixture import MixtureClassifier as MixtureClassifier
 from .estimators.perceptron import Perceptron as Perceptron
 from .evaluate.comparison.comparison import compare as compare

@@ -14,7 +14,7 @@ from docs import reference
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
-FOUND = {"Moments", "CountSums"}  # made by functions, not by people
+FOUND = {"Moments", "CountSums", "MixedSums"}  # made by functions, not by people
 LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
 PUBLIC = [
     (module, name)

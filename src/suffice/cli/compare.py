@@ -134,28 +134,16 @@ def _imported(path: str) -> SklearnClassifier:
     return estimator
 
 
-def _choice_document(result: Comparison) -> dict[str, object] | None:
-    """Return the error of choosing and fitting a model."""
-    choice = result.choice
-    if choice is None:
-        return None
-    return {
-        "error": choice.error,
-        "error_low": choice.low,
-        "error_high": choice.high,
-        "models": list(choice.choices),
-        "p": choice.p_value,
-    }
-
-
 def _print_comparison(result: Comparison, terminal: Terminal) -> None:
     if terminal.json:
+        from suffice.evaluate.comparison.verdict import choice_document
+
         document = {
             "models": result.rows(),
             "best": result.best,
             "recommended": result.reference,
             "verdict": result.verdict,
-            "choice": _choice_document(result),
+            "choice": choice_document(result.choice),
             "real_errors": None
             if result.real_errors is None
             else result.real_errors.document(),

@@ -35,6 +35,7 @@ MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
     "nb": lambda: suffice.GaussianNB,
     "rda": lambda: suffice.RDA,
     "counts": lambda: suffice.CountNB,
+    "mixed-nb": lambda: suffice.MixedNB,
     "gaussian": lambda: suffice.GaussianClassifier,
     "mixture": lambda: suffice.MixtureClassifier,
     "auto": lambda: suffice.AutoClassifier,

@@ -1,8 +1,10 @@
-"""Rows that are read again, because a late row shows that a column holds codes."""
+"""Rows that are read again, because a late row shows a column to be other than its first rows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
+from suffice.data.columns.distinct import LateValuesError
 from suffice.data.source import Source
 from suffice.data.text.row_ends import LateCodeError
 from suffice.errors import warn
@@ -11,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
-    """Return what ``use`` makes of a source, whose columns of codes are text from the first row."""
+    """Return what ``use`` makes of a source, whose columns are judged by all their rows."""
     while True:
         try:
             return use(source)
@@ -22,4 +24,12 @@ def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
                 f"{late.label}: column {late.column!r} holds {late.cell!r} in line {late.line:,}, "
                 "a code with leading zeros: the rows are read again with this column as text"
             )
-            source = source.with_text(late.column)
+            source = replace(source.with_text(late.column), repeating=source.repeating)
+        except LateValuesError as late:
+            if not source.rereads or late.column in source.repeating:
+                raise
+            warn(
+                f"{late.label}: column {late.column!r} {late.reason}: the rows are read again, and "
+                "all of them decide what the column is"
+            )
+            source = replace(source, repeating=source.repeating | {late.column})

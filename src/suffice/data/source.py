@@ -70,6 +70,10 @@ class Source:
     notations: Mapping[str, Notation] = field(default_factory=dict)
     # The same rows with one more column read as text, where they can be read again.
     with_text: Callable[[str], Source] | None = None
+    # Columns that later rows show to repeat their values, though the first rows do not, or to have
+    # more levels than these show.
+    repeating: frozenset[str] = frozenset()
+    rereads: bool = False  # whether the rows can be scanned a second time
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the user named the columns
     # Sums of every usable row, computed by a database or a cluster.

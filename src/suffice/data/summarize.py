@@ -308,6 +308,9 @@ def _total(
     client: object,
 ) -> Summed:
     report = source.report_to(progress)
+    if client is not None or checkpoint is not None:
+        # Sums of parts stay as they are: their first rows decide, and a warning says so.
+        roles = replace(roles, guessed_ids=(), free_texts=(), rereads=False)
     if source.summed is not None:
         return source.summed(roles, settings, report)
     if client is not None:

@@ -1,6 +1,5 @@
 """Naive Bayes for counts: words, clicks and events, in dense or sparse rows."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -28,18 +27,15 @@ from suffice.core.table.count_rows import CountRows
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.matrix import as_weights
-from suffice.core.table.table import require_as_many
 from suffice.core.table.words import TextColumn, texts_of
 from suffice.core.threads import at_most, one_at_a_time
 from suffice.errors import InvalidParameterError
 from suffice.estimators.predictor import (
-    DensityMixin,
-    ScoreMixin,
-    checked_rows,
     checked_table,
     feature_names,
     set_features,
 )
+from suffice.estimators.sums_estimator import SumsEstimator
 from suffice.persistence.count_sums_file import count_sums_from
 from suffice.persistence.counts import count_state, restored_count_settings
 from suffice.persistence.fields import State
@@ -47,7 +43,7 @@ from suffice.selection.search.count_choice import choose_count_settings
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
-class CountNB(DensityMixin, ScoreMixin):
+class CountNB(SumsEstimator):
     """Naive Bayes for counts: words, clicks and events, in dense or sparse rows.
 
     The model is a function of K × d sums, so it streams, merges, forgets and has an exact
@@ -109,8 +105,6 @@ class CountNB(DensityMixin, ScoreMixin):
     classes_: Labels
     moments_: CountSums
     settings_: CountSettings
-
-    _model: Classifier | None = None  # estimated from ``moments_`` when first needed
 
     def __init__(
         self,
@@ -317,13 +311,8 @@ class CountNB(DensityMixin, ScoreMixin):
         model = estimate_counts(self.moments_, self.settings_)
         return decide_counts(model, self.moments_, self.settings_)
 
-    @property
-    def model_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn: posteriors, densities, samples."""
-        check_is_fitted(self)
-        if self._model is None:
-            self._model = self._estimate()
-        return self._model
+    def _summed_log_likelihood(self) -> float:
+        return self._density.log_likelihood_of(self.moments_)
 
     # --- files -------------------------------------------------------------------------------
 
@@ -346,47 +335,9 @@ class CountNB(DensityMixin, ScoreMixin):
         return model
 
     @property
-    def priors_(self) -> Floats:
-        """π, shape (K,)."""
-        return self._density.priors
-
-    @property
     def feature_log_weights_(self) -> Floats:
         """Score of one count of each feature in each class, shape (K, d)."""
         return self._density.weights
-
-    def with_priors(self, priors: Priors) -> Self:
-        """Return a copy under other priors; nothing is fitted again."""
-        check_is_fitted(self)
-        settings = replace(self.settings_, priors=priors)
-        changed = copy.copy(self)
-        changed.priors = priors
-        changed.settings_ = settings
-        class_priors = settings.class_priors(self.classes_, self.moments_.weights)
-        changed._model = self.model_.with_priors(class_priors)
-        return changed
-
-    def with_costs(self, costs: CostsLike) -> Self:
-        """Return a copy that decides by other costs; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.costs = costs
-        changed.settings_ = replace(self.settings_, costs=costs)
-        changed._model = self.model_.with_costs(costs)
-        return changed
-
-    def log_likelihood(self, X: RowsLike | None = None, y: LabelsLike | None = None) -> float:
-        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
-        if X is None and y is None:
-            return self._density.log_likelihood_of(self.moments_)
-        if X is None or y is None:
-            raise InvalidParameterError(
-                "log_likelihood takes rows and their labels, or neither: give X and y"
-            )
-        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
-        log_joint = self._density.log_joint(self.model_.rows(checked_rows(self, X)))
-        require_as_many(len(log_joint), len(codes))
-        return float(log_joint[np.arange(len(codes)), codes].sum())
 
     def top_features(
         self,

@@ -34,7 +34,7 @@ class LDA(GaussianEstimator):
         covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of S_k / (w_k − 1) over tied classes.
+        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         Use the estimates as parameters, the most probable parameters, or the predictive density
         with parameters integrated out (a Student t per class). The last two use a weak prior; a
@@ -144,7 +144,7 @@ class QDA(GaussianEstimator):
         covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of S_k / (w_k − 1) over tied classes.
+        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         Use the estimates as parameters, the most probable parameters, or the predictive density
         with parameters integrated out (a Student t per class). The last two use a weak prior; a
@@ -250,7 +250,7 @@ class RDA(GaussianEstimator):
         covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of S_k / (w_k − 1) over tied classes.
+        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
@@ -344,7 +344,7 @@ class GaussianNB(GaussianEstimator):
     ----------
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of S_k / (w_k − 1) over tied classes.
+        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
@@ -446,7 +446,7 @@ class GaussianClassifier(GaussianEstimator):
         covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of S_k / (w_k − 1) over tied classes.
+        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         Use the estimates as parameters, the most probable parameters, or the predictive density
         with parameters integrated out (a Student t per class). The last two use a weak prior; a

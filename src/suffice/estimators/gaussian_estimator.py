@@ -56,8 +56,6 @@ from suffice.errors import (
     warn,
 )
 from suffice.estimators.predictor import (
-    DensityMixin,
-    ScoreMixin,
     checked_rows,
     checked_table,
     feature_names,
@@ -65,6 +63,7 @@ from suffice.estimators.predictor import (
     set_features,
 )
 from suffice.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from suffice.estimators.sums_estimator import SumsEstimator
 from suffice.persistence.fields import State
 from suffice.persistence.gaussians import (
     gaussian_state,
@@ -76,9 +75,7 @@ from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
-class GaussianEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, ScoreMixin
-):
+class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
     """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
 
     classes_: Labels  # (K,), in the order of every other attribute
@@ -92,7 +89,6 @@ class GaussianEstimator(
     categorical: CategoricalLike
     missing: MissingWord
 
-    _model: Classifier | None = None  # estimated from ``moments_`` when first needed
     _family: str | None = None
     _covariance_word = "full"  # of classes that have no parameter ``covariance``
     _conformity: NonconformityScores | None = None
@@ -380,13 +376,8 @@ class GaussianEstimator(
         model = estimate(self.moments_, settings)
         return decide(model, self.moments_, settings)
 
-    @property
-    def model_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn: densities, parameters, criteria, errors."""
-        check_is_fitted(self)
-        if self._model is None:
-            self._model = self._estimate()
-        return self._model
+    def _summed_log_likelihood(self) -> float:
+        return self.model_.log_likelihood(self.moments_)
 
     # --- files -------------------------------------------------------------------------------
 
@@ -512,15 +503,6 @@ class GaussianEstimator(
             changed._model = self.model_.with_priors(class_priors)
         return changed
 
-    def with_costs(self, costs: CostsLike) -> Self:
-        """Return a copy that decides by other costs; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.costs = costs
-        changed.settings_ = replace(self.settings_, costs=costs)
-        changed._model = self.model_.with_costs(costs)
-        return changed
-
     # --- parameters --------------------------------------------------------------------------
 
     @property
@@ -533,11 +515,6 @@ class GaussianEstimator(
     def means_(self) -> Floats:
         """μ, shape (K, d)."""
         return self.model_.density.means
-
-    @property
-    def priors_(self) -> Floats:
-        """π, shape (K,)."""
-        return self.model_.density.priors
 
     @property
     def covariance_(self) -> Floats:
@@ -594,16 +571,6 @@ class GaussianEstimator(
             feature_names=self._numbers.feature_names,
             labels=tuple(self.classes_[[a, b]].tolist()),
         )
-
-    def log_likelihood(self, X: RowsLike | None = None, y: LabelsLike | None = None) -> float:
-        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
-        if X is None and y is None:
-            return self.model_.log_likelihood(self.moments_)
-        if X is None or y is None:
-            raise InvalidParameterError(
-                "log_likelihood takes rows and their labels, or neither: give X and y"
-            )
-        return self.model_.rows_log_likelihood(checked_rows(self, X), y)
 
     # --- discriminant coordinates ------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from suffice.core.table.matrix import (
 )
 from suffice.core.table.notation import Notations
 from suffice.core.table.table import require_as_many
+from suffice.core.table.text_labels import EncodedLabels, encoded_text
 from suffice.core.table.words import texts_of
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
@@ -67,6 +68,9 @@ def checked_table(
     rows = X if on_device else to_numpy(X)
     rows, labels, weights = labelled_rows(rows, to_numpy(y), to_numpy(sample_weight))
     x = _validated(estimator, rows, reset=reset)
+    if isinstance(labels, EncodedLabels):
+        validation.check_consistent_length(x, labels)
+        return x, labels, weights
     # scikit-learn would make floats of pandas' own integers
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biuU":
@@ -85,10 +89,11 @@ def labelled_rows(
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
     """Return the rows that have a label, and warn how many have none."""
-    labels = label_array(y)
+    text = encoded_text(y)
+    labels = label_array(y) if text is None else text
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if is_labelled.all():
-        return X, y, weight
+        return X, y if text is None else text, weight
     n = len(is_labelled)
     rows = np.flatnonzero(is_labelled)
     require_as_many(validation._num_samples(X), n)
@@ -105,6 +110,8 @@ def labelled_rows(
         X = np.asarray(X)
     if np.ndim(to_numpy(weight)) != 0:
         weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps a mask
+    if isinstance(labels, EncodedLabels):
+        return taken(X, rows), labels.take(rows), weight
     return taken(X, rows), as_labels(labels[rows]), weight
 
 

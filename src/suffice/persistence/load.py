@@ -27,8 +27,9 @@ LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
 COUNTS = ("CountNB",)
+MIXED_COUNTS = ("MixedNB",)
 SAVED = ("SavedClassifier",)  # of another library
-_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *SAVED)
+_ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *MIXED_COUNTS, *SAVED)
 
 
 def load(path: str | Path) -> Any:
@@ -80,6 +81,10 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
         from suffice.persistence.counts import counts_from
 
         return counts_from(header, arrays)
+    if name in MIXED_COUNTS:
+        from suffice.persistence.mixed_naive_bayes import mixed_from
+
+        return mixed_from(header, arrays)
     if name in SAVED:
         from suffice.persistence.portable import portable_from
 
@@ -117,6 +122,7 @@ def unfitted(header: Fields) -> PredictorMixin:
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
     from suffice.estimators.least_squares import LeastSquaresClassifier
     from suffice.estimators.logistic import LogisticRegression
+    from suffice.estimators.mixed_naive_bayes import MixedNB
     from suffice.estimators.mixture import MixtureClassifier
     from suffice.estimators.perceptron import Perceptron
     from suffice.estimators.saved import SavedClassifier
@@ -130,6 +136,7 @@ def unfitted(header: Fields) -> PredictorMixin:
         "LDA": LDA,
         "LeastSquaresClassifier": LeastSquaresClassifier,
         "LogisticRegression": LogisticRegression,
+        "MixedNB": MixedNB,
         "MixtureClassifier": MixtureClassifier,
         "Perceptron": Perceptron,
         "QDA": QDA,

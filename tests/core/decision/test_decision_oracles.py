@@ -1,20 +1,19 @@
 """Small values of decisions, worked by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.core.decision.classifier import Classifier
 from suffice.core.decision.conformal import NonconformityScores, PredictionSets
-from suffice.core.decision.predictions import Predictions
+from suffice.core.decision.costs import Costs
+from suffice.core.decision.predictions import Predictions, effective_rows
 from suffice.core.decision.prior_shift import shifted_priors
-from suffice.core.decision.rules import BoundaryRule
-from suffice.core.estimation.degenerate import filled_variances
+from suffice.core.decision.rules import BoundaryRule, DecisionRule
 from suffice.core.model.predicted import PredictedModel
-from suffice.errors import InvalidParameterError
-from suffice.selection.validation.streamed import hashed
-from suffice.selection.validation.time_order import time_codes
+from suffice.errors import FeatureMismatchError, InvalidParameterError
 
 
 def test_the_mean_row_is_the_mean_of_class_means_by_their_priors(iris):
@@ -53,24 +52,6 @@ def test_priors_of_new_rows_do_not_depend_on_a_factor_of_each_row():
     np.testing.assert_allclose(
         shifted_priors(logs + factors, [0.2, 0.3, 0.5]).priors, expected, atol=1e-9
     )
-
-
-def test_a_column_without_any_variance_gets_the_variance_one():
-    filled = filled_variances(
-        np.array([[0.0, 0.0, 2.0]]), np.array([0.0, 3.0, 5.0]), np.array([0.0, 4.0, 6.0])
-    )
-    np.testing.assert_array_equal(filled, [[1.0, 3.0, 2.0]])
-
-
-def test_two_times_are_enough_to_tell_earlier_from_later():
-    assert time_codes(np.array([7, 3, 7]), 3).tolist() == [1, 0, 1]
-
-
-def test_rows_that_differ_by_little_fall_into_all_folds():
-    x = np.arange(1, 201)[:, None] * 1e-20
-    counts = np.bincount(hashed(x, 4), minlength=4)
-    assert counts.min() > 25
-    np.testing.assert_array_equal(hashed(-0.0 * x, 4), hashed(0.0 * x, 4))
 
 
 def test_labels_are_those_of_the_classes_predicted():
@@ -119,3 +100,34 @@ def test_a_posterior_of_zero_counts_as_a_log_posterior_of_minus_700():
     classifier = Classifier.of(np.array([0, 1]), None, PredictedModel(tree, 2, 1))
     told = classifier.explain_row([0.0], [11.0])
     assert told.reference + told.parts.sum() == pytest.approx(700.0)
+
+
+def test_groups_that_all_have_the_same_error_count_as_they_are():
+    weights = np.array([1.0, 2.0, 3.0])
+    expected = 6.0**2 / 14
+    for losses in (np.zeros(3), np.full(3, 0.25)):
+        assert effective_rows(losses, weights, grouped=True) == pytest.approx(expected)
+
+
+def test_a_rule_reads_its_features_by_name_and_refuses_other_ones(iris):
+    X, y = iris
+    names = ("a", "b", "c", "d")
+    frame = pd.DataFrame(X, columns=names)
+    fitted = sf.LDA().fit(frame[["c", "a", "d", "b"]], y)
+    asked = DecisionRule.of(fitted, np.unique(y), names)
+    expected = np.unique(y).searchsorted(sf.LDA().fit(X, y).predict(X))
+    np.testing.assert_array_equal(asked.decide(X), expected)
+    with pytest.raises(FeatureMismatchError, match="fit the rule on the model's features"):
+        DecisionRule.of(fitted, np.unique(y), ("a", "b", "c", "e"))
+
+
+def test_a_row_that_a_rule_rejects_is_given_no_class(iris):
+    X, y = iris
+    classes = np.unique(y)
+    for label in (None, "unsure"):
+        costs = Costs(reject=0.05, reject_label=label)
+        fitted = sf.LDA(costs=costs).fit(X, y)
+        is_rejected = fitted.predict_proba(X).max(1) < 0.95
+        assert 0 < is_rejected.sum() < 30
+        decided = DecisionRule.of(fitted, classes, None).decide(X)
+        np.testing.assert_array_equal(decided == -1, is_rejected)

@@ -6,6 +6,7 @@ import pytest
 
 import suffice as sf
 from suffice.core.estimation.categories import _unseen_filled
+from suffice.core.estimation.degenerate import filled_variances
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
 
 
@@ -45,3 +46,39 @@ def test_a_mixture_does_not_depend_on_the_unit_of_weights(factor):
     mixture = sf.MixtureClassifier(prior_rows=0.0, **how).fit(x, y)
     scaled = sf.MixtureClassifier(prior_rows=0.0, **how).fit(x, y, np.full(120, factor))
     np.testing.assert_allclose(scaled.predict_proba(x), mixture.predict_proba(x), atol=1e-6)
+
+
+def test_a_column_without_any_variance_gets_the_variance_one():
+    filled = filled_variances(
+        np.array([[0.0, 0.0, 2.0]]), np.array([0.0, 3.0, 5.0]), np.array([0.0, 4.0, 6.0])
+    )
+    np.testing.assert_array_equal(filled, [[1.0, 3.0, 2.0]])
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_a_mixture_counts_the_shares_means_and_covariances_of_its_components(covariance):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)) + 5 * rng.integers(0, 2, size=(200, 1))
+    fitted = sf.MixtureClassifier(2, covariance=covariance).fit(x, np.arange(200) % 2)
+    n_of_covariance = 6 if covariance == "full" else 3
+    # a prior; in each class a share, and two components of a mean and a covariance
+    assert fitted.model_.model.n_parameters == 1 + 2 * (1 + 2 * (3 + n_of_covariance))
+
+
+def test_the_mean_of_a_mixture_of_many_columns_is_that_of_its_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(800, 81))
+    x[::4] += 3.0
+    y = np.arange(800) % 2
+    fitted = sf.MixtureClassifier(2, random_state=0).fit(x, y)
+    expected = [x[y == 0].mean(0), x[y == 1].mean(0)]
+    np.testing.assert_allclose(fitted.model_.model.means, expected, atol=1e-9)
+
+
+def test_a_temperature_divides_log_odds(iris):
+    X, y = iris
+    plain = sf.QDA().fit(X[:100], y[:100]).predict_log_proba(X)
+    tempered = sf.QDA(temperature=2.0).fit(X[:100], y[:100]).predict_log_proba(X)
+    np.testing.assert_allclose(
+        tempered[:, 0] - tempered[:, 1], (plain[:, 0] - plain[:, 1]) / 2, rtol=1e-9
+    )

@@ -5,7 +5,12 @@ import pytest
 
 import suffice as sf
 from suffice.core.moments.grid import RoundingGrid
-from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError
+from suffice.errors import (
+    FeatureMismatchError,
+    ForgetError,
+    InvalidInputError,
+    SufficeWarning,
+)
 
 
 def grid(origins, exponents):
@@ -74,3 +79,42 @@ def test_masked_sums_count_the_lower_triangle_of_products_as_they_are_written():
         again = layout.restored(flat)
         np.testing.assert_array_equal(again.products.low, sums.products.low)
         np.testing.assert_array_equal(again.sums.low, sums.sums.low)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_a_coarse_grid_is_warned_about_in_any_unit(scale):
+    x = scale * np.random.default_rng(0).normal(size=(50, 1))
+    exponent = int(np.frexp(scale)[1])  # steps of about two standard deviations
+    with pytest.warns(SufficeWarning, match="coarse for feature 0"):
+        sf.Moments.of(x, np.arange(50) % 2, exact=grid([0.0], [exponent]))
+
+
+@pytest.mark.parametrize(("low", "high"), [(-8.0, 8.0), (4.0, 7.0), (-1000.0, -1.0)])
+def test_a_grid_lies_around_the_middle_of_the_rows(low, high):
+    around = RoundingGrid.around(np.array([[low], [high]]))
+    half_range = (high - low) / 2
+    assert abs(around.origins[0] - (low + high) / 2) <= half_range / 4
+
+
+@pytest.mark.parametrize("n", [30, 60_000])
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+def test_rows_with_missing_numbers_keep_higher_moments_unless_they_are_many_and_diagonal(
+    n, storage
+):
+    x = np.random.default_rng(0).normal(size=(n, 4))
+    x[::7, 1] = np.nan
+    moments = sf.Moments.of(x, np.arange(n) % 2, storage=storage)
+    assert (moments.higher is None) == (n == 60_000 and storage == "diagonal")
+
+
+def test_a_column_that_a_class_no_longer_has_leaves_nothing_behind():
+    x = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, np.nan], [4.0, 6.0], [5.0, 8.0]])
+    y = np.array([0, 0, 0, 1, 1])
+    total = sf.Moments.of(x, y, storage="diagonal")
+    rest = total - sf.Moments.of(x[:1], y[:1], storage="diagonal")
+    expected = sf.Moments.of(x[1:], y[1:], storage="diagonal")
+    for name in ("weights", "counts", "means", "means_low", "diagonals"):
+        found = getattr(rest.patterns.column_sums, name)
+        np.testing.assert_array_equal(
+            found, getattr(expected.patterns.column_sums, name), err_msg=name
+        )

@@ -1,11 +1,13 @@
 """Text tables are read as they are written: separators, decimal marks, headers, blanks."""
 
 import gzip
+import io
 
 import polars as pl
 import pytest
 
 from suffice import Columns, TextFormat
+from suffice.data.formats.file_source import stream_source
 from suffice.data.opening import open_source
 from suffice.data.scanning import frames_of_scan
 from suffice.data.summarize import summarize
@@ -246,3 +248,58 @@ def test_a_byte_order_mark_before_a_first_row_without_header_is_no_part_of_its_c
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     m = summarize(path, target="column_0", text=TextFormat(header=False))
     assert m.classes.tolist() == ["u", "v"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x,z,y\r1,2,u\r3,4,v\r\n5,6,u\r\n7,8,v\r\n", "x,z,y\r1,2,u\r3,4,v\r5,6,u\r\n"],
+)
+def test_rows_that_end_in_a_carriage_return_before_the_first_line_end_are_not_lost(
+    tmp_path, text
+):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(InvalidInputError, match=r"carriage return|no rows"):
+        summarize(path, "y")
+
+
+def test_a_quote_within_a_cell_that_hides_a_separator_is_refused(table):
+    with pytest.raises(InvalidInputError, match="line 3 opens a quote within a cell"):
+        summarize(table('x,z,y\n1,2,u\ne5"a, b",4,v\n5,6,u\n'), "y")
+
+
+def test_a_name_with_a_null_character_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes("x,\0z,y\n1,2,u\n3,4,v\n".encode("utf-16"))
+    with pytest.raises(InvalidInputError, match="null character"):
+        summarize(path, "y")
+
+
+def test_a_quote_in_a_comment_hides_no_late_code(table, recwarn):
+    rows = "".join(f"{i % 7}.5,{i},{'uv'[i % 2]}\n" for i in range(10_050))
+    text = f'x,z,y\n{rows}# said, "so\n1.5,00388,u\n'
+    moments = summarize(table(text), "y", text=TextFormat(comment="#"))
+    # Texts that nearly all differ are left out; as a number, 00388 would have been 388.
+    assert moments.feature_names == ("x",)
+
+
+@pytest.mark.parametrize("cell", ["7, kg", "1.5e3 kg"])
+def test_numbers_with_a_unit_are_known_by_any_number(table, cell, recwarn):
+    rows = "".join(f'"{i},5 kg",{"uv"[i % 2]}\n' for i in range(60))
+    mark = "," if "," in cell else "."
+    rows = rows.replace(",5 kg", f"{mark}5 kg")
+    moments = summarize(table(f'w,y\n{rows}"{cell}",u\n'), "y")
+    assert moments.feature_names == ("w",)
+
+
+def test_a_late_date_with_a_blank_within_is_refused_like_an_early_one(table, recwarn):
+    rows = "".join(f"2024-07-{i % 28 + 1:02},{i}.5,{'uv'[i % 2]}\n" for i in range(10_050))
+    with pytest.raises(InvalidInputError, match="2024-07- 3"):
+        summarize(table(f"d,x,y\n{rows}2024-07- 3,1.5,u\n"), "y")
+
+
+def test_the_last_row_of_a_short_stream_tells_types_without_a_line_end():
+    text = io.BytesIO(b"x,z,y\n,1.5,u\n,2.5,v\n2024-03-03,3.5,v")
+    source = stream_source(text, TextFormat(), "standard input")
+    assert source.sample.height == 3
+    assert source.sample.schema["x"].is_temporal()

@@ -122,7 +122,7 @@ def test_a_choice_that_no_other_rows_make_is_a_serious_caveat(table):
     assert caveat.severity == "serious"
     assert "decision tree in 0 of 3 folds" in caveat.sentence
     assert reason_for(result).startswith(
-        "Why decision tree: every other model errs significantly more often."
+        "Why decision tree: every other model errs significantly more often, by at least "
     )
 
 

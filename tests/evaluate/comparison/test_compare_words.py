@@ -9,6 +9,7 @@ from sklearn.dummy import DummyClassifier
 
 import suffice as sf
 from suffice.core.text.numbers import duration
+from suffice.evaluate.comparison.paired import Difference
 from suffice.evaluate.comparison.verdict import _alike_clause, _different_clause
 
 
@@ -25,18 +26,37 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
     twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
     assert "is not significantly different" in twin.verdict
     worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
-    assert "b (p < 0.0001) is significantly worse" in worse.verdict
+    (of_b,) = (d for d in worse.differences() if d.model == "b")
+    points = f"{100 * of_b.mean:+.1f} points"
+    assert f"Against a on the same 300 rows: b ({points}, p < 0.0001)" in worse.verdict
+    assert "is significantly worse" in worse.verdict
+
+
+def differences(p_values):
+    """Return differences of errors of 1, 2, … points with these p-values."""
+    return [
+        Difference(f"m{i}", "error", 0.01 * (i + 1), 0.0, 1.0, p)
+        for i, p in enumerate(p_values)
+    ]
+
+
+def test_p_values_say_for_how_many_models_they_are_adjusted(result):
+    assert "on the same 150 rows, p adjusted for 3 models:" in result.verdict
 
 
 def test_many_names_are_counted_and_not_listed():
-    assert _alike_clause({f"m{i}": 0.5 for i in range(9)}, 9) == (
-        "none of the 9 others is significantly different (p ≥ 0.5)"
+    alike = differences([0.5] * 9)
+    assert _alike_clause(alike, 9) == (
+        "none of the 9 others is significantly different (+1.0 to +9.0 points, p ≥ 0.5)"
     )
-    assert _alike_clause({f"m{i}": 0.5 for i in range(9)}, 10) == (
-        "m0, m1, m2, m3, m4 and 4 more are not significantly different (p ≥ 0.5)"
+    assert _alike_clause(alike, 10) == (
+        "m0, m1, m2, m3, m4 and 4 more are not significantly different (+1.0 to +9.0 points, "
+        "p ≥ 0.5)"
     )
-    bad = _different_clause({f"m{i}": 0.001 * (i + 1) for i in range(9)}, "worse")
-    assert bad == "m0, m1, m2, m3, m4 and 4 more are significantly worse (p ≤ 0.009)"
+    bad = _different_clause(differences([0.001 * (i + 1) for i in range(9)]), "worse")
+    assert bad == (
+        "m0, m1, m2, m3, m4 and 4 more are significantly worse (+1.0 to +9.0 points, p ≤ 0.009)"
+    )
 
 
 def test_the_plain_table_has_a_line_for_each_member_and_the_verdict(result):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from suffice.core.text.numbers import p_statement
 from suffice.evaluate.comparison.models import parse_models
 from suffice.evaluate.comparison.real_errors import (
     RealError,
@@ -72,7 +73,9 @@ def test_where_groups_tell_nothing_random_rows_are_the_headline():
     X = rng.normal(size=(300, 2)) + y[:, None]
     found = real_errors(model(), X, y, groups=np.arange(300) // 6, time=np.arange(300))
     assert found.headline.split == "random rows"
-    assert found.sentence.endswith("the difference is not significant.")
+    n_rows = found.errors[1].n_rows
+    p = p_statement(min(each.p_value for each in found.errors[1:]))
+    assert found.sentence.endswith(f"the difference is not significant ({p}, {n_rows} rows).")
 
 
 def test_the_headline_is_the_largest_error_that_is_significantly_worse():

@@ -60,7 +60,9 @@ def test_it_is_said_at_which_threshold_it_would_be_useful(abalone):
         ) / 1200
         return tried[gains.argmax(), 0]
 
-    assert found.threshold.value == best(p, truth)
+    # a number of few digits that finds the same rows
+    np.testing.assert_array_equal(p >= found.threshold.value, p >= best(p, truth))
+    assert len(str(found.threshold.value)) < 8
     called = p >= found.threshold.value  # as the slider of the page counts
     assert found.threshold.n_found == (called & (truth == 1)).sum() >= 16
     assert found.threshold.false_alarms == (called & (truth == 0)).sum()

@@ -113,3 +113,41 @@ def test_probabilities_that_are_wrong_both_ways_are_not_said_to_be_wrong_one_way
     found = calibration(y, np.stack([1 - p, p], axis=1))
     assert found.p_value < 0.01
     assert "too large for some rows and too small for others" in repr(found)
+    # the bins that are wrong, not the means of all rows, which agree
+    assert "where it states about 95.0\N{NO-BREAK SPACE}% for the predicted class" in repr(
+        found
+    )
+    assert "where it states about 55.0\N{NO-BREAK SPACE}%, in" in repr(found)
+    assert "on average" not in repr(found)
+
+
+def test_a_weight_of_two_counts_as_a_row_that_stands_twice():
+    p, y = drawn(np.random.default_rng(10), n=200)
+    weight = np.where(np.arange(200) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(200), weight.astype(int))
+    weighted = calibration(y, p, [0, 1, 2], sample_weight=weight, simulations=39)
+    repeated = calibration(y[twice], p[twice], [0, 1, 2], simulations=39)
+    np.testing.assert_allclose(weighted.calibration_error, repeated.calibration_error)
+    np.testing.assert_allclose(weighted.excess, repeated.excess)
+    # two copies of a row are right or wrong together, so that the mean varies more
+    assert weighted.deviation > repeated.deviation
+
+
+def test_rows_of_weight_zero_change_nothing():
+    p, y = drawn(np.random.default_rng(11), n=120)
+    weight = np.where(np.arange(120) < 100, 1.5, 0.0)
+    found = calibration(y, p, [0, 1, 2], sample_weight=weight, simulations=39)
+    kept = calibration(y[:100], p[:100], [0, 1, 2], sample_weight=weight[:100], simulations=39)
+    assert found.n_rows == 100
+    assert found.rows() == kept.rows()
+
+
+def test_calibrated_posteriors_with_uneven_weights_are_rarely_refuted():
+    p_values = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        p, y = drawn(rng, n=150)
+        weight = rng.lognormal(0, 1.2, 150)
+        found = calibration(y, p, [0, 1, 2], sample_weight=weight, simulations=99)
+        p_values.append(found.p_value)
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.11

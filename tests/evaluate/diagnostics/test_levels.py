@@ -90,9 +90,9 @@ def test_rare_values_in_few_new_rows_are_no_drift():
 
     alarms = [
         bool(drift(sf.LDA().fit(rows(500), np.arange(500) % 2), rows(30)).moved)
-        for _ in range(50)
+        for _ in range(120)
     ]
-    assert np.mean(alarms) <= 0.1
+    assert LEAST <= np.mean(alarms) <= MOST
 
 
 def test_all_means_together():
@@ -253,21 +253,13 @@ def test_the_predictive_check_fits_every_drawn_data_set_again():
 def test_weights_are_no_drift_once_they_sum_to_the_effective_number_of_rows():
     rng = np.random.default_rng(15)
     y = np.arange(300) % 2
-    alarms = {"scaled": 0, "as they are": 0}
+    p_values = []
     for _ in range(150):
         weight = rng.gamma(2, size=300)
-        old = rng.normal(size=(300, 3))
-        new = rng.normal(size=(300, 3))
-        for name, factor in (
-            ("scaled", weight.sum() / (weight @ weight)),
-            ("as they are", 4.0),
-        ):
-            fitted = sf.LDA().fit(old, y, sample_weight=factor * weight)
-            found = drift(fitted, new)
-            alarms[name] += bool(found.moved)
-            assert "multiply other weights by Σw/Σw²" in repr(found)
-    assert alarms["scaled"] / 150 <= MOST
-    assert alarms["as they are"] / 150 > MOST
+        weight *= weight.sum() / (weight @ weight)
+        fitted = sf.LDA().fit(rng.normal(size=(300, 3)), y, sample_weight=weight)
+        p_values.append(drift(fitted, rng.normal(size=(300, 3))).p_value)
+    assert LEAST <= np.mean(np.array(p_values) <= 0.05) <= MOST
 
 
 def test_a_feature_with_extreme_tails_has_no_part_in_the_test_of_all_means():

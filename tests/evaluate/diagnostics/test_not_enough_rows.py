@@ -1,6 +1,7 @@
 """Input that no test can judge: a refusal that names it, or no p-value, never a number."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,54 @@ def test_calibration_has_no_p_value(y, posteriors):
     )
 
 
+WEIGHTS_OF_ANY_SIZE = np.random.default_rng(1).gamma(2, size=N)
+# weights that vary have an effective number of rows, (Σw)²/Σw²
+EFFECTIVE = (
+    WEIGHTS_OF_ANY_SIZE * WEIGHTS_OF_ANY_SIZE.sum() / np.square(WEIGHTS_OF_ANY_SIZE).sum()
+)
+
+
+def p_values_with_weights(weight):
+    """Return the p-values of every test that takes a weighted fit."""
+    moments = sf.Moments.of(X, Y, sample_weight=weight, fourth=True)
+    fitted = sf.LDA().fit(X, Y, sample_weight=weight)
+    moved = drift(fitted, X)
+    return [
+        class_separation(moments).p_value,
+        box_m(moments).p_value,
+        *(row["p_value"] for row in box_m(moments).rows()),
+        moved.p_value,
+        *(column.p_value for column in moved.columns),
+        adapt_priors(fitted, X)[1].p_value,
+    ]
+
+
+@pytest.mark.parametrize("factor", [1.0, N / WEIGHTS_OF_ANY_SIZE.sum(), 100.0])
+def test_weights_that_do_not_count_rows_give_no_p_value(factor):
+    assert np.isnan(p_values_with_weights(factor * WEIGHTS_OF_ANY_SIZE)).all()
+
+
+@pytest.mark.parametrize("weight", [np.arange(1.0, N + 1), EFFECTIVE])
+def test_counts_of_rows_and_their_effective_number_give_p_values(weight):
+    assert np.isfinite(p_values_with_weights(weight)).all()
+
+
+def test_weights_of_new_rows_sum_to_their_effective_number():
+    for factor in (0.001, 1.0, 100.0):
+        found = drift(FITTED, X, factor * WEIGHTS_OF_ANY_SIZE)
+        assert found.n_after == pytest.approx(EFFECTIVE.sum())
+        assert np.isfinite(found.p_value)
+    assert drift(FITTED, X, np.full(N, 3)).n_after == pytest.approx(3 * N)
+
+
+def test_tests_say_that_weights_do_not_count_rows():
+    moments = sf.Moments.of(X, Y, sample_weight=WEIGHTS_OF_ANY_SIZE, fourth=True)
+    fitted = sf.LDA().fit(X, Y, sample_weight=WEIGHTS_OF_ANY_SIZE)
+    for found in (class_separation(moments), box_m(moments), drift(fitted, X)):
+        assert "not tested: the weights do not count rows" in repr(found)
+        assert "multiply other weights by Σw/Σw²" in repr(found)
+
+
 def test_a_fit_with_weights_has_no_predictive_check():
     fitted = sf.LDA().fit(X, Y, sample_weight=np.arange(1.0, N + 1))
     with pytest.raises(SufficeError, match="fitted with weights, which cannot be simulated"):
@@ -172,3 +221,60 @@ def test_an_interval_of_no_rows_says_nothing():
 def test_predictions_refuse_weights_that_are_none(weights):
     with pytest.raises(SufficeError):
         Predictions.of([0, 1], [[0.5, 0.5], [0.5, 0.5]], sample_weight=weights)
+
+
+def p_values_of_comparison(x, y, weight, groups=None):
+    found = sf.compare(x, y, ["LDA", "NB"], 3, groups=groups, sample_weight=weight)
+    return [*(d.p_value for d in found.differences()), found.choice.p_value]
+
+
+@pytest.mark.parametrize(
+    "name", ["no rows", "one row", "one class", "an infinite cell", "weights of zero"]
+)
+def test_models_are_not_compared_on_input_that_no_test_can_judge(name):
+    with pytest.raises(SufficeError):
+        p_values_of_comparison(*TABLES[name])
+
+
+def test_rows_of_one_group_are_not_compared():
+    with pytest.raises(ValueError, match="group"):
+        p_values_of_comparison(X, Y, None, np.zeros(N))
+
+
+def test_groups_of_one_row_are_compared_as_rows_are():
+    losses = np.random.default_rng(2).random((2, 2, N))
+    rows = replace(losses_of(N, np.ones(N)), losses=losses)
+    by_row = rows.difference(1, 0, 1)
+    by_group = replace(rows, grouped=True).difference(1, 0, 1)
+    assert by_group.p_value == pytest.approx(by_row.p_value)
+
+
+def test_one_group_of_rows_gives_no_p_value():
+    one_group = replace(losses_of(1, np.array([40.0])), grouped=True)
+    for loss in (0, 1):
+        assert np.isnan(one_group.difference(loss, 0, 1).p_value)
+
+
+@pytest.mark.parametrize("loss", [0, 1])
+def test_models_whose_losses_all_tie_do_not_differ(loss):
+    found = losses_of(N, np.ones(N)).difference(loss, 0, 1)
+    assert found.p_value == 1.0
+    assert found.verdict == "alike"
+
+
+def test_columns_whose_values_all_tie_have_no_test():
+    tied = np.repeat([[3.0, -1.0, 0.5]], N, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = drift(sf.LDA().fit(tied, Y), tied[:20])
+    assert np.isnan([found.p_value, *(column.p_value for column in found.columns)]).all()
+    assert "not enough rows to test" in repr(found)
+    assert found.moved == ()
+
+
+def test_a_fit_whose_weights_sum_to_less_than_one_has_no_test_of_drift():
+    weight = np.full(N, 0.01)
+    with pytest.raises(SufficeError, match="needs at least two rows"):
+        drift(sf.LDA().fit(X, Y, sample_weight=weight), X)
+    fitted = sf.LDA().fit(X, Y, sample_weight=weight)
+    assert np.isnan(adapt_priors(fitted, X)[1].p_value)

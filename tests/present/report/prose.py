@@ -174,7 +174,9 @@ def _reasons(comparison):
         yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
         yield f"one standard error worse ({loss(o.log_loss)})"
         constant = loss(comparison.baseline.log_loss)
-        yield f"frequencies (log-loss {loss(o.log_loss)} against {constant})"
+        rows = f"{count(o.n_rows)} rows"
+        yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"
+        yield f"beats significantly in errors on {rows}"
         yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
 
 
@@ -188,9 +190,11 @@ def _whole_procedure(verdict):
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
     name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
     yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
-    yield f"the model alone | {own} |"
+    yield f"error of {verdict.model} itself | {own} |"
+    yield f"error of choosing and fitting | 95 % interval {between} |"
     chance = p_statement(verdict.gains[0].p_value)
     yield f"the most frequent class ({chance})"
+    yield f"the most frequent class ({chance}, {count(verdict.own.n_rows)} rows)"
     yield f"its error; {chance} |"
     yield f"the constant classifier misclassifies {percent(verdict.gains[0].constant)} ({chance})"
     choice = verdict.choice
@@ -201,7 +205,8 @@ def _whole_procedure(verdict):
     for gain in verdict.gains[1:]:
         said = loss if gain.measure == "log-loss" else percent
         figures = f"{said(gain.model)} against {said(gain.constant)}"
-        yield f"significantly better ({figures}, {p_statement(gain.p_value)})"
+        rows = f"{count(verdict.own.n_rows)} rows"
+        yield f"significantly better ({figures}, {p_statement(gain.p_value)}, {rows})"
 
 
 def _verdict(report):
@@ -235,10 +240,14 @@ def _verdict(report):
     if j.verdict.threshold is not None:
         t = j.verdict.threshold
         yield (
-            f"AUC {loss(j.outcome.auc)}: predicting {t.label} where its posterior is at least "
-            f"{number(t.value, 3)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
+            f"AUC {loss(j.outcome.auc)}: predicting class {t.label} where its posterior is at "
+            f"least {number(t.value, 12)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
             f"false alarms ({percent(t.n_found / (t.n_found + t.false_alarms))} of those predicted "
             "are right)"
+        )
+        yield (
+            f"From a posterior of {number(t.value, 12)} on, it would find {t.n_found} of {t.of}, "
+            f"with {t.false_alarms} false alarms."
         )
 
 
@@ -273,15 +282,24 @@ def _comparison(report):
     more = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
     for word in ("not significant", "significant"):
         tested = p_statement(p.get(best.name, np.nan))
-        yield f"{more} ({percent(best.error)}; {word}, {tested})"
+        rows = f"{count(own.n_rows)} rows"
+        yield f"{more} ({percent(best.error)}; {word}, {tested}, {rows})"
     yield f"{own.name}, {error} misclassified (95 % interval {between})"
     yield f"the constant classifier misclassifies {beside} ({chance})"
     alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
     least = min(alike.values(), default=1)
     relation = "=" if len(alike) == 1 or least == 1 else "≥"
-    yield f"not significantly different ({p_statement(least, relation)})"
+    points = {d.model: percentage_points(d.mean) for d in comparison.differences()}
+    means = sorted(d.mean for d in comparison.differences() if d.model in alike)
+    ends = dict.fromkeys(percentage_points(mean) for mean in (*means[:1], *means[-1:]))
+    sizes = f"{' to '.join(ends)} points"
+    yield f"not significantly different ({sizes}, {p_statement(least, relation)})"
     yield f"of the {len(alike)} others"
-    yield from (f"{name} ({p_statement(q)})" for name, q in p.items() if q <= 0.05)
+    for name, q in p.items():
+        if q <= 0.05:
+            yield f"{name} ({points[name]} points, {p_statement(q)})"
+    yield f"on the same {count(comparison.n_rows)} rows"
+    yield f"p adjusted for {len(p) - ('constant' in p)} models"
     yield from (f"{o.name}: {note}" for o in comparison.outcomes for note in o.notes)
 
 
@@ -384,14 +402,14 @@ def _slider(report):
         at = slider.thresholds[slider.start]
         called, mine = rows.posteriors[:, k] >= at, rows.truth == k
         hits, alarms = (called & mine).sum(), (called & ~mine).sum()
-        yield f"| {hits} | of {mine.sum()} {slider.positive} |"
+        yield f"| {hits} | of {mine.sum()} of class {slider.positive} |"
         yield f"| {alarms} | of {(~mine).sum()} others |"
         yield f"| {mine.sum() - hits} |"
         yield f"| {percent(hits / (hits + alarms))} |"
         yield f"| {percent(hits / mine.sum())} |"
         yield f"| {mine.sum() - hits + alarms} |"
-        yield f"| {number(at, 3)} |"
-        yield f"ROC curve of {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
+        yield f"| {number(at, 12)} |"
+        yield f"ROC curve of class {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
         yield f"the dashed line is its share of all rows, {percent(mine.mean())}."
 
 
@@ -400,7 +418,9 @@ def _against(X, y, new_rows, new_labels):
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
     yield f"{count(n)} new rows against the {count(len(y))} of the report"
-    yield f"all means and shares together: {p_statement(drift(model, new_rows).p_value)}"
+    moved = drift(model, new_rows)
+    yield f"all means and shares together: {p_statement(moved.p_value)}"
+    yield f"no evidence in {sum(np.isfinite(c.p_value) for c in moved.columns)} tests"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
@@ -471,7 +491,7 @@ def _at_thresholds(block, rows, names):
     for at in block.thresholds:
         called = rows.posteriors[:, k] >= at
         hits, alarms = (called & mine).sum(), (called & ~mine).sum()
-        recall, start = percent(hits / mine.sum()), f"from {number(at, 3)}: "
+        recall, start = percent(hits / mine.sum()), f"from {number(at, 12)}: "
         yield f"{start}finds {recall}, false alarms {percent(alarms / (~mine).sum())}"
         if hits + alarms:
             yield f"{start}recall {recall}, precision {percent(hits / (hits + alarms))}"

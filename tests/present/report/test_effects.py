@@ -191,7 +191,7 @@ def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():
     found = found_of(X, y, importance=(rise("kind", 0.1, 0.05, 0.15),))
     (table,) = effects(found)
     assert table.caption == "Posterior by kind"
-    assert table.columns == ("kind", "rows", "posterior of yes", "observed")
+    assert table.columns == ("kind", "rows", "posterior of class yes", "observed")
     p = found.held_out.posteriors[:, 1]
     for level, n, stated, observed in table.rows:
         own = kind == level if level != "empty" else pd.isna(kind)

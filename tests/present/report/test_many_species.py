@@ -24,7 +24,7 @@ def leaves():
 def said_of_each(comparison):
     """Return what the text says of each model: better, worse or not significantly different."""
     found = {}
-    for part in comparison.verdict.split("Against GaussianNB: ")[1].split(";"):
+    for part in comparison.verdict.split("models: ")[1].split(";"):
         verdict = part.split("significantly")[1].split()[0].strip(".")
         names = [o.name for o in comparison.outcomes if o.name in part]
         found |= dict.fromkeys(names, "alike" if "not significantly" in part else verdict)

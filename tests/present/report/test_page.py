@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi
 
 import suffice as sf
-from suffice.core.text.numbers import cell
+from suffice.core.text.numbers import cell, number
 from suffice.errors import SufficeWarning
 from suffice.evaluate.comparison.verdict import ClassRecall
 from suffice.evaluate.curves.thresholds import cost_curve
@@ -512,6 +512,26 @@ def test_the_slider_keeps_the_optimum_where_thresholds_are_thinned():
         assert found == pytest.approx(least, abs=1e-6)
 
 
+def test_a_threshold_as_it_is_written_finds_what_is_said_of_it():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(3000) < 0.1, "1", "0")
+    x = rng.normal(size=(3000, 2)) + (y == "1")[:, None]
+    report = sf.report(x, y, models=["LDA"], cv=3, fast=True)
+    (slider,) = blocks(report, Thresholds)
+    posterior = report.judgement.held_out.posteriors[:, 1]
+    written = [float(number(threshold, 12)) for threshold in slider.thresholds]
+    n_called = [int((posterior >= threshold).sum()) for threshold in written]
+    assert n_called == np.add(slider.hits, slider.false_alarms).tolist()
+    assert len(set(written)) == len(written)
+    threshold = report.answer.threshold
+    stated = f"From a posterior of {number(threshold.value, 12)} on, it would find"
+    assert stated in report.answer.next_step
+    assert "one more row of class 1 found" in report.answer.next_step
+    called = posterior >= float(number(threshold.value, 12))
+    assert (called & (y == "1")).sum() == threshold.n_found
+    assert (called & (y == "0")).sum() == threshold.false_alarms
+
+
 def test_a_calibration_curve_of_three_points_is_left_out(iris):
     X, y = iris
     few = np.arange(0, 150, 3)
@@ -534,3 +554,13 @@ def test_every_caveat_of_the_page_is_in_the_verdict_and_in_json():
         assert caution in document["caveats"]
         assert caution in document["verdict"]
     assert document["caveats"] == list(report.answer.caveats)
+
+
+def test_a_folded_part_promises_only_what_it_holds(first_look_report):
+    (section,) = [each for each in first_look_report.sections if each.key == "errors"]
+    captions = [block.caption for block in section.details]
+    assert section.more.startswith("By class")
+    assert ("outliers" in section.more) == ("Least likely rows" in captions)
+    assert ("why these rows" in section.more) == (
+        "Why the worst predictions are wrong" in captions
+    )

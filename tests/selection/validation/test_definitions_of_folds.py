@@ -7,6 +7,8 @@ import pytest
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.selection.validation.fold_rows import _stratified, is_partition
+from suffice.selection.validation.streamed import hashed
+from suffice.selection.validation.time_order import time_codes
 from suffice.streams import cross_validate_stream
 
 
@@ -55,3 +57,14 @@ def test_counts_of_weight_zero_are_no_rows():
     expected = sf.leave_one_out(sf.CountNB(), X[kept], y[kept], w[kept])
     np.testing.assert_array_equal(found.rows, kept)
     np.testing.assert_allclose(found.logs, expected.logs)
+
+
+def test_two_times_are_enough_to_tell_earlier_from_later():
+    assert time_codes(np.array([7, 3, 7]), 3).tolist() == [1, 0, 1]
+
+
+def test_rows_that_differ_by_little_fall_into_all_folds():
+    x = np.arange(1, 201)[:, None] * 1e-20
+    counts = np.bincount(hashed(x, 4), minlength=4)
+    assert counts.min() > 25
+    np.testing.assert_array_equal(hashed(-0.0 * x, 4), hashed(0.0 * x, 4))

@@ -20,7 +20,8 @@ class PriorShift:
     statistic: float = np.nan  # twice the gain of the log-likelihood over the old priors
     df: int = 0  # classes of positive prior, less one
     n_rows: int = 0  # m, rows whose priors are estimated
-    fitted_weight: float = np.inf  # n, weight of the rows that densities were fitted to
+    # n, weight of the rows that densities were fitted to; NaN where it does not count rows
+    fitted_weight: float = np.inf
 
     @property
     def p_value(self) -> float:
@@ -31,7 +32,7 @@ class PriorShift:
         """
         from scipy.special import chdtrc  # slow to import, and seldom needed
 
-        if self.df == 0 or not min(self.n_rows, self.fitted_weight) >= 2:
+        if self.df == 0 or not (self.n_rows >= 2 and self.fitted_weight >= 2):
             return np.nan
         # The score of the new priors has the variance V/m from the new rows. The fit adds the
         # variance of its projection on the scores of the model, at most V/n.

@@ -240,11 +240,33 @@ def left_out_rows(
     alphas: Sequence[float],
 ) -> LeftOutRows:
     """Return the rows that were summed, as the model reads them, to be left out one by one."""
+    left = left_out_logarithms(sums, settings, rows, codes, w, alphas)
+    return with_products(left, sums, settings, alphas)
+
+
+def left_out_logarithms(
+    sums: CountSums,
+    settings: CountSettings,
+    rows: CountRows,
+    codes: Codes,
+    w: Floats,
+    alphas: Sequence[float],
+) -> LeftOutRows:
+    """Return the rows with the logarithms of their own class for each α, without products."""
     # the complement's scores change in every class but the row's own, and need no logarithms of it
     needed = () if settings.kind == "complement" else tuple(alphas)
     return LeftOutRows.of(
         sums, rows, codes, w, needed, with_absences=settings.kind == "bernoulli"
     )
+
+
+def with_products(
+    left: LeftOutRows, sums: CountSums, settings: CountSettings, alphas: Sequence[float]
+) -> LeftOutRows:
+    """Return the rows with the products of these α, which scores of counts need."""
+    if settings.kind not in ("multinomial", "poisson"):
+        return left
+    return left.with_products(sums, alphas)
 
 
 def left_out_joint(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,17 +39,11 @@ class LeftOutRows:
         *,
         with_absences: bool,
     ) -> LeftOutRows:
-        """Return the rows with their logarithms for each α; absences are of rows of ones.
-
-        Rows of counts have products, rows of ones have absences.
-        """
+        """Return the rows with their logarithms for each α; absences are of rows of ones."""
         values = np.array(alphas, np.float64)
         present = left_out_sums(rows, sums.sums, codes, w, values)
         absent = np.zeros((len(values), rows.n_rows))
-        products: dict[float, Floats] = {}
-        if not with_absences:
-            products = _products_of_each(rows, sums.sums, alphas)
-        else:
+        if with_absences:
             lacking = sums.weights[:, None] - sums.sums
             absent = left_out_sums(rows, lacking, codes, w, values)
         return cls(
@@ -59,8 +53,12 @@ class LeftOutRows:
             totals=rows.totals(),
             present=dict(zip(alphas, present, strict=True)),
             absent=dict(zip(alphas, absent, strict=True)),
-            products=products,
+            products={},
         )
+
+    def with_products(self, sums: CountSums, alphas: Sequence[float]) -> LeftOutRows:
+        """Return the same rows with the products of these α, which take n K numbers each."""
+        return replace(self, products=_products_of_each(self.rows, sums.sums, alphas))
 
 
 def log_products(rows: CountRows, logs: Floats) -> Floats:

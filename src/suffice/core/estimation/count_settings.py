@@ -35,7 +35,7 @@ class CountSettings:
 
     def __post_init__(self) -> None:
         require_word(self.kind, KINDS, "kind")
-        _check_alpha(self.alpha)
+        check_alpha(self.alpha, may_be_auto=True)
         check_priors(self.priors)
         check_threshold(self.binarize)
         _check_text(self.text)
@@ -75,11 +75,13 @@ def _check_text(text: object) -> None:
     )
 
 
-def _check_alpha(alpha: object) -> None:
-    if isinstance(alpha, str) and alpha == "auto":
+def check_alpha(alpha: object, *, may_be_auto: bool) -> None:
+    """Refuse what is no pseudo-count."""
+    if may_be_auto and isinstance(alpha, str) and alpha == "auto":
         return
     if not is_number(alpha) or not 0 < alpha < np.inf:
+        words = "a positive number or 'auto'" if may_be_auto else "a positive number"
         raise InvalidParameterError(
-            f"alpha must be a positive number or 'auto', got {alpha!r}: it is added to every "
+            f"alpha must be {words}, got {alpha!r}: it is added to every "
             "count, so that a word that a class has not shown is not impossible there"
         )

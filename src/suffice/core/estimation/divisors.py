@@ -1,10 +1,10 @@
 """From scatter to covariance: by maximum likelihood, with Bessel's correction, or averaged.
 
-With w_k the weight of class k and S_k its scatter,
+With w_k the weight of class k and M_k its scatter,
 
-    Σ_k = S_k / w_k  or  S_k / (w_k − 1)      tied  Σ = Σ_k S_k / w  or  Σ_k S_k / (w − K)
+    Σ_k = M_k / w_k  or  M_k / (w_k − 1)      tied  Σ = Σ_k M_k / w  or  Σ_k M_k / (w − K)
 
-and, averaged over tied classes, Σ = Σ_k w_k / w · S_k / (w_k − 1).
+and, averaged over tied classes, Σ = Σ_k w_k / w · M_k / (w_k − 1).
 """
 
 from dataclasses import replace
@@ -26,14 +26,14 @@ def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
-    """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
+    """Return Σ_g = M_g / w_g, or M_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
     w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
     return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Return the sums with S_k w_k / (w_k − 1) for S_k; zero for a class of one row."""
+    """Return the sums with M_k w_k / (w_k − 1) for M_k; zero for a class of one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, but these moments hold only "
@@ -44,5 +44,5 @@ def unbiased_by_class(moments: Moments) -> Moments:
     has_spread = bessel > 0
     # f_k = w_k / (w_k − 1)
     factors = np.divide(w, bessel, out=np.zeros(len(w)), where=has_spread)
-    # f_k S_k: division by w_k, which follows for all classes together, gives S_k / (w_k − 1)
+    # f_k M_k: division by w_k, which follows for all classes together, gives M_k / (w_k − 1)
     return replace(moments, scatter=moments.scatter.scaled_by_class(factors))

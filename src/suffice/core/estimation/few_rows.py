@@ -75,7 +75,7 @@ class FewRows:
 
     def weights_in(self, g: int) -> Floats:
         """Return the weight of each row in the scatter of a group, (r,)."""
-        # S_g(λ) = (1 − λ) S_g + λ S
+        # M_g(λ) = (1 − λ) M_g + λ M
         own_share = (self.group_of_row == g).astype(np.float64)
         shares = self.how.pooling + (1 - self.how.pooling) * own_share
         return np.asarray(shares * self.row_weights)
@@ -141,7 +141,7 @@ class GroupSpectrum:
             return rule.fixed
         n = float(self.few.groups.weights[g])
         d = len(self.scale)
-        # R = S / n has the eigenvalues q divisor / n
+        # R = M / n has the eigenvalues q divisor / n
         q = self.squares * self.few.divisor(g) / max(n, np.finfo(float).tiny)
         trace_of_square = float(np.square(q).sum())
         trace = float(q.sum())

@@ -21,7 +21,7 @@ def moments_of_parameters(
     classes: LabelsLike | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[Moments, Tied]:
-    """Return w_k = π_k, μ_k and S_k = π_k Σ_k, all as one row, and who shares a covariance."""
+    """Return w_k = π_k, μ_k and M_k = π_k Σ_k, all as one row, and who shares a covariance."""
     mu = np.array(means, np.float64)
     if mu.ndim == 1:
         mu = mu[:, None]

@@ -1,6 +1,6 @@
 """Groups of tied classes: which classes share a covariance, and the sums of each group.
 
-Σ_g is estimated from S_g = Σ_{k∈g} S_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) lets each
+Σ_g is estimated from M_g = Σ_{k∈g} M_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) lets each
 group borrow from all groups.
 """
 
@@ -51,7 +51,7 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
 class GroupScatter(NamedTuple):
     """What covariances are estimated from: sums per group of tied classes."""
 
-    scatters: Floats  # Σ_{k∈g} S_k: (G, d, d), or the diagonals (G, d)
+    scatters: Floats  # Σ_{k∈g} M_k: (G, d, d), or the diagonals (G, d)
     weights: Floats  # Σ_{k∈g} w_k  (G,)
     n_means: Floats  # K_g: classes with any weight in the group  (G,)
 
@@ -111,7 +111,7 @@ def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
     if pooling == 0:
         return groups
     whole = groups.pooled
-    # S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
+    # M_g(λ) = (1 − λ) M_g + λ M,   w_g(λ) = (1 − λ) w_g + λ W
     return GroupScatter(
         scatters=(1 - pooling) * groups.scatters + pooling * whole.scatters,
         weights=(1 - pooling) * groups.weights + pooling * whole.weights,

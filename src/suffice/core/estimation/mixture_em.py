@@ -298,7 +298,7 @@ class MixtureProblem:
         kappa = self.settings.prior_rows
         scatter = kappa * self.targets
         np.add.at(scatter, self.group_of, scatters + w[:, None, None] * spread)
-        # Σ_g = (S_g + κ Ψ_g) / (w_g + κ)
+        # Σ_g = (M_g + κ Ψ_g) / (w_g + κ)
         totals = np.bincount(self.group_of, w) + kappa
         sigmas = scatter / np.where(totals > 0, totals, 1.0)[:, None, None]
         # shares α_r = w_r / w_k of the components in their classes

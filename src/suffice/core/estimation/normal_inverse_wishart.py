@@ -119,7 +119,7 @@ class NormalInverseWishart:
     ) -> NormalInverseWishart:
         """Return a weak proper prior that follows the units of the features.
 
-        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k S_k (d, d).
+        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d).
         ν = d + 2, the least whole number with a finite expectation; E Σ is the diagonal of the
         pooled covariance (divisor n), of all rows for a feature without spread within classes.
         """
@@ -150,7 +150,7 @@ class NormalInverseWishart:
         means: Floats,
         pooled: Floats,
     ) -> tuple[NormalInverseWishart, ...]:
-        """Return the posterior of each of K classes of one covariance, from Σ_k S_k (d, d)."""
+        """Return the posterior of each of K classes of one covariance, from Σ_k M_k (d, d)."""
         shifts = means - self.mean
         kappas = self.mean_strength + weights
         # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
@@ -158,7 +158,7 @@ class NormalInverseWishart:
         shares = np.where(is_known, self.mean_strength / np.where(is_known, kappas, 1.0), 1.0)
         # m_k = (κ m + w_k x̄_k) / (κ + w_k)
         centres = means - shares[:, None] * shifts
-        # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
+        # Ψ ← Ψ + Σ_k (M_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
         w = weights.tolist()
         scale = self.scale + pooled + (shares * w * shifts.T) @ shifts
         degrees = self.degrees + sum(w)

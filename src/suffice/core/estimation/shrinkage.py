@@ -156,7 +156,7 @@ def ledoit_wolf_rule(
 
 
 def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Floats, Floats]:
-    """Return R = S / n of scaled features (d, d), and 1 / σ, zero where there is no spread."""
+    """Return R = M / n of scaled features (d, d), and 1 / σ, zero where there is no spread."""
     n = max(weight, np.finfo(float).tiny)
     squares = np.diagonal(scatter)
     units = unit_scale(squares / n) if scale is None else scale

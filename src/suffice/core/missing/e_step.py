@@ -95,7 +95,7 @@ def _expected_by_column(
     deviations = ((column_sums.means - model.centre) + column_sums.means_low) - model.offsets
     delta = np.where(w > 0, deviations, 0.0)
     variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
-    # Σ w z² = S + w_j δ² where observed,  (w − w_j) σ² where not
+    # Σ w z² = M + w_j δ² where observed,  (w − w_j) σ² where not
     squares = column_sums.scatter.values + w * delta**2
     completed = squares + (weights[:, None] - w) * variances
     # log N(x; μ, σ²) = −½ (log 2π + log σ² + z² / σ²)
@@ -219,7 +219,7 @@ def _complete_scatters(
     products: Floats,
 ) -> None:
     """Add what completed scatters have in the missing rows and columns to ``products``."""
-    # with B = −W Λ_mo the completed scatter is  (S, S Bᵀ; B S, B S Bᵀ)
+    # with B = −W Λ_mo the completed scatter is  (M, M Bᵀ; B M, B M Bᵀ)
     right = np.take_along_axis(S @ precision, missing[:, None, :], axis=2)
     BS = -_solved(inner, W, np.swapaxes(right, 1, 2))
     right = np.take_along_axis(BS @ precision, missing[:, None, :], axis=2)

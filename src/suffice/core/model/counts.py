@@ -126,14 +126,15 @@ class CountModel(ClassModel):
             values = read_sparse(self.counts_of(rows), self.weights, constants, readout)
         else:
             dense, _ = as_matrix(x)
-            self._require_dense_counts(dense)
+            self.require_dense_counts(dense)
             values = self._scorer(weights).score(self._dense_counts_of(dense), readout)
         if not is_density:
             return values
         base = self._log_base(CountRows.of(x))
         return values + (base[:, None] if values.ndim == 2 else base)
 
-    def _require_dense_counts(self, rows: Array) -> None:
+    def require_dense_counts(self, rows: Array, names: tuple[str, ...] | None = None) -> None:
+        """Raise unless rows have the model's features, all finite and not negative."""
         if rows.shape[1] != self.n_features:
             raise FeatureMismatchError(
                 f"X has {rows.shape[1]} features, but the model has {self.n_features}: count the "
@@ -142,8 +143,8 @@ class CountModel(ClassModel):
         if not rows.size:
             return
         if not (rows.min() >= 0 and rows.max() < np.inf):  # NaN fails both
-            refuse_nonfinite(rows, None)
-            CountRows.of(rows).require_counts()
+            refuse_nonfinite(rows, names)
+            CountRows.of(rows).require_counts(names)
 
     # --- densities ---------------------------------------------------------------------------
 

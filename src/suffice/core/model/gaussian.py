@@ -130,7 +130,7 @@ class GaussianModel(EllipticalModel):
         if moments.patterns is not None:
             return float(w @ log_priors) + observed_log_likelihood(moments, self)
         log_dets = self._log_dets[present]
-        # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ S_g)
+        # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ M_g)
         constants = log_priors - 0.5 * (self.n_features * LOG_2PI + log_dets)
         return float(w @ constants) - 0.5 * _squared_distances(self, moments)
 
@@ -201,13 +201,13 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
             total += float(precisions @ moments.diagonals[members].sum(0))
             continue
         if isinstance(moments.scatter, RowScatter):
-            # tr(Σ⁻¹ S) = Σ_n w_n z_nᵀ Σ⁻¹ z_n
+            # tr(Σ⁻¹ M) = Σ_n w_n z_nᵀ Σ⁻¹ z_n
             z, w, codes = moments.scatter.centred()
             is_member = np.isin(codes, members)
             total += float(w[is_member] @ covariance.squared_distances(z[is_member]))
             continue
         scatter = moments.pooled_scatter if model.is_tied else moments.scatters[members].sum(0)
-        # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
+        # tr(Σ⁻¹ M) = Σ_j (L⁻¹ M L⁻ᵀ)_jj
         total += float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
     return total
 

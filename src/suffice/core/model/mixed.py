@@ -150,7 +150,7 @@ class MixedModel(WrappedModel):
         variances = self._variances
         sums, n = observed_numbers(moments, self.blocks.n_numbers, self.filled, self.fills)
         drift = sums.centred_means + (sums.grand_mean - self.inner.centre) - self.inner.offsets
-        # Σ_j n_j log N(z_j; μ_j, σ_j) = −½ Σ_j n_j log 2π σ_j² + (S_j + n_j δ_j²) / σ_j²
+        # Σ_j n_j log N(z_j; μ_j, σ_j) = −½ Σ_j n_j log 2π σ_j² + (M_j + n_j δ_j²) / σ_j²
         terms = n * (LOG_2PI + np.log(variances)) + (sums.diagonals + n * drift**2) / variances
         of_priors = moments.weights[present] @ self.log_priors[present]
         return float(of_priors - 0.5 * terms[present].sum())
@@ -382,7 +382,7 @@ def without_levels(
     numbers = moments.select(np.arange(p))
     if slopes is None:
         return numbers
-    # T = [I, −B]:  r = T x,  mean T μ,  scatter T S Tᵀ
+    # T = [I, −B]:  r = T x,  mean T μ,  scatter T M Tᵀ
     identity = np.broadcast_to(np.eye(p), (len(slopes), p, p))
     change = np.concatenate([identity, -slopes], axis=2)[group_of]
     return replace(
@@ -408,7 +408,7 @@ def observed_numbers(
     empty = sums.means[:, p : p + len(filled)]  # share of empty cells  (K, h)
     some_observed = empty < 1 - 1e-12
     odds = np.where(some_observed, empty / np.where(some_observed, 1 - empty, 1.0), 0.0)
-    # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  S_o = S − w p (1 − p) ū_o²
+    # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
     u = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
     means_low = numbers.means_low.copy()
     means_low[:, filled] += u * odds

@@ -21,7 +21,7 @@ from suffice.core.moments.scatter import (
 )
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
-from suffice.core.table.matrix import column_name
+from suffice.core.table.matrix import column_name, is_by_column
 from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.typing import Array, Floats
@@ -111,9 +111,7 @@ def collect(
             hi -= lo
             lo = 0
         if filled:
-            x = rows.x.copy(order="K")
-            np.copyto(x, 0, where=np.isnan(x))
-            rows = rows.with_rows(x)
+            rows = rows.with_rows(_zero_filled(rows.x, small=small))
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
         sums = _sums_between(numbers, lo, hi, storage, fourth=fourth, small=small, block=block)
         if power is None:
@@ -127,6 +125,21 @@ def collect(
         yield chunk(0, table.n_rows)
     else:
         yield from in_threads(chunk, table.n_rows, table.n_classes)
+
+
+def _zero_filled(x: Array, *, small: bool) -> Array:
+    """Return rows with zeros for missing numbers, by NumPy if they are few."""
+    if small or x.dtype.kind != "f":
+        filled = x.copy(order="K")
+        np.copyto(filled, 0, where=np.isnan(x))
+        return filled
+    from suffice.core.compiled import read_only
+    from suffice.core.moments.loops import zero_filled
+
+    filled = np.empty_like(x, subok=False)
+    (rows,) = read_only(x)
+    zero_filled(rows, filled)
+    return filled
 
 
 def _sums_between(
@@ -274,7 +287,7 @@ def _centred_moments(
     fourth: bool,
 ) -> tuple[Scatter, FourthMoments | None]:
     """Return second and fourth moments of rows about their class means, sorted by class."""
-    # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
+    # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
     if storage == "pooled":
         return PooledScatter(wz.T @ z), None
@@ -324,7 +337,7 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     origin = np.zeros(d)
     cubes = np.zeros(d)
     fourths = np.zeros(d)
-    by_column = _is_by_column(x)
+    by_column = is_by_column(x)
     loops.pooled_chunk(
         x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
     )
@@ -356,7 +369,7 @@ def _class_sums(
     squares = np.zeros((k if storage == "diagonal" else 0, d))
     grams = np.zeros((k if storage == "per-class" else 0, _padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
-    by_column = _is_by_column(x)
+    by_column = is_by_column(x)
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column:
@@ -411,11 +424,6 @@ def _padded(d: int) -> int:
     return -(-d // 4) * 4
 
 
-def _is_by_column(x: Array) -> bool:
-    """Return whether the numbers of a column, not those of a row, lie next to each other."""
-    return not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
-
-
 def _with_indicators(sums: ChunkSums, rows: Table, lo: int, hi: int) -> ChunkSums:
     """Return the sums of numbers and indicators, given those of the numbers of rows lo … hi−1."""
     storage = sums.scatter.storage
@@ -459,7 +467,7 @@ def recentred(
     products: Scatter,
     fourth: FourthMoments | None,
 ) -> ChunkSums:
-    """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
+    """Move sums about a shift to sums about the mean: M = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         offsets = ratio(sums, as_columns(weights))

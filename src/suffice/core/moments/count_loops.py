@@ -51,8 +51,12 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
                 return cell, all_whole
             row_sums[columns[cell]] += u * x
             total += x
-            if x != 0.0 and x != 1.0:
-                logs += log_factorial(x, table)
+            # a branch on small counts would be predicted wrongly; table[0] and table[1] are zero
+            whole = int(x) if x < _TABLE else -1
+            if whole == x:
+                logs += table[whole]
+            else:
+                logs += math.lgamma(x + 1.0)
                 all_whole &= x == math.floor(x)
         weights[k] += u
         factorials[k] += u * logs

@@ -233,7 +233,7 @@ def _offsets(xp: Namespace, sums: _Sums) -> DeviceArray:
 def _centred_products(
     xp: Namespace, sums: _Sums, offsets: DeviceArray, storage: Storage
 ) -> DeviceArray:
-    # S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
+    # M = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
     if storage == "diagonal":
         return sums.products - offsets * sums.sums
     if storage == "pooled":

@@ -29,7 +29,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     a_is_empty = as_columns(a.weights == 0)
     high = np.where(a_is_empty, b.means, a.means)
     low = np.where(a_is_empty, b.means_low, a.means_low)
-    # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  S = S_a ± S_b ± (w_a w_b/w) δ δᵀ
+    # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  M = M_a ± M_b ± (w_a w_b/w) δ δᵀ
     weights = a.weights + sign * b.weights
     delta = np.where(as_columns(b.weights > 0), (b.means - high) + (b.means_low - low), 0.0)
     share = sign * ratio(b.weights, weights)

@@ -93,7 +93,7 @@ _FIRST_ROWS = 4096  # searched for missing numbers before the pass
 class Moments:
     """Weight, mean and centred scatter of each of K classes in d features.
 
-    S_k = Σ_{i : y_i = k} w_i (x_i − μ_k)(x_i − μ_k)ᵀ
+    M_k = Σ_{i : y_i = k} w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
     ``a + b`` describes the rows of both, whatever the order or grouping; ``total - part``
     describes the rows of ``total`` without those of ``part``; ``Moments.empty()`` changes
@@ -123,7 +123,7 @@ class Moments:
     weights: Floats  # Σ w  (K,)
     means: Floats  # μ, high part  (K, d)
     means_low: Floats  # μ, low part  (K, d)
-    scatter: Scatter  # S, in one of four storages
+    scatter: Scatter  # M, in one of four storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
     power: PowerTransform | None = None  # t, where the rows that were summed were transformed
     log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
@@ -336,12 +336,12 @@ class Moments:
 
     @property
     def scatters(self) -> Floats:
-        """S_k of each class, shape (K, d, d)."""
+        """M_k of each class, shape (K, d, d)."""
         return self.scatter.per_class()
 
     @property
     def covariances(self) -> Floats:
-        """S_k / w_k of each class, shape (K, d, d); zero for classes without rows."""
+        """M_k / w_k of each class, shape (K, d, d); zero for classes without rows."""
         return ratio(self.scatters, self.weights[:, None, None])
 
     @property
@@ -356,7 +356,7 @@ class Moments:
 
     @property
     def pooled_scatter(self) -> Floats:
-        """Σ_k S_k, shape (d, d)."""
+        """Σ_k M_k, shape (d, d)."""
         return self.scatter.pooled()
 
     @property

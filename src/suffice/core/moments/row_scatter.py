@@ -29,7 +29,7 @@ class CentredRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowScatter:
-    """S_k = Σ w (x − μ_k)(x − μ_k)ᵀ, kept as the rows x of class k and their weights w.
+    """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, kept as the rows x of class k and their weights w.
 
     Anyone who has such sums has the rows.
     """
@@ -121,7 +121,7 @@ class RowScatter:
         return offset
 
     def per_class(self) -> Floats:
-        """Return S_k, shape (K, d, d)."""
+        """Return M_k, shape (K, d, d)."""
         d = self.n_features
         scatters = np.zeros((self.n_classes, d, d))
         z, w, _ = self.centred()
@@ -131,13 +131,13 @@ class RowScatter:
         return scatters
 
     def pooled(self) -> Floats:
-        """Return Σ_k S_k, shape (d, d)."""
+        """Return Σ_k M_k, shape (d, d)."""
         z, w, _ = self.centred()
         z *= np.sqrt(w)[:, None]
         return z.T @ z
 
     def diagonals(self) -> Floats:
-        """Return diag S_k, shape (K, d)."""
+        """Return diag M_k, shape (K, d)."""
         squares = np.zeros((self.n_classes, self.n_features))
         z, w, _ = self.centred()
         for k in range(self.n_classes):
@@ -146,7 +146,7 @@ class RowScatter:
         return squares
 
     def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
+        """Return the diagonal of Σ_k M_k, shape (d,)."""
         return np.asarray(self.diagonals().sum(0))
 
     def by_class(self, change: Callable[[Array], Array]) -> RowScatter:
@@ -173,7 +173,7 @@ class RowScatter:
         return replace(self, rows=self.rows @ T.T)
 
     def scaled_by_class(self, factors: Floats) -> RowScatter:
-        """Return f_k S_k."""
+        """Return f_k M_k."""
         return replace(self, row_weights=factors[self.codes] * self.row_weights)
 
     def shifted(self, weights: Floats, deltas: Floats) -> RowScatter:  # noqa: ARG002

@@ -39,23 +39,23 @@ class _StoredScatter:
 
     @property
     def values(self) -> Floats:
-        """S in the shape of the storage."""
+        """M in the shape of the storage."""
         return self.source if isinstance(self.source, np.ndarray) else self.source.values
 
     def per_class(self) -> Floats:
-        """Return S_k, shape (K, d, d)."""
+        """Return M_k, shape (K, d, d)."""
         self._refuse("a covariance per class", "storage='per-class'")
 
     def pooled(self) -> Floats:
-        """Return Σ_k S_k, shape (d, d)."""
+        """Return Σ_k M_k, shape (d, d)."""
         self._refuse("a full covariance", "storage='pooled' or 'per-class'")
 
     def diagonals(self) -> Floats:
-        """Return diag S_k, shape (K, d)."""
+        """Return diag M_k, shape (K, d)."""
         self._refuse("variances per class", "storage='per-class' or 'diagonal'")
 
     def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
+        """Return the diagonal of Σ_k M_k, shape (d,)."""
         return np.asarray(self.diagonals().sum(0))
 
     def by_class(self, change: Callable[[Floats], Floats]) -> Self:
@@ -63,7 +63,7 @@ class _StoredScatter:
         return type(self)(change(self.values))
 
     def scaled_by_class(self, factors: Floats) -> Self:
-        """Return f_k S_k; a pooled sum has none of them."""
+        """Return f_k M_k; a pooled sum has none of them."""
         n_further_axes = self.values.ndim - 1
         return type(self)(factors.reshape(-1, *[1] * n_further_axes) * self.values)
 
@@ -72,7 +72,7 @@ class _StoredScatter:
         return type(self)(self.values[..., columns[:, None], columns])
 
     def mapped(self, T: Floats) -> Self:
-        """Return the scatter of T x: T S Tᵀ."""
+        """Return the scatter of T x: T M Tᵀ."""
         return type(self)(T @ self.values @ T.T)
 
     def _refuse(self, wanted: str, cure: str) -> NoReturn:
@@ -84,7 +84,7 @@ class _StoredScatter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerClassScatter(_StoredScatter):
-    """One matrix per class, S (K, d, d): every model can be read from it."""
+    """One matrix per class, M (K, d, d): every model can be read from it."""
 
     storage: ClassVar[Storage] = "per-class"
 
@@ -98,7 +98,7 @@ class PerClassScatter(_StoredScatter):
         return np.diagonal(self.values, axis1=1, axis2=2)
 
     def shifted(self, weights: Floats, deltas: Floats) -> PerClassScatter:
-        """Return S_k + weight_k δ_k δ_kᵀ."""
+        """Return M_k + weight_k δ_k δ_kᵀ."""
         outer = (weights[:, None] * deltas)[:, :, None] * deltas[:, None, :]
         outer += self.values
         return PerClassScatter(outer)
@@ -106,7 +106,7 @@ class PerClassScatter(_StoredScatter):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PooledScatter(_StoredScatter):
-    """One matrix for all classes, Σ_k S_k (d, d), however many classes there are."""
+    """One matrix for all classes, Σ_k M_k (d, d), however many classes there are."""
 
     storage: ClassVar[Storage] = "pooled"
 
@@ -120,13 +120,13 @@ class PooledScatter(_StoredScatter):
         return self
 
     def shifted(self, weights: Floats, deltas: Floats) -> PooledScatter:
-        """Return Σ_k (S_k + weight_k δ_k δ_kᵀ)."""
+        """Return Σ_k (M_k + weight_k δ_k δ_kᵀ)."""
         return PooledScatter(self.values + (weights[:, None] * deltas).T @ deltas)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiagonalScatter(_StoredScatter):
-    """Sums of squares only, diag S_k (K, d): enough for naive Bayes."""
+    """Sums of squares only, diag M_k (K, d): enough for naive Bayes."""
 
     storage: ClassVar[Storage] = "diagonal"
 
@@ -141,11 +141,11 @@ class DiagonalScatter(_StoredScatter):
         return type(self)(self.values @ T.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
-        """Return diag S_k + weight_k δ_k²; weights are (K,), or (K, d)."""
+        """Return diag M_k + weight_k δ_k²; weights are (K,), or (K, d)."""
         return DiagonalScatter(self.values + as_columns(weights) * deltas**2)
 
 
-# S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of four storages
+# M_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of four storages
 Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter | RowScatter
 SCATTERS: Mapping[str, type[PerClassScatter] | type[PooledScatter] | type[DiagonalScatter]] = {
     "per-class": PerClassScatter,

@@ -159,7 +159,7 @@ def _refuse_counts(m: Moments) -> None:
 
 
 def _refuse_asymmetry(scatter: Array, sizes: Floats) -> None:
-    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
+    # |M_ij − M_ji| ≤ ε √(M_ii M_jj), but for what rounding leaves
     roots = np.sqrt(sizes)
     slack = _SLACK * roots[..., :, None] * roots[..., None, :]
     asymmetry = np.abs(scatter - np.swapaxes(scatter, -1, -2))
@@ -183,7 +183,7 @@ def is_semidefinite(m: Moments) -> bool:
     j = np.arange(m.n_features)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            # D (S + slack) D, whose diagonal is 1
+            # D (M + slack) D, whose diagonal is 1
             scaled = scatters * scale[:, :, None] * scale[:, None, :]
             scaled[:, j, j] = 1.0
             factors = np.linalg.cholesky(scaled)

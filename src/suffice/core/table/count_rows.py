@@ -180,9 +180,11 @@ def _refuse_broken(csr: Any) -> None:
     """Raise where an index points outside of the matrix, which SciPy does not check."""
     if not len(csr.indices):
         return
-    low = int(csr.indices.min())
-    high = int(csr.indices.max())
-    if low < 0 or high >= csr.shape[1]:
+    # read as unsigned, a negative index is a very large one: one pass finds both faults
+    unsigned = csr.indices.view(f"u{csr.indices.itemsize}")
+    if int(unsigned.max()) >= csr.shape[1]:
+        low = int(csr.indices.min())
+        high = int(csr.indices.max())
         wrong = low if low < 0 else high
         raise InvalidInputError(
             f"a cell of the sparse matrix lies in column {wrong}, but there are {csr.shape[1]} "

@@ -7,7 +7,9 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from suffice.core.table.cells import is_empty
 from suffice.core.table.foreign import to_numpy
+from suffice.core.table.text_labels import EncodedLabels, encode_records, encoded_text
 from suffice.core.text.lists import python_scalar, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Flags, Labels, LabelsLike
@@ -19,8 +21,11 @@ _EXACT = 1 << 53  # floats cannot tell all whole numbers from here on apart
 SHOWN = 12  # labels named in a message
 
 
-def encode(y: Labels) -> tuple[Labels, Codes]:
+def encode(y: LabelsLike) -> tuple[Labels, Codes]:
     """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    text = encoded_text(y)
+    if text is not None and text.has_label.all():
+        return text.classes, text.codes
     y = as_labels(y)
     if y.dtype.kind == "f":
         return _encode_floats(y)
@@ -68,17 +73,15 @@ def _refuse_trailing_zeros(labels: Sequence[object]) -> None:
 
 def has_label(y: LabelsLike) -> Flags:
     """Return which rows have a label, (n,): not None, NaN, masked or another library's NA."""
+    text = encoded_text(y)
+    if text is not None:
+        return text.has_label
     labels = label_array(y)
     if labels.dtype.kind == "O":
         return ~np.fromiter(map(is_empty, labels.ravel()), bool, labels.size)
     if labels.dtype.kind == "f":
         return ~np.isnan(labels)
     return np.ones(len(labels), bool)
-
-
-def is_empty(value: object) -> bool:
-    """Return whether a cell holds nothing: None, NaN, or pandas' NA and NaT."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def union(a: Labels, b: Labels) -> Labels:
@@ -176,6 +179,11 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
 def _encode_text(y: Labels) -> tuple[Labels, Codes]:
     if len(y) < _FEW:
         return _encode_by_sorting(y)
+    records = encode_records(y)
+    if records is not None:
+        codes, first_rows = records
+        classes, code_of_record = np.unique(y[first_rows], return_inverse=True)
+        return classes, code_of_record.astype(np.intp)[codes]
     # number the labels as they first appear, then put the few distinct ones in order
     arrival_of: defaultdict[str, int] = defaultdict()
     arrival_of.default_factory = arrival_of.__len__
@@ -203,9 +211,9 @@ def _unboxed(y: Labels) -> Labels:
                 )
     if str in types:
         _refuse_trailing_zeros(values)
-    labels = np.array(values)
     mixes_text = str in types and len(types) > 1
-    if labels.ndim != 1 or mixes_text:
+    labels = None if mixes_text else np.array(values)
+    if labels is None or labels.ndim != 1:
         names = sorted(each.__name__ for each in types)
         raise InvalidInputError(
             f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
@@ -234,6 +242,9 @@ def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[in
 
 def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
     """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
+    text = encoded_text(labels)
+    if text is not None:
+        return _codes_of_text(text, classes, strict=strict)
     wanted = label_array(labels)
     all_labels = np.asarray(classes)
     if _can_be_sorted_together(wanted, all_labels):
@@ -249,6 +260,19 @@ def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) ->
         raise UnknownLabelError(
             f"row {row} has label {python_scalar(wanted[row])!r}, which is not one of "
             f"{quoted(all_labels, SHOWN)}"
+        )
+    return codes
+
+
+def _codes_of_text(text: EncodedLabels, classes: LabelsLike, *, strict: bool) -> Codes:
+    """Return the code of each text label among the classes; see ``codes_of``."""
+    codes = np.append(codes_of(text.classes, classes, strict=False), -1)[text.codes]
+    if strict and (codes < 0).any():
+        row = int(np.argmin(codes))
+        label = None if text.codes[row] < 0 else str(text.classes[text.codes[row]])
+        raise UnknownLabelError(
+            f"row {row} has label {label!r}, which is not one of "
+            f"{quoted(np.asarray(classes), SHOWN)}"
         )
     return codes
 

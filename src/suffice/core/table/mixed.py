@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.core.table.labels import is_empty
+from suffice.core.table.cells import is_empty
 from suffice.core.table.matrix import coded_columns, pandas_kind, unmasked
 from suffice.core.table.schema import (
     MOST_LEVELS,
@@ -150,9 +150,20 @@ def category_of(name: str, value: Levels) -> Category:
     """Return the category of these values; of very many levels the rare ones count as one."""
     codes = value.codes[value.codes >= 0]
     counts = np.bincount(codes, minlength=len(value.levels)).astype(np.float64)
-    order = sorted(range(len(value.levels)), key=value.levels.__getitem__)
-    levels = tuple(value.levels[j] for j in order)
     has_empty = len(codes) < len(value.codes)
+    return category_of_counts(name, value.levels, counts, has_empty=has_empty)
+
+
+def category_of_counts(
+    name: str,
+    levels: Sequence[str],
+    counts: Floats,
+    *,
+    has_empty: bool,
+) -> Category:
+    """Return the category of levels in these numbers of rows, rare ones of very many as one."""
+    order = sorted(range(len(levels)), key=levels.__getitem__)
+    levels = tuple(levels[j] for j in order)
     column = Category(name, levels, missing=has_empty).capped(counts[order])
     if column.other:
         warn(

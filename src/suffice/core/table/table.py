@@ -68,7 +68,7 @@ class Table:
                 X, schema, categorical=categorical, missing=missing, names=names
             )
             feature_names = schema.feature_names
-        labels, codes = encode(as_labels(y))
+        labels, codes = encode(y)
         require_as_many(len(x), len(codes))
         if classes is not None:
             all_labels = union(np.unique(as_labels(classes)), labels)
@@ -87,7 +87,7 @@ class Table:
     @classmethod
     def of_device(cls, x: DeviceArray, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         """Return rows that stay where they lie; labels and weights come to the host."""
-        labels, codes = encode(as_labels(to_numpy(y)))
+        labels, codes = encode(to_numpy(y))
         require_as_many(x.shape[0], len(codes))
         return cls(x, labels, codes, as_weights(to_numpy(sample_weight), len(codes)))
 

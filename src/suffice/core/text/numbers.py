@@ -29,6 +29,11 @@ def short_number(value: float) -> str:
     return number(value, 3)
 
 
+def exact_number(value: float) -> str:
+    """Return a number with all its digits, up to twelve: one that readers compute with."""
+    return number(value, 12)
+
+
 def percent(share: float) -> str:
     """Return a share in percent, with more digits near 0 and 100 %."""
     if not np.isfinite(share):
@@ -133,6 +138,7 @@ STYLES: Mapping[str, Callable[[float], str]] = {
     "count": count,
     "number": number,
     "short": short_number,
+    "exact": exact_number,
     "loss": loss,
     "percent": percent,
     "text": str,

@@ -1,4 +1,4 @@
-"""Columns that are obviously ids, and the column that is obviously the target."""
+"""Columns whose names and values mark them as ids, and the column that may be the target."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -45,7 +45,7 @@ def _is_id(name: str, column: pl.Series) -> bool:
 
 
 def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
-    """Return the column that is obviously the target, and why; raise if none or several are."""
+    """Return the only column that may be the target, and why; raise if none or several may."""
     ids = id_columns(sample, set())
     columns = [name for name in sample.columns if name not in ids]
     candidates = [name for name in columns if name.lower() in _TARGETS]

@@ -8,6 +8,7 @@ import polars as pl
 
 from suffice.core.table.mixed import DAY, Levels, levels_of
 from suffice.core.table.schema import MOST_LEVELS, Category, Column, Schema
+from suffice.data.columns.distinct import LateValuesError
 from suffice.data.source import ColumnType
 from suffice.errors import InvalidInputError, warn
 from suffice.typing import Codes, Floats
@@ -42,13 +43,34 @@ def as_numbers(column: pl.Series) -> Floats:
     return column.to_numpy()
 
 
-def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
-    """Return the schema with new levels, and the level of each row in each category (n, q)."""
+def encoded_levels(
+    schema: Schema,
+    frame: pl.DataFrame,
+    label: str,
+    *,
+    rereads: bool,
+) -> tuple[Schema, Codes]:
+    """Return the schema with new levels, and the level of each row in each category (n, q).
+
+    Where the source ``rereads``, too many levels raise: all rows then tell the frequent ones.
+    """
     levels = {c.name: levels_of(frame.get_column(c.name)) for c in schema.categories}
     columns: list[Column] = []
     for column in schema.columns:
         if isinstance(column, Category):
-            columns.append(_with_new_levels(column, levels[column.name]))
+            merged = _with_new_levels(column, levels[column.name])
+            if rereads and merged.other and not column.other:
+                raise LateValuesError(
+                    label,
+                    column.name,
+                    f"has at most {MOST_LEVELS} levels in its first rows, and more in all rows",
+                )
+            if merged.other and not column.other:
+                warn(
+                    f"column {column.name!r} has more than {MOST_LEVELS} levels: the "
+                    f"{len(column.levels)} of the first rows are kept, the rest count as one"
+                )
+            columns.append(merged)
         else:
             columns.append(column)
     if tuple(columns) != schema.columns:
@@ -66,10 +88,6 @@ def _with_new_levels(category: Category, levels: Levels) -> Category:
     merged = category.merged(new)
     if len(merged.levels) <= MOST_LEVELS:
         return merged
-    warn(
-        f"column {category.name!r} has more than {MOST_LEVELS} levels: the "
-        f"{len(category.levels)} of the first rows are kept, the rest count as one"
-    )
     return replace(category, missing=merged.missing, other=True)
 
 

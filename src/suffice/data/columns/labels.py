@@ -75,6 +75,18 @@ class LabelMerge:
         form = _folded(label)
         return _SHORT_FORMS.get(form, form) if self.are_answers else form
 
+    def require_answers(self, classes: Labels, label: str) -> None:
+        """Raise if the first labels are answers and a later one is none, so that y is no yes."""
+        if not self.are_answers or classes.dtype.kind != "U":
+            return
+        for name in classes.tolist():
+            if name not in _LONG_FORMS:
+                raise InvalidInputError(
+                    f"{label}: the first labels are spellings of yes and no, so that 'y' is merged "
+                    f"into 'yes', but the later label {name!r} is neither: write all labels in one "
+                    "spelling"
+                )
+
     def require_applied(self, classes: Labels, label: str) -> None:
         """Raise unless all classes are in one spelling, as a database leaves them otherwise."""
         if classes.dtype.kind != "U":

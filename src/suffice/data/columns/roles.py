@@ -21,10 +21,14 @@ from suffice.data.columns.kinds import (
     kind_of_type,
 )
 from suffice.data.columns.labels import LabelMerge
+from suffice.data.columns.levels import (
+    category_of_all_rows,
+    counts_of_levels,
+    is_whole,
+    texts_in,
+)
 from suffice.data.options import Columns
 from suffice.data.source import (
-    SAMPLE_CELLS,
-    SAMPLE_ROWS,
     ColumnType,
     Source,
     copy_of,
@@ -35,6 +39,7 @@ from suffice.errors import FeatureMismatchError, InvalidInputError, UnusedDataWa
 
 _ANY_COLUMNS = Columns()
 _ODD_SHARE = 0.1  # of texts among numbers, up to which they are taken for errors
+_FREE = "nearly all texts differ"
 _MOST_ODD = 3  # distinct texts that are taken for errors even if they are more frequent
 
 
@@ -51,6 +56,10 @@ class Roles:
     words: frozenset[str] = frozenset()  # columns to read as text, whatever it looks like
     merge: LabelMerge | None = None  # whether and how labels are brought to one spelling
     named_classes: bool = False  # whether the user says that the labels are classes
+    # Columns that are left out because their first values differ: all rows are checked for it.
+    guessed_ids: tuple[str, ...] = ()
+    free_texts: tuple[str, ...] = ()
+    rereads: bool = False  # whether too many levels in later rows lead to a second scan
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -114,40 +123,50 @@ def roles_for_learning(
     _refuse_nothing(source)
     columns = replace(columns, categorical=(*columns.categorical, *source.categorical))
     features = columns.feature_names or ()
-    if weight is not None:
-        require_columns(source, [weight])
-    require_columns(source, [*columns.ignore, *(columns.ids or ())])
-    require_columns(source, [*features, *columns.categorical])
+    named_ids = columns.ids or ()
+    weights = () if weight is None else (weight,)
+    named = (*weights, *columns.ignore, *named_ids, *features, *columns.categorical)
+    require_columns(source, named)
     target = _target(source, target, weight, columns)
     check_target(sample.get_column(target), source.label, columns)
     _refuse_two_roles(source.label, target, weight, columns)
     unused = {target, weight, *columns.ignore}
-    named_ids = frozenset(columns.ids or ())
     others = [n for n in sample.columns if n not in unused and n not in named_ids]
     _refuse_unclear(source, [*(features or others), target], columns.categorical)
     ids = columns.ids
     if ids is None:
-        ids = id_columns(sample, skip=unused | set(features))
+        ids = id_columns(sample, skip=unused | set(features) | source.repeating)
     if schema is not None:
         _check_numeric(sample, [column.name for column in schema.numbers], source.label)
     elif columns.features is None:
-        candidates = [name for name in others if name not in ids]
-        learnt = _informative(source, candidates, ids, columns, categories=categories)
+        learnt = _informative(source, others, ids, columns, categories=categories)
         features = tuple(column.name for column in learnt)
         schema = _schema_of(learnt)
     else:
         schema = _schema_of_named(source, columns, categories=categories)
+    finds_features = columns.features is None and not is_whole(source)
+    finds_ids = finds_features and columns.ids is None
+    left_out = set(others).difference(features, ids)
     return Roles(
         features=features,
         target=target,
         weight=weight,
-        kept=tuple(dict.fromkeys(name for name in ids if name not in features)),
+        kept=_without(dict.fromkeys(ids), features),
         schema=schema,
         allow_missing=allow_missing,
         words=_words(source, columns.schema) | _codes(source, columns.categorical),
         merge=LabelMerge.of(sample.get_column(target)) if columns.merge_labels else None,
         named_classes=columns.target_kind is not None,
+        guessed_ids=tuple(ids) if finds_ids else (),
+        free_texts=texts_in(source, left_out) if finds_features and categories else (),
+        rereads=source.rereads and columns.schema is None,
     )
+
+
+def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are not among the others, in their order."""
+    left_out = frozenset(others)
+    return tuple(name for name in names if name not in left_out)
 
 
 def roles_for_texts(
@@ -397,26 +416,30 @@ def _informative(
     categories: bool,
 ) -> list[Column]:
     """Return the columns that something can be learnt from; warn about the others."""
-    sample = source.sample
-    is_small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-    is_whole = is_small and len(source.files) <= 1 and not source.has_more
+    has_all = is_whole(source)
     learnt: list[Column] = []
     left_out: dict[str, list[str]] = {}  # by reason
+    names = _without(names, ids)
+    counts = counts_of_levels(source, names, columns.categorical) if categories else {}
     for name in names:
-        values = values_of(sample, name)
+        values = values_of(source.sample, name)
         is_level = name in columns.categorical
-        if categories:
-            reason = _useless(values, is_whole=is_whole, is_level=is_level)
-        else:
-            reason = _not_numeric(values)
-        if reason:
-            left_out.setdefault(reason, []).append(name)
+        column: Column | None
+        if name in counts:
+            column = category_of_all_rows(name, counts[name], is_level=is_level)
+            reason = _FREE if column is None else ""
         elif categories:
-            learnt.append(_column_of(values.alias(name), is_level=is_level))
+            reason = _useless(values, is_whole=has_all, is_level=is_level)
+            column = None if reason else _column_of(values.alias(name), is_level=is_level)
         else:
-            learnt.append(Number(name))
+            column = Number(name)
+            reason = _not_numeric(values)
+        if reason or column is None:
+            left_out.setdefault(reason, []).append(name)
+        else:
+            learnt.append(column)
     numbers = [column.name for column in learnt if isinstance(column, Number)]
-    types = sample.schema
+    types = source.sample.schema
     dates = [name for name in numbers if is_date(types[name])]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
@@ -470,7 +493,7 @@ def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
     if is_whole and is_constant:
         return "constant"
     is_free = kind == TEXT and not is_level and is_free_text(n_distinct, len(filled))
-    return "nearly all texts differ" if is_free else ""
+    return _FREE if is_free else ""
 
 
 def _column_of(values: pl.Series, *, is_level: bool) -> Column:
@@ -487,9 +510,14 @@ def _schema_of_named(source: Source, columns: Columns, *, categories: bool) -> S
         _check_numeric(source.sample, names, source.label)
         return None
     described = []
+    counts = counts_of_levels(source, names, columns.categorical)
     for name in names:
         values = source.sample.get_column(name)
-        described.append(_column_of(values, is_level=name in columns.categorical))
+        is_level = name in columns.categorical
+        column = None
+        if name in counts:
+            column = category_of_all_rows(name, counts[name], is_level=True)
+        described.append(column or _column_of(values, is_level=is_level))
     numbers = [column.name for column in described if not isinstance(column, Category)]
     _check_numeric(source.sample, numbers, source.label)
     return _schema_of(described)

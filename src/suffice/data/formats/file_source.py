@@ -148,6 +148,7 @@ def file_source(
         files=files,
         is_text=isinstance(first.table, TextTable),
         notations={**notations, **text.columns},
+        rereads=True,
         with_text=lambda name: file_source(paths, _with_text(text, name), label, root),
     )
 
@@ -295,10 +296,12 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
     head = read_fully(stream, _HEAD)
     table: FileTable
     with reading(label):
+        is_all = len(head) < _HEAD
         if head.lstrip().startswith(b"{"):
-            table = TypedTable.of_lines(next(line_blocks([head])), label)
+            lines = head if is_all else next(line_blocks([head]))
+            table = TypedTable.of_lines(lines, label)
         else:
-            table = TextTable.of(head, None, text, label)
+            table = TextTable.of(head, None, text, label, is_all=is_all)
     for remark in table.remarks:
         warn(remark)
     return Source(
@@ -308,7 +311,7 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
         doubts=table.doubts,
         notations=table.notations,
         is_text=isinstance(table, TextTable),
-        has_more=len(head) == _HEAD,
+        has_more=not is_all,
     )
 
 

@@ -57,7 +57,12 @@ class TypedTable:
         with reading(str(path)):
             # The reader would parse lines beyond those asked for as if they were alike.
             head = first_lines(path, SAMPLE_ROWS)
-        return cls.of_lines(head, str(path))
+            if head.count(b"\n") < SAMPLE_ROWS:
+                return cls.of_lines(head, str(path))
+            # Later lines may have more keys, or other types, than the first.
+            types = pl.scan_ndjson(path, infer_schema_length=None).collect_schema()
+            sample = pl.read_ndjson(io.BytesIO(head), schema=types)
+        return cls(str(path), sample, "json lines")
 
     @classmethod
     def of_json(cls, path: Path | str) -> Self:
@@ -111,9 +116,21 @@ class TypedTable:
         def rows(block: bytes) -> pl.LazyFrame:
             if not block:
                 return self.sample.lazy().select(cast(columns))
+            self._refuse_new_keys(block)
             return self._rows(block, columns)
 
         return scan_of_blocks(line_blocks(pieces), rows, self.label)
+
+    def _refuse_new_keys(self, block: bytes) -> None:
+        """Raise for keys that the first lines of a stream do not have."""
+        keys = pl.scan_ndjson(io.BytesIO(block), infer_schema_length=None).collect_schema()
+        for name in keys:
+            if name not in self.sample.columns:
+                raise InvalidInputError(
+                    f"{self.label}: a later line has the key {name!r}, which the first lines lack: "
+                    "write it in the first line, too, with null for no value, or save the lines to "
+                    "a file"
+                )
 
     def _types(self, columns: ColumnTypes) -> dict[str, ColumnType]:
         """Return the types to parse as: numbers may widen, everything else stays as sampled."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from suffice.core.table import Table
-from suffice.core.table.labels import is_empty
+from suffice.core.table.cells import is_empty
 from suffice.core.table.matrix import as_matrix, coded_columns, is_mixed, unmasked
 from suffice.core.table.mixed import are_numbers
 from suffice.core.text.lists import counted

@@ -28,6 +28,7 @@ def frame_source(frame: object, label: str = "the lazy frame") -> Source:
         sample=rows.head(SAMPLE_ROWS).collect(),
         scans=lambda columns: [Scan(label, rows.select(cast(columns)))],
         count=lambda: n_rows,
+        rereads=True,
         categorical=coded_columns(frame),
     )
 

@@ -12,6 +12,7 @@ from suffice.core.table.foreign import copied_quickly
 from suffice.core.table.labels import encode
 from suffice.core.table.notation import Notations
 from suffice.core.text.lists import noun_for, quoted
+from suffice.data.columns.distinct import checked_frames
 from suffice.data.columns.guessing import check_classes
 from suffice.data.columns.kinds import as_numbers, encoded_levels
 from suffice.data.columns.roles import Roles
@@ -158,7 +159,9 @@ class Loader:
         kept = frame.select(map(exactly, roles.kept))
         if self._schema is None:
             return Chunk(Table(x, classes, codes, weight, roles.features), kept)
-        self._schema, levels = encoded_levels(self._schema, frame)
+        self._schema, levels = encoded_levels(
+            self._schema, frame, self._label, rereads=roles.rereads
+        )
         table = Table(
             x=x,
             classes=classes,
@@ -178,8 +181,13 @@ def _has_value(column: pl.Series) -> Flags:
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
-    scans = source.scans(roles.columns(source.sample))
-    frames = (frame for scan in scans for frame in frames_of_scan(scan))
+    columns = roles.columns(source.sample)
+    checked = (*roles.guessed_ids, *roles.free_texts)
+    added = [name for name in checked if name not in columns]
+    scans = source.scans({**columns, **dict.fromkeys(added, pl.String())})
+    frames: Iterator[pl.DataFrame] = (f for scan in scans for f in frames_of_scan(scan))
+    if checked:
+        frames = checked_frames(frames, roles, source.label, added)
     return read_ahead(frames) if source.files else frames
 
 
@@ -262,6 +270,7 @@ def load_rows(
 def require_classes(classes: Labels, n_rows: int, roles: Roles, label: str) -> None:
     """Raise unless the labels (K,) of all rows are classes that nobody takes for one another."""
     if roles.merge is not None:
+        roles.merge.require_answers(classes, label)
         roles.merge.require_applied(classes, label)
     if not roles.named_classes and roles.target is not None:
         check_classes(classes, n_rows, roles.target, label)

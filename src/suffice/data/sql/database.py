@@ -73,6 +73,7 @@ class TableSource:
             sample=self.sample,
             scans=self.scans,
             count=self.count,
+            rereads=True,
             summed=self.summed,
         )
 

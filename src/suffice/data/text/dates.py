@@ -1,5 +1,7 @@
 """How the cells of a text column write dates, and the moments in time that they stand for."""
 
+from typing import TypeVar
+
 import polars as pl
 
 from suffice.data.source import MALFORMED
@@ -24,8 +26,11 @@ _DAYS = (_ISO_DAY, "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
 _NAMED_DAYS = ("%B %d %Y", "%B %d, %Y", "%d %B %Y", "%d-%B-%Y", "%d. %B %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
 _SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
+_BLANK_WITHIN = r"^(\d+[-/.](?:\s|\d+[-/.]\s).*)$"
 _WHOLE_DATE = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
 _MOMENT = pl.Datetime("us")
+
+Cells = TypeVar("Cells", pl.Expr, pl.Series)
 
 
 def date_format_of(cells: pl.Series) -> str:
@@ -53,6 +58,13 @@ def _formats_with(cells: pl.Series, days: tuple[str, ...], time: str) -> list[st
     ]
 
 
+def tells_day_from_month(text: pl.Expr) -> pl.Expr:
+    """Return which cells begin with two numbers of which exactly one is above 12."""
+    numbers = text.str.extract_groups(r"^(\d{1,2})[-/.](\d{1,2})[-/.]")
+    is_day = [numbers.struct.field(n).cast(pl.Int64, strict=False) > 12 for n in ("1", "2")]
+    return (is_day[0] ^ is_day[1]).fill_null(value=False)
+
+
 def are_dates(cells: pl.Series, form: str) -> pl.Series:
     """Return which cells a format reads."""
     moments = iso_dates(cells) if form == ISO else _plain_dates(cells, form, strict=False)
@@ -62,17 +74,22 @@ def are_dates(cells: pl.Series, form: str) -> pl.Series:
 def dates(text: pl.Expr, form: str) -> pl.Expr:
     """Return the moments that text stands for; a cell of another format fails to parse."""
     if form != ISO:
-        checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
+        checked = _refused_parts(text)
         return checked.str.to_datetime(form, time_unit="us")
     moments = text.map_batches(iso_dates, return_dtype=_MOMENT, is_elementwise=True)
     unread = pl.when(moments.is_null()).then(text + MALFORMED)
     return pl.coalesce(moments, unread.str.to_datetime(_ISO_DAY, time_unit="us"))
 
 
-def _plain_dates(text: pl.Series, form: str, *, strict: bool) -> pl.Series:
-    # 23 would be read as the year 23
+def _refused_parts(text: Cells) -> Cells:
+    """Return text in which dates that the parser would take too freely fail to parse."""
+    # 23 would be read as the year 23, and "2024-07- 3" as a date.
     checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
-    return checked.str.to_datetime(form, time_unit="us", strict=strict)
+    return checked.str.replace(_BLANK_WITHIN, f"${{1}}{MALFORMED}")
+
+
+def _plain_dates(text: pl.Series, form: str, *, strict: bool) -> pl.Series:
+    return _refused_parts(text).str.to_datetime(form, time_unit="us", strict=strict)
 
 
 def iso_dates(text: pl.Series) -> pl.Series:

@@ -222,6 +222,12 @@ def _numbered(n_columns: int) -> tuple[str, ...]:
 
 def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
     """Return the names of columns; of several columns without a name only the first has none."""
+    for name in names:
+        if "\0" in name:
+            raise InvalidInputError(
+                f"{label}: the column name {name!r} holds a null character: remove it, or name the "
+                "encoding with --encoding (TextFormat(encoding=…) in Python)"
+            )
     has_nameless = False
     taken = set(names)
     seen: set[str] = set()

@@ -58,7 +58,7 @@ def row_blocks(
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
     ends = _RowEnds(layout, label, numbers)
-    rest = _without_lines(_without_mark(pieces), layout.n_before)
+    rest = _without_lines(_without_mark(pieces), layout.n_before, label)
     for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
         # The reader drops a byte order mark at the start of a block, where it is part of a cell.
         yield codecs.BOM_UTF8 + block if block.startswith(codecs.BOM_UTF8) else block
@@ -95,13 +95,22 @@ def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:
+def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterator[bytes]:
+    """Yield text without its first lines; refuse carriage returns in them, which may end rows."""
+    ends_in_return = False
     for piece in pieces:
         start = 0
         while n_lines and start < len(piece):
             end = piece.find(b"\n", start)
             start = len(piece) if end < 0 else end + 1
-            n_lines -= 1
+            n_lines -= end >= 0
+        dropped = b"\r" * ends_in_return + piece[:start]
+        ends_in_return = dropped.endswith(b"\r") and start == len(piece)
+        if re.search(rb"\r[^\r\n]", dropped):
+            raise InvalidInputError(
+                f"{label}: a line before the first row holds a carriage return, where a line may "
+                "be meant to end: write all line ends in one way"
+            )
         if start < len(piece):
             yield piece[start:]
 
@@ -154,12 +163,12 @@ class _RowEnds:
             if not self._is_one_row(data[line_starts[first] : line_starts[last + 1]]):
                 self._refuse_quote(first)
         self._refuse_text_behind_quotes(data[:end])
-        if len(odd_lines) % 2 == 0:
-            return end
-        open_line = odd_lines[-1]
-        end = int(line_starts[open_line])
-        if is_last or len(data) - end > 2 * contents.BLOCK:
-            self._refuse_quote(open_line)
+        if len(odd_lines) % 2:
+            open_line = odd_lines[-1]
+            end = int(line_starts[open_line])
+            if is_last or len(data) - end > 2 * contents.BLOCK:
+                self._refuse_quote(open_line)
+        self._refuse_separators_in_late_quotes(data[:end])
         return end
 
     def _refuse_text_behind_quotes(self, data: bytes) -> None:
@@ -177,6 +186,24 @@ class _RowEnds:
             if not is_comment and self._has_text_behind_quote(line):
                 self._refuse_quote(data.count(b"\n", 0, place))
 
+    def _refuse_separators_in_late_quotes(self, data: bytes) -> None:
+        """Raise for a quote within an unquoted cell that hides a separator, or the end of a row."""
+        letters = np.frombuffer(data, np.uint8)
+        quotes = self._quotes_in(data)
+        opening = quotes[::2][: len(quotes) // 2]
+        closing = quotes[1::2]
+        starts = np.frombuffer(f'{self._separator}\r\n"'.encode(), np.uint8)
+        is_late = (opening > 0) & ~np.isin(letters[opening - 1], starts)
+        for start, stop in zip(opening[is_late], closing[is_late], strict=True):
+            hidden = data[start:stop]
+            if self._separator.encode() in hidden or b"\n" in hidden:
+                line = self._line + data.count(b"\n", 0, int(start))
+                raise InvalidInputError(
+                    f"{self._label}: line {line:,} opens a quote within a cell that begins without "
+                    f"one, and {self._separator!r} or the end of a line stands in it: quote the "
+                    'whole cell, and write "" for a quote in it'
+                )
+
     def _has_text_behind_quote(self, line: bytes) -> bool:
         cells = csv.reader(
             [line.decode("utf-8", "replace")], delimiter=self._separator, strict=True
@@ -189,10 +216,15 @@ class _RowEnds:
 
     def _quotes_in(self, data: bytes) -> Codes:
         """Return the places of quotes, without those of comments, which open no cell."""
-        if self._comment:
-            comment = re.compile(rb"^%s.*$" % re.escape(self._comment), re.MULTILINE)
-            data = comment.sub(lambda match: b" " * len(match[0]), data)
-        return np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
+        letters = np.frombuffer(self._without_comments(data), np.uint8)
+        return np.flatnonzero(letters == ord('"'))
+
+    def _without_comments(self, data: bytes) -> bytes:
+        """Return the text with blanks for comments."""
+        if not self._comment:
+            return data
+        comment = re.compile(rb"^%s.*$" % re.escape(self._comment), re.MULTILINE)
+        return comment.sub(lambda match: b" " * len(match[0]), data)
 
     def _refuse_returns(self, data: bytes) -> None:
         """Raise for a carriage return in an unquoted cell, where a line may be meant to end."""
@@ -236,6 +268,7 @@ class _RowEnds:
 
     def _refuse_codes(self, data: bytes) -> None:
         """Raise for the first code with leading zeros in a column of numbers."""
+        data = self._without_comments(data)
         places = _Places.of(data, self._separator)
         starts = _starts_of_codes(data)
         rows = np.searchsorted(places.row_ends, starts)

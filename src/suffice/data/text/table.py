@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,15 @@ from suffice.data.source import (
     copy_of,
     exactly,
     original_of,
+    values_of,
 )
+from suffice.data.text.dates import EITHER, tells_day_from_month
 from suffice.data.text.layout import Layout
 from suffice.data.text.row_ends import row_blocks
 from suffice.data.text.spelling import (
     Numbers,
     Spelling,
+    Words,
     notations_of,
     sentinel_remarks,
     spellings_of,
@@ -66,16 +69,25 @@ class TextTable:
         text: TextFormat,
         label: str,
         separator: str | None = None,
+        *,
+        is_all: bool = False,
     ) -> Self:
-        """Return the table that starts with the bytes ``head``; ``path`` is None for a stream."""
+        """Return the table that starts with the bytes ``head``, or that ``is_all`` of them.
+
+        ``path`` is None for a stream.
+        """
         layout = Layout.of(head, text, label, separator)
-        cells = _sampled(path, head, layout, label)
+        cells = _sampled(path, head, layout, label, is_all=is_all)
         trimmed = cells.select(pl.all().str.strip_chars())
         filled = trimmed.select(_without_missing(pl.all(), layout.missing))
         late = _late_cells(path, layout, label, filled)
         judged = filled if late is None else pl.concat([filled, late], how="diagonal")
         format = replace(text, delimiter=layout.separator)
         spellings, remarks = spellings_of(judged, format)
+        deciding = _deciding_dates(path, layout, label, filled, spellings)
+        if deciding is not None:
+            judged = pl.concat([judged, deciding], how="diagonal")
+            spellings, remarks = spellings_of(judged, format)
         pairs = zip(cells, trimmed, strict=True)
         n_marked = sum(filled.null_count().row(0)) - sum(cells.null_count().row(0))
         return cls(
@@ -216,8 +228,10 @@ def _sampled(
     head: bytes,
     layout: Layout,
     label: str,
+    *,
+    is_all: bool,
 ) -> pl.DataFrame:
-    """Return the first rows of a file, or of a head that is all there is, as text."""
+    """Return the first rows of a file, or of the head of a stream, as text."""
     n_rows = _sample_height(layout)
 
     def rows_in(text: Path | str | io.BytesIO, skip_lines: int = 0) -> pl.DataFrame:
@@ -235,9 +249,10 @@ def _sampled(
 
     with reading(label):
         if path is None:
-            # The last row of a head may be cut short: only its first block is whole.
+            # The last row of a head may be cut short: unless it is all, one block is whole.
             blocks = row_blocks([head, b""], layout, label)
-            return rows_in(io.BytesIO(next(blocks, b"")))
+            whole = b"".join(blocks) if is_all else next(blocks, b"")
+            return rows_in(io.BytesIO(whole))
         if layout.translate or is_packed(path):
             blocks = row_blocks(pieces_in(path), layout, label)
             frames = [rows_in(io.BytesIO(next(blocks, b"")))]
@@ -277,23 +292,54 @@ def _late_cells(
     """Return values of the columns that are empty in the sample, from anywhere in the file."""
     is_empty = sample.select(pl.all().is_null().all()).row(0, named=True)
     names = [name for name in sample.columns if is_empty[name]]
+    return _chosen_cells(path, layout, label, sample, names, pl.Expr.is_not_null)
+
+
+def _deciding_dates(
+    path: Path | str | None,
+    layout: Layout,
+    label: str,
+    sample: pl.DataFrame,
+    spellings: Mapping[str, Spelling],
+) -> pl.DataFrame | None:
+    """Return cells, from anywhere in the file, that tell day/month from month/day."""
+    names = [
+        name
+        for name, spelling in spellings.items()
+        if isinstance(spelling, Words) and spelling.date == EITHER
+    ]
+    return _chosen_cells(path, layout, label, sample, names, tells_day_from_month)
+
+
+def _chosen_cells(
+    path: Path | str | None,
+    layout: Layout,
+    label: str,
+    sample: pl.DataFrame,
+    names: Sequence[str],
+    is_chosen: Callable[[pl.Expr], pl.Expr],
+) -> pl.DataFrame | None:
+    """Return some cells of some columns from all rows; None if the sample has all rows."""
     if not names or path is None or sample.height < _sample_height(layout):
         return None
     if layout.translate or is_packed(path):
         blocks = row_blocks(pieces_in(path), layout, label)
-        frames = [_filled_cells(io.BytesIO(block), layout, names, 0) for block in blocks]
-        return pl.concat(frames).head(_LATE_CELLS)
+        texts = (io.BytesIO(block) for block in blocks)
+        frames = [_first_chosen(text, layout, names, 0, is_chosen) for text in texts]
+        joined = pl.concat(frames)
+        return _with_nulls({n: values_of(joined, n).drop_nulls().to_list() for n in names})
     with reading(label):
-        return _filled_cells(path, layout, names, layout.n_before)
+        return _first_chosen(path, layout, names, layout.n_before, is_chosen)
 
 
-def _filled_cells(
+def _first_chosen(
     text: Path | str | io.BytesIO,
     layout: Layout,
     names: Sequence[str],
     skip_lines: int,
+    is_chosen: Callable[[pl.Expr], pl.Expr],
 ) -> pl.DataFrame:
-    """Return the first values of some columns, wherever they are, shorter ones ending in null."""
+    """Return the first chosen cells of each column, shorter columns ending in null."""
     rows = pl.scan_csv(
         text,
         glob=False,
@@ -306,13 +352,18 @@ def _filled_cells(
     columns = []
     for name in names:
         cells = _without_missing(exactly(name).str.strip_chars(), layout.missing)
-        columns.append(cells.drop_nulls().head(_LATE_CELLS).implode())
+        columns.append(cells.filter(is_chosen(cells)).head(_LATE_CELLS).implode())
     values = rows.select(columns).collect(engine="streaming").row(0, named=True)
+    return _with_nulls(values)
+
+
+def _with_nulls(values: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Return the first values of each column, shorter columns ending in null."""
     filled: dict[str, list[str | None]] = {}
-    for name in names:
-        lacking = _LATE_CELLS - len(values[name])
-        filled[name] = [*values[name], *[None] * lacking]
-    return pl.DataFrame(filled, schema=dict.fromkeys(names, pl.String))
+    for name, cells in values.items():
+        first = cells[:_LATE_CELLS]
+        filled[name] = [*first, *[None] * (_LATE_CELLS - len(first))]
+    return pl.DataFrame(filled, schema=dict.fromkeys(values, pl.String))
 
 
 def scan_of_blocks(

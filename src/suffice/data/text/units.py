@@ -56,7 +56,7 @@ UNITS = frozenset(
     )
 )
 _BLANKS = r"[ \u00a0\u2009\u202f]"
-_NUMBER = r"[-+0-9.,'\u2019\u2212() \u00a0\u2009\u202f]*[0-9.]"
+_NUMBER = r"[-+0-9.,'\u2019\u2212() \u00a0\u2009\u202f]*[0-9.,](?:[eE][-+]?[0-9]+)?"
 _WITH_UNIT = rf"^{_NUMBER}{_BLANKS}*([^\s0-9.,'%]\S{{0,7}})$"
 
 

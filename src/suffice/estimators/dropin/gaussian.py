@@ -188,7 +188,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         if moments.storage == "per-class":
             sigmas = class_covariances(moments, self.shrinkage)
             return np.asarray(np.einsum("k,kij->ij", priors, sigmas))
-        # with the priors of the rows, Σ_k (n_k / n) S_k / n_k = S / n
+        # with the priors of the rows, Σ_k (n_k / n) M_k / n_k = M / n
         return shrunk_to_sphere(moments.pooled_scatter / moments.total_weight, self.shrinkage)
 
     def _by_axes(self, moments: Moments, priors: Floats, n_components: int) -> LinearSolution:

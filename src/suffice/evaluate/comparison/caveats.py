@@ -84,14 +84,15 @@ def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
 
 
 def caveats_of_posteriors(
-    name: str, log_loss: float, constant: float, *, significant: bool
+    name: str, log_loss: float, constant: float, n_rows: int, *, significant: bool
 ) -> tuple[Caveat, ...]:
     """Return the caveat on a model whose log-loss is above that of the class frequencies."""
     if not significant:
         return ()
     sentence = (
         f"The posteriors of {name} are significantly worse than the class frequencies (log-loss "
-        f"{loss(log_loss)} against {loss(constant)}): use its classes, not its probabilities."
+        f"{loss(log_loss)} against {loss(constant)}, {counted(n_rows, 'row')}): use its classes, "
+        "not its probabilities."
     )
     return (Caveat("posteriors", "serious", sentence),)
 

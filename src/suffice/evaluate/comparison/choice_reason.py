@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import count, percent
 from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.models import CONSTANT
@@ -43,11 +44,21 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
     if made.chosen == made.best and _has_least(losses, made):
         return f"Why {name}: least {measure} ({least})."
     if len(made.rarely_wrong) == 1:
-        return f"Why {name}: every other model errs significantly more often."
+        errors = losses.means[ERROR]
+        others = [
+            m
+            for m, each in enumerate(losses.names)
+            if each != CONSTANT and m != made.chosen and np.isfinite(errors[m])
+        ]
+        least_gap = min(errors[m] for m in others) - errors[made.chosen]
+        return (
+            f"Why {name}: every other model errs significantly more often, by at least "
+            f"{100 * least_gap:.1f} points on {counted(comparison.n_rows, 'row')}."
+        )
     if made.chosen == made.best:
         return (
             f"Why {name}: least {measure} ({least}) of the {len(made.rarely_wrong)} models that no "
-            "other one beats significantly in errors."
+            f"other one beats significantly in errors on {counted(comparison.n_rows, 'row')}."
         )
     size = losses.sizes[made.chosen]
     if np.isfinite(size) and size == min(losses.sizes[m] for m in made.close):

@@ -152,7 +152,11 @@ class Comparison(Tabled):
             *self.data_caveats,
             *caveats_of_copies(self.copies),
             *caveats_of_posteriors(
-                model.name, model.log_loss, constant.log_loss, significant=is_worse
+                model.name,
+                model.log_loss,
+                constant.log_loss,
+                model.n_rows,
+                significant=is_worse,
             ),
             *caveats_of_choice(model.name, model.error, self.choice),
             *caveats_of_splits(self.real_errors),

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from suffice.core.decision.predictions import LEVEL
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import p_statement, percent
 from suffice.errors import InvalidInputError, SufficeError
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
@@ -119,7 +120,13 @@ class RealErrors:
         if len(self.errors) == 1:
             return f"{model} misclassifies {stated}."
         if worst.split == "random rows":
-            return f"{model} misclassifies {stated}: the difference is not significant."
+            others = self.errors[1:]
+            p = min((each.p_value for each in others), default=np.nan)
+            n_rows = counted(max(each.n_rows for each in others), "row")
+            return (
+                f"{model} misclassifies {stated}: the difference is not significant "
+                f"({p_statement(p)}, {n_rows})."
+            )
         return (
             f"{model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
             f"random are too like those learnt from ({p_statement(worst.p_value)})."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -12,12 +12,12 @@ from scipy.special import ndtr
 
 from suffice.core.decision.predictions import LEVEL, Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
+from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
 from suffice.core.text.numbers import loss as loss_text
-from suffice.core.text.numbers import number, p_statement, percent
 from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
 from suffice.evaluate.comparison.choice_reason import reason_for
 from suffice.evaluate.comparison.judging import Outcome
-from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.evaluate.comparison.paired import ChoiceEstimate, Difference
 from suffice.evaluate.comparison.real_errors import RealErrors, Split
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.typing import Floats
@@ -49,8 +49,18 @@ def verdict_in_words(comparison: Comparison) -> str:
         sentences.append(price)
     clauses = _clauses_on_others(comparison)
     if clauses:
-        sentences.append(f"Against {comparison.reference}: {'; '.join(clauses)}.")
+        against = f"Against {comparison.reference} on the same {_rows_judged(comparison)}"
+        sentences.append(f"{against}: {'; '.join(clauses)}.")
     return " ".join(sentences)
+
+
+def _rows_judged(comparison: Comparison) -> str:
+    """Return the number of held-out rows, and for how many models p-values are adjusted."""
+    rows = counted(comparison.n_rows, "row")
+    n_others = sum(outcome is not comparison.baseline for outcome in comparison.outcomes) - 1
+    if n_others < 2:
+        return rows
+    return f"{rows}, p adjusted for {n_others} models"
 
 
 def _recommendation(comparison: Comparison) -> str:
@@ -67,10 +77,10 @@ def _recommendation(comparison: Comparison) -> str:
     if standing.usable == "no":
         return (
             "None is significantly better than the constant classifier by error, log-loss or "
-            f"balanced accuracy. First choice: {errors}"
+            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. First choice: {errors}"
         )
     word = "Recommended" if standing.usable == "yes" else "Recommended with care"
-    return f"{word}: {errors}{_better_otherwise(standing)}"
+    return f"{word}: {errors}{_better_otherwise(standing, model.n_rows)}"
 
 
 def _named_with_error(model: str, stated: StatedError) -> str:
@@ -91,7 +101,7 @@ def _own_error_in_words(model: Outcome) -> str:
     )
 
 
-def _better_otherwise(standing: Standing) -> str:
+def _better_otherwise(standing: Standing, n_rows: int) -> str:
     """Return by which measure a model is better that does not err significantly less often."""
     if "error" in standing.better or not standing.better:
         return ""
@@ -101,7 +111,8 @@ def _better_otherwise(standing: Standing) -> str:
     else:
         figures = f"{percent(gain.model)} against {percent(gain.constant)}"
     p = p_statement(gain.p_value)
-    return f" By {gain.measure} it is significantly better ({figures}, {p})."
+    rows = counted(n_rows, "row")
+    return f" By {gain.measure} it is significantly better ({figures}, {p}, {rows})."
 
 
 def price_of(comparison: Comparison) -> str:
@@ -115,50 +126,67 @@ def price_of(comparison: Comparison) -> str:
     significance = "significant" if test.verdict == "better" else "not significant"
     return (
         f"{model.name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
-        f"({percent(best.error)}; {significance}, {p_statement(test.p_value)})."
+        f"({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
+        f"{counted(model.n_rows, 'row')})."
     )
 
 
 def _clauses_on_others(comparison: Comparison) -> list[str]:
     """Return which models are alike, worse, better, or failed."""
-    p_values: dict[str, dict[str, float]] = {"alike": {}, "worse": {}, "better": {}}
-    n_others = 0
+    alike: list[Difference] = []
+    worse: list[Difference] = []
+    better: list[Difference] = []
+    by_verdict = {"alike": alike, "worse": worse, "better": better}
     for difference in comparison.differences():
         if difference.model != comparison.baseline.name:
-            p_values[difference.verdict][difference.model] = difference.p_value
-            n_others += 1
+            by_verdict[difference.verdict].append(difference)
     clauses = []
-    if p_values["alike"]:
-        clauses.append(_alike_clause(p_values["alike"], n_others))
-    if p_values["worse"]:
-        clauses.append(_different_clause(p_values["worse"], "worse"))
-    if p_values["better"]:
-        clauses.append(_different_clause(p_values["better"], "better"))
+    if alike:
+        clauses.append(_alike_clause(alike, len(alike) + len(worse) + len(better)))
+    if worse:
+        clauses.append(_different_clause(worse, "worse"))
+    if better:
+        clauses.append(_different_clause(better, "better"))
     if comparison.failures:
         failed = [failure.name for failure in comparison.failures]
         clauses.append(f"{listed(failed, FEW)} failed")
     return clauses
 
 
-def _alike_clause(p_values: Mapping[str, float], n_others: int) -> str:
-    names = list(p_values)
-    least = min(p_values.values())
-    if len(names) == n_others and n_others >= FEW:
-        return (
-            f"none of the {n_others} others is significantly different "
-            f"({p_statement(least, '≥')})"
-        )
+def _alike_clause(differences: Sequence[Difference], n_others: int) -> str:
+    """Return which models are alike, with their differences in points and the least p-value."""
+    names = [difference.model for difference in differences]
+    least = min(difference.p_value for difference in differences)
+    points = _points(differences)
     if len(names) == 1:
-        return f"{names[0]} is not significantly different ({p_statement(least)})"
-    return f"{listed(names, FEW)} are not significantly different ({p_statement(least, '≥')})"
+        return f"{names[0]} is not significantly different ({points}, {p_statement(least)})"
+    figures = f"{points}, {p_statement(least, '≥')}"
+    if len(names) == n_others and n_others >= FEW:
+        return f"none of the {n_others} others is significantly different ({figures})"
+    return f"{listed(names, FEW)} are not significantly different ({figures})"
 
 
-def _different_clause(p_values: Mapping[str, float], how: Literal["worse", "better"]) -> str:
-    """Return which models differ: each with its p-value, or many with the greatest."""
-    if len(p_values) > FEW:
-        greatest = p_statement(max(p_values.values()), "≤")
-        return f"{listed(list(p_values), FEW)} are significantly {how} ({greatest})"
-    names = [f"{name} ({p_statement(p)})" for name, p in p_values.items()]
+def _points(differences: Sequence[Difference]) -> str:
+    """Return the least and greatest difference of errors, in percentage points."""
+    least = percentage_points(min(difference.mean for difference in differences))
+    greatest = percentage_points(max(difference.mean for difference in differences))
+    if least == greatest:
+        return f"{least} points"
+    return f"{least} to {greatest} points"
+
+
+def _different_clause(
+    differences: Sequence[Difference], how: Literal["worse", "better"]
+) -> str:
+    """Return which models differ: each with its points and p-value, or many with the greatest."""
+    if len(differences) > FEW:
+        listed_names = listed([difference.model for difference in differences], FEW)
+        greatest = p_statement(max(difference.p_value for difference in differences), "≤")
+        return f"{listed_names} are significantly {how} ({_points(differences)}, {greatest})"
+    names = []
+    for difference in differences:
+        figures = f"{_points([difference])}, {p_statement(difference.p_value)}"
+        names.append(f"{difference.model} ({figures})")
     if len(names) == 1:
         return f"{names[0]} is significantly {how}"
     return f"{listed(names)} are significantly {how}"
@@ -285,7 +313,8 @@ class Verdict:
         """
         own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
-            f"{self._advice_with_error()}{own}{_better_otherwise(self.standing)} "
+            f"{self._advice_with_error()}{own}"
+            f"{_better_otherwise(self.standing, self.own.n_rows)} "
             f"{_misses(self.recalls)}"
         )
 
@@ -297,6 +326,7 @@ class Verdict:
             relation = f"against the {constant}"
         elif gain.model < gain.constant:
             relation = f"not significantly fewer than the {constant}"
+            p = f"{p}, {counted(self.own.n_rows, 'row')}"
         else:
             relation = f"no fewer than the {constant}"
         stated = (
@@ -378,11 +408,11 @@ class Verdict:
         n_predicted = threshold.n_found + threshold.false_alarms
         precision = threshold.n_found / max(n_predicted, 1)
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {threshold.label} where its "
-            f"posterior is at least {number(threshold.value, 3)} finds {threshold.n_found:,} of "
-            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} "
-            f"({percent(precision)} of those predicted are right), among the rows that also chose "
-            "this threshold."
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting class {threshold.label} "
+            f"where its posterior is at least {exact_number(threshold.value)} finds "
+            f"{threshold.n_found:,} of {threshold.of:,}, with "
+            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
+            "predicted are right), among the rows that also chose this threshold."
         )
 
 
@@ -549,7 +579,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
         false_alarm_cost=float(counts[rare]),
         miss_cost=float(counts[1 - rare]),
     )
-    value = float(curve.best_threshold)
+    value = curve.short_threshold(curve.best)
     is_called = rows.posteriors[:, rare] >= value
     is_rare = rows.truth == rare
     return Threshold(
@@ -559,6 +589,20 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
         value=value,
         false_alarms=int(np.rint(once @ (is_called & ~is_rare))),
     )
+
+
+def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
+    """Return the error of choosing and fitting a model as JSON holds it."""
+    if choice is None:
+        return None
+    return {
+        "error": choice.error,
+        "error_low": choice.low,
+        "error_high": choice.high,
+        "models": list(choice.choices),
+        "n_rows": choice.n_rows,
+        "p": None if np.isnan(choice.p_value) else choice.p_value,
+    }
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:

@@ -29,7 +29,7 @@ def standardised_coefficients(
 def separation(moments: Moments) -> Floats:
     """Return the ratio of variance between to variance within classes by feature, (d,)."""
     # Fisher (1936), *Annals of Eugenics* 7, 179–188
-    # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj
+    # Σ_k w_k (μ_k − μ)²_j  /  Σ_k M_k,jj
     between = moments.weights @ np.square(moments.centred_means)
     within = moments.scatter.pooled_diagonal()
     # without variance within classes, a feature separates them, or it is constant

@@ -1,6 +1,7 @@
 """What a threshold trades: how a score ranks rows, error for rejection, one error for another."""
 
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -145,10 +146,30 @@ class CostCurve:
         return self.false_alarm_cost * self.false_alarms + self.miss_cost * self.misses
 
     @property
+    def best(self) -> int:
+        """Place of the threshold of least mean cost on these rows; of equal ones, the middle."""
+        places = np.flatnonzero(self.cost == self.cost.min())
+        return int(places[len(places) // 2])
+
+    @property
     def best_threshold(self) -> float:
         """Threshold of least mean cost on these rows; of equal ones, the middle one."""
-        best = np.flatnonzero(self.cost == self.cost.min())
-        return float(self.thresholds[best[len(best) // 2]])
+        return float(self.thresholds[self.best])
+
+    def short_threshold(self, i: int) -> float:
+        """Return the decimal of fewest digits that calls the same rows positive as threshold i."""
+        if i == 0:
+            return 0.0
+        low = float(self.thresholds[i - 1])
+        high = float(self.thresholds[i])
+        if i == len(self.thresholds) - 1 and low < 1:
+            high = 1.0  # any number above the largest posterior calls no row
+        for n_decimals in range(1, 300):
+            scaled = Decimal(high).scaleb(n_decimals).to_integral_value(ROUND_FLOOR)
+            decimal = float(scaled.scaleb(-n_decimals))
+            if low < decimal <= high:
+                return decimal
+        return high
 
     @property
     def bayes_threshold(self) -> float:

@@ -15,7 +15,9 @@ from suffice.core.text.numbers import number, p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
 from suffice.evaluate.diagnostics.diagnostic import (
+    NOT_COUNTS,
     Diagnostic,
+    can_count_rows,
     column_remarks,
     is_weighted,
     usable_columns,
@@ -97,14 +99,17 @@ class BoxM(Diagnostic):
     weighted: bool
     inflation: float = np.nan  # E M over that of normal classes, NaN where it is not known
     effective_share: float = 1.0  # of the degrees of freedom, where variances vary more
+    counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
 
     @property
     def p_value(self) -> float:
         """P(M this large) if the covariances were equal.
 
         M is divided by ``inflation``, which the fourth moments of the classes tell. Without them,
-        the p-value is that of normal classes.
+        the p-value is that of normal classes. It is NaN where weights do not count rows.
         """
+        if not self.counts_rows:
+            return np.nan
         if np.isnan(self.inflation):
             return self.cumulants.p_value
         test = cumulant_test(self.statistic / self.inflation, self.degrees, self.n_features)
@@ -133,7 +138,7 @@ class BoxM(Diagnostic):
                 "m": self.statistic,
                 "statistic": test.statistic,
                 "df": test.df,
-                "p_value": test.p_value,
+                "p_value": test.p_value if self.counts_rows else np.nan,
             }
             for name, test in tests.items()
         ]
@@ -146,7 +151,9 @@ class BoxM(Diagnostic):
 
     def __repr__(self) -> str:
         test = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"
-        if self.p_value > LEVEL:
+        if not self.counts_rows:
+            verdict = f"Equal covariances: {NOT_COUNTS} (Box's M = {number(self.statistic)})"
+        elif self.p_value > LEVEL:
             verdict = f"Equal covariances: no evidence against them ({test})"
         else:
             most = python_scalar(self.classes[np.argmax(self.log_det_excess)])
@@ -174,11 +181,11 @@ def box_m(moments: Moments) -> BoxM:
 
     M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
 
-    with Σ_k = S_k / v_k and Σ = Σ_k S_k / v. The p-value is that of a shifted χ² with the first
-    three cumulants of M, which are known exactly. ``chi_square`` is Box's χ², which other programs
-    print; it fails where a class has fewer than about 2 d rows. Box (1949), *Biometrika* 36,
-    317–346. Heavy tails make M larger. If the moments have fourth moments, as those of
-    ``Moments.of`` do, the p-value allows for them.
+    with Σ_k the scatter of class k divided by v_k, and Σ the sum of all scatters divided by v. The
+    p-value is that of a shifted χ² with the first three cumulants of M, which are known exactly.
+    ``chi_square`` is Box's χ², which other programs print; it fails where a class has fewer than
+    about 2 d rows. Box (1949), *Biometrika* 36, 317–346. Heavy tails make M larger. If the moments
+    have fourth moments, as those of ``Moments.of`` do, the p-value allows for them.
 
     Parameters
     ----------
@@ -218,6 +225,7 @@ def box_m(moments: Moments) -> BoxM:
         weighted=is_weighted(moments),
         inflation=inflation,
         effective_share=_effective_share(used, codes, inflation),
+        counts_rows=can_count_rows(moments),
     )
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.core.decision.predictions import LEVEL, Predictions
+from suffice.core.text.lists import counted
 from suffice.core.text.numbers import loss, p_statement, percent
 from suffice.core.text.tables import Row
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluate.curves.reliability import BINS, Reliability, reliability
 from suffice.evaluate.diagnostics.diagnostic import Diagnostic, simulated_p_values
-from suffice.typing import Labels, LabelsLike
+from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ class Calibration(Diagnostic):
     expected_error: float  # mean calibration error of calibrated models with these bins
     p_value: float  # P(calibration error this large) if calibrated; NaN of one row or class
     n_rows: int
+    deviation: float  # standard deviation of ``excess`` if calibrated
 
     @property
     def calibration_error(self) -> float:
@@ -36,7 +38,8 @@ class Calibration(Diagnostic):
     @property
     def excess(self) -> float:
         """Mean stated minus mean observed probability: positive is overconfident."""
-        return float(self.bins.counts @ (self.bins.stated - self.bins.observed)) / self.n_rows
+        gaps = self.bins.stated - self.bins.observed
+        return float(np.average(gaps, weights=self.bins.weights))
 
     def rows(self) -> list[Row]:
         """Return one row: the calibration error, and what a calibrated model would show."""
@@ -74,19 +77,37 @@ class Calibration(Diagnostic):
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
-        stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
+        if abs(self.excess) < 2 * self.deviation:
+            return self._both_ways()
+        stated = float(np.average(self.bins.stated, weights=self.bins.weights))
         observed = stated - self.excess
-        # the number of right rows of a calibrated model has the variance Σ_b n_b p_b (1 − p_b)
-        deviation = np.sqrt(self.bins.counts @ (self.bins.stated * (1 - self.bins.stated)))
-        if abs(self.excess) * self.n_rows < 2 * deviation:
-            how = "too large for some rows and too small for others"
-        elif self.excess > 0:
-            how = "too large"
-        else:
-            how = "too small"
+        how = "too large" if self.excess > 0 else "too small"
         return (
             f"Its probabilities are {how}: it states {percent(stated)} on average for the "
             f"predicted class and is right in {percent(observed)}"
+        )
+
+    def _both_ways(self) -> str:
+        """Return the bins that most rows are stated too much, and too little, in."""
+        bins = self.bins
+        gaps = bins.weights * (bins.stated - bins.observed)
+        high = int(gaps.argmax())
+        low = int(gaps.argmin())
+        too_large = (
+            f"where it states about {percent(bins.stated[high])} for the predicted class, it is "
+            f"right in {percent(bins.observed[high])} of {counted(int(bins.counts[high]), 'row')}"
+        )
+        if gaps[low] >= 0:
+            return f"Its probabilities are too large for some rows: {too_large}"
+        too_small = (
+            f"where it states about {percent(bins.stated[low])}, in "
+            f"{percent(bins.observed[low])} of {counted(int(bins.counts[low]), 'row')}"
+        )
+        if gaps[high] <= 0:
+            return f"Its probabilities are too small for some rows: {too_small}"
+        return (
+            f"Its probabilities are too large for some rows and too small for others: {too_large}; "
+            f"{too_small}"
         )
 
 
@@ -95,6 +116,7 @@ def calibration(
     posteriors: npt.ArrayLike,
     classes: LabelsLike | None = None,
     *,
+    sample_weight: WeightsLike = None,
     bins: int = BINS,
     simulations: int = 999,
     random_state: int | np.random.Generator = 0,
@@ -108,11 +130,13 @@ def calibration(
     Parameters
     ----------
     y : labels (n,)
-        True classes, of rows that count once each.
+        True classes.
     posteriors : array (n, K)
         Of held-out rows: those a model was fitted to look better calibrated than they are.
     classes : labels (K,), optional
         Order of the columns; by default the sorted labels of ``y``.
+    sample_weight : array (n,), optional
+        Weights of the rows in stated and observed shares; by default every row counts once.
     bins : int, default=15
         Bins of equal width of the calibration error.
     simulations : int, default=999
@@ -129,7 +153,9 @@ def calibration(
     >>> calibration(y, np.stack([1 - p, p], axis=1)).p_value > 0.05
     True
     """
-    rows = Predictions.of(y, posteriors, classes)
+    rows = Predictions.of(y, posteriors, classes, sample_weight)
+    if rows.weight is not None:
+        rows = rows.take(rows.weight > 0)
     p = rows.posteriors
     bad = np.flatnonzero(~(np.abs(p.sum(1) - 1) < 1e-6))
     if len(bad):
@@ -141,14 +167,20 @@ def calibration(
         raise InvalidParameterError(
             f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         )
-    bins_of_rows = reliability(rows.right, p.max(1).clip(max=1), bins=bins)
-    counts = bins_of_rows.counts
+    probability = p.max(1).clip(max=1)
+    bins_of_rows = reliability(rows.right, probability, rows.weight, bins=bins)
     stated = bins_of_rows.stated
-    # Events of a bin ~ Binomial(n_b, stated_b). Within wide bins this varies a little more than the
-    # truth.
-    rng = np.random.default_rng(random_state)
-    events = rng.binomial(counts, np.clip(stated, 0, 1), (simulations, len(counts)))
-    simulated_errors = np.abs(events / counts - stated) @ (counts / counts.sum())
+    # every row lies in the first bin whose upper edge is not below what was stated
+    bin_of = np.searchsorted(bins_of_rows.high_edges, probability)
+    simulated_gaps = _simulated_gaps(
+        bins_of_rows, bin_of, rows.weight, simulations, random_state
+    )
+    shares = bins_of_rows.weights / bins_of_rows.weights.sum()
+    simulated_errors = np.abs(simulated_gaps) @ shares
+    # Var(Σ w_i (stated − right)_i / Σ w) = Σ w_i² p_i (1 − p_i) / (Σ w)²
+    w = rows.weights
+    variances = stated[bin_of] * (1 - stated[bin_of])
+    deviation = np.sqrt(np.square(w) @ variances) / w.sum()
     observed_error = np.asarray(bins_of_rows.calibration_error)
     p_value = float(simulated_p_values(observed_error, simulated_errors))
     if len(p) < 2 or len(rows.classes) < 2:
@@ -159,4 +191,31 @@ def calibration(
         expected_error=float(simulated_errors.mean()),
         p_value=p_value,
         n_rows=len(p),
+        deviation=float(deviation),
     )
+
+
+def _simulated_gaps(
+    bins: Reliability,
+    bin_of: Codes,
+    weight: Floats | None,
+    simulations: int,
+    random_state: int | np.random.Generator,
+) -> Floats:
+    """Return observed minus stated shares of calibrated models with the same bins, (S, B).
+
+    Right rows of a bin are drawn with its mean stated probability. Within wide bins this varies a
+    little more than the truth.
+    """
+    rng = np.random.default_rng(random_state)
+    stated = np.clip(bins.stated, 0, 1)
+    if weight is None:
+        events = rng.binomial(bins.counts, stated, (simulations, len(stated)))
+        return np.asarray(events / bins.counts - bins.stated)
+    gaps = np.empty((simulations, len(stated)))
+    for i in range(simulations):
+        is_right = rng.random(len(weight)) < stated[bin_of]
+        gaps[i] = (
+            np.bincount(bin_of, weight * is_right, len(stated)) / bins.weights - bins.stated
+        )
+    return gaps

@@ -15,7 +15,9 @@ from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.diagnostic import (
+    NOT_COUNTS,
     Diagnostic,
+    can_count_rows,
     column_remarks,
     is_weighted,
     usable_columns,
@@ -41,6 +43,7 @@ class ClassSeparation(Diagnostic):
     has_missing: bool = (
         False  # cells: their uncertainty is not known, so that there is no test
     )
+    counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
 
     @property
     def correlations(self) -> Floats:
@@ -54,8 +57,8 @@ class ClassSeparation(Diagnostic):
 
     @property
     def p_value(self) -> float:
-        """P(F ≥ statistic); NaN for rows with missing cells, or without degrees of freedom."""
-        if self.has_missing:
+        """P(F ≥ statistic); NaN for missing cells, weights that are no counts, or few rows."""
+        if self.has_missing or not self.counts_rows:
             return np.nan
         return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
 
@@ -84,6 +87,9 @@ class ClassSeparation(Diagnostic):
                 f"Class means: not tested, since cells are missing (Wilks' lambda = "
                 f"{self.wilks_lambda:.4g}); drop the rows or columns with missing cells"
             )
+            return "; ".join([verdict, *remarks])
+        if not self.counts_rows:
+            verdict = f"Class means: {NOT_COUNTS} (Wilks' lambda = {self.wilks_lambda:.4g})"
             return "; ".join([verdict, *remarks])
         verdict = "Class means: no evidence that they differ"
         if self.p_value <= LEVEL:
@@ -146,6 +152,7 @@ def class_separation(moments: Moments) -> ClassSeparation:
         left_out=left_out,
         weighted=is_weighted(moments),
         has_missing=moments.patterns is not None,
+        counts_rows=can_count_rows(moments),
     )
 
 

@@ -31,6 +31,7 @@ class Diagnostic(Tabled):
 # What every verdict of a weighted fit says. Weights of any size make p-values too small, unless
 # they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
 WEIGHTS_REMARK = "weights taken as counts of rows: multiply other weights by Σw/Σw²"
+NOT_COUNTS = "not tested: the weights do not count rows"
 
 
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
@@ -62,6 +63,18 @@ def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
 def is_weighted(moments: Moments) -> bool:
     """Return whether the weights are anything but counts of rows."""
     return bool(np.any(moments.weights != moments.counts))
+
+
+def can_count_rows(moments: Moments) -> bool:
+    """Return whether weights may be taken as a number of rows.
+
+    The weights of each class sum to a whole number, as counts of rows do. Or all weights sum to
+    fewer than the rows, as an effective number of rows does: weights of at most 1 then make
+    p-values too large, not too small. Sums alone do not tell how far other weights vary.
+    """
+    is_whole = np.abs(moments.weights - np.rint(moments.weights)) <= 1e-9 * moments.weights
+    n_rows = float(moments.counts.sum())
+    return bool(is_whole.all()) or moments.total_weight < n_rows * (1 - 1e-9)
 
 
 def names_of(moments: Moments) -> tuple[str, ...]:

@@ -26,7 +26,12 @@ from suffice.evaluate.diagnostics.column_tests import (
     spread_test,
     two_values,
 )
-from suffice.evaluate.diagnostics.diagnostic import WEIGHTS_REMARK, is_weighted
+from suffice.evaluate.diagnostics.diagnostic import (
+    NOT_COUNTS,
+    WEIGHTS_REMARK,
+    can_count_rows,
+    is_weighted,
+)
 from suffice.evaluate.diagnostics.row_sums import RowSums, number_names
 from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
@@ -114,28 +119,36 @@ class Drift(Tabled):
 
     def __repr__(self) -> str:
         rows = f"{self.n_after:g} rows against {self.n_before:g} of the fit"
-        sentences = [f"{rows}: {self._verdict()}"]
+        sentences = [f"{rows}: {self.verdict}"]
         if np.isfinite(self.p_value):
             sentences.append(f"all together {p_statement(self.p_value)}")
         n_silent = sum(bool(column.note) for column in self.columns)
-        if n_silent:
+        if 0 < n_silent < len(self.columns):
             sentences.append(f"{counted(n_silent, 'change')} not tested for want of rows")
         if self.weighted:
             sentences.append(WEIGHTS_REMARK)
         return f"Drift({'; '.join(sentences)})"
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """Which columns have moved and by how much, or why nothing was tested."""
         n_tests = sum(np.isfinite(column.p_value) for column in self.columns)
+        if any(column.note == NOT_COUNTS for column in self.columns):
+            return NOT_COUNTS
         if n_tests == 0:
             return "not enough rows to test"
         if not self.moved:
-            return f"no column has moved significantly in {counted(n_tests, 'test')}"
+            return f"no evidence in {counted(n_tests, 'test')} that a column has moved"
+        return f"moved: {', '.join(self.described_moves())}, in {counted(n_tests, 'test')}"
+
+    def described_moves(self) -> list[str]:
+        """Return the columns that have moved, each with the size of its change."""
         changes = self._largest_changes()
         described = [f"{name!r} ({_size(changes[name])})" for name in self.moved[:_MOST_NAMED]]
         n_others = len(self.moved) - len(described)
         if n_others:
             described.append(f"{n_others} more")
-        return f"moved: {', '.join(described)}, in {counted(n_tests, 'test')}"
+        return described
 
     def _largest_changes(self) -> dict[str, ColumnDrift]:
         """Return the significant change of each column that has moved, the largest one."""
@@ -165,7 +178,9 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
 
     Means, spreads, shares of levels and shares of missing values are compared column by column, and
     all means and shares together. Labels play no part. P-values are adjusted for the number of
-    tests (Holm). A change that so few rows cannot tell from chance has no p-value, but a note.
+    tests (Holm). A change that so few rows cannot tell from chance has no p-value, but a note. So
+    has every change where weights do not count rows: they are not whole, and sum to no fewer than
+    the rows.
 
     Parameters
     ----------
@@ -174,7 +189,8 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
     X : array or frame (m, d)
         New rows with the features of the fit.
     sample_weight : array (m,), optional
-        Weights of the new rows.
+        Weights of the new rows. Whole numbers are counts of rows; others are multiplied by
+        Σw/Σw², so that they sum to the effective number of rows.
 
     Examples
     --------
@@ -194,8 +210,21 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
             f"drift needs a Gaussian classifier, which keeps the moments of its rows, and "
             f"{type(model).__name__} keeps none: fit LDA to the same rows, and pass that"
         )
-    after = RowSums.like(model.moments_, checked_rows(model, X), sample_weight)
+    weight = _effective_weights(sample_weight)
+    after = RowSums.like(model.moments_, checked_rows(model, X), weight)
     return drift_between(RowSums(model.moments_), after)
+
+
+def _effective_weights(sample_weight: WeightsLike) -> Floats | None:
+    """Return weights of rows: counts as they are, others with their effective number as sum."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, np.float64)
+    squares = float(np.square(w).sum())
+    if not 0 < squares < np.inf or (w == np.rint(w)).all():
+        return w  # a sum of weights that cannot be used is refused later
+    # n = (Σ w)² / Σ w²  (Kish 1965)
+    return np.asarray(w * (w.sum() / squares))
 
 
 def drift_between(before: RowSums, after: RowSums) -> Drift:
@@ -210,8 +239,12 @@ def drift_between(before: RowSums, after: RowSums) -> Drift:
                 "needs at least two rows"
             )
     statistic, df, error_df = _hotelling(old, new)
+    columns = (*_number_drifts(old, new), *_level_drifts(old, new))
+    if not can_count_rows(old.moments) or not can_count_rows(new.moments):
+        columns = tuple(replace(each, p_value=np.nan, note=NOT_COUNTS) for each in columns)
+        error_df = np.nan
     return Drift(
-        columns=(*_number_drifts(old, new), *_level_drifts(old, new)),
+        columns=columns,
         statistic=statistic,
         df=df,
         error_df=error_df,

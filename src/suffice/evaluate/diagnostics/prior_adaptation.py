@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 from suffice.core.table.foreign import to_numpy
+from suffice.evaluate.diagnostics.diagnostic import can_count_rows
 from suffice.typing import RowsLike
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
         Its ``priors_`` are the new ones.
     shift : PriorShift
         The new priors; its ``p_value`` tests whether they differ from the old ones, and counts
-        the uncertainty of the fit.
+        the uncertainty of the fit. It is NaN where the weights of the fit do not count rows.
 
     Examples
     --------
@@ -46,9 +49,12 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     (array([0.67, 0.33, 0.  ]), True)
     """
     moments = model.moments_
+    fitted_weight = min(moments.total_weight, float(moments.counts.sum()))
+    if not can_count_rows(moments):
+        fitted_weight = np.nan
     shift = shifted_priors(
         model.predict_log_proba(to_numpy(X)),
         model.priors_,
-        fitted_weight=min(moments.total_weight, float(moments.counts.sum())),
+        fitted_weight=fitted_weight,
     )
     return model.with_priors(shift.priors), shift

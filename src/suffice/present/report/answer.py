@@ -6,10 +6,20 @@ from typing import Self
 import numpy as np
 
 from suffice.core.text.lists import counted
-from suffice.core.text.numbers import cell, count, p_statement, percent
+from suffice.core.text.numbers import cell, count, exact_number, p_statement, percent
 from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
+from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.real_errors import RealErrors, Split
-from suffice.evaluate.comparison.verdict import Gain, StatedError, Usable, most_missed
+from suffice.evaluate.comparison.verdict import (
+    ClassRecall,
+    Gain,
+    Standing,
+    StatedError,
+    Threshold,
+    Usable,
+    choice_document,
+    most_missed,
+)
 from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
@@ -24,7 +34,13 @@ class Answer:
 
     usable: Usable
     headline: str
-    error: StatedError  # the one that the headline states
+    model: str  # the one that is recommended
+    standing: (
+        Standing  # the error that the headline states, gains, and what is found of each class
+    )
+    threshold: Threshold | None  # from which on the rarer of two classes is found more often
+    auc: float
+    choice: ChoiceEstimate | None  # made again without each fold
     own_error: float  # of the model itself
     own_interval: tuple[float, float]  # of 95 %
     caveats: tuple[str, ...]
@@ -40,7 +56,11 @@ class Answer:
         return cls(
             usable=verdict.usable,
             headline=verdict.headline,
-            error=verdict.standing.error,
+            model=verdict.model,
+            standing=verdict.standing,
+            threshold=verdict.threshold,
+            auc=verdict.auc,
+            choice=verdict.choice,
             own_error=verdict.own.error,
             own_interval=verdict.own.interval,
             caveats=_caveats(findings),
@@ -49,6 +69,11 @@ class Answer:
             measured=_how_measured(findings),
             real_errors=verdict.real_errors,
         )
+
+    @property
+    def error(self) -> StatedError:
+        """The error that the headline states."""
+        return self.standing.error
 
     @property
     def text(self) -> str:
@@ -61,11 +86,18 @@ class Answer:
             "verdict": self.text,
             "usable": self.usable,
             "headline": self.headline,
+            "recommended": self.model,
             "error": self.error.error,
             "error_low": self.error.low,
             "error_high": self.error.high,
             "p": self.error.p_value,
             "includes_choice": self.error.includes_choice,
+            "against_constant": [_gain_document(gain) for gain in self.standing.gains],
+            "classes": [_recall_document(each) for each in self.standing.recalls],
+            "threshold": None
+            if self.threshold is None
+            else _threshold_document(self.threshold, self.auc),
+            "choice": choice_document(self.choice),
             "own_error": self.own_error,
             "own_error_low": self.own_interval[0],
             "own_error_high": self.own_interval[1],
@@ -75,6 +107,30 @@ class Answer:
             "measured": self.measured,
             "real_errors": None if self.real_errors is None else self.real_errors.document(),
         }
+
+
+def _gain_document(gain: Gain) -> dict[str, object]:
+    return {
+        "measure": gain.measure,
+        "model": gain.model,
+        "constant": gain.constant,
+        "p": gain.p_value,
+    }
+
+
+def _recall_document(recall: ClassRecall) -> dict[str, object]:
+    return {"class": str(recall.label), "n_found": recall.n_found, "n_rows": recall.of}
+
+
+def _threshold_document(threshold: Threshold, auc: float) -> dict[str, object]:
+    return {
+        "class": str(threshold.label),
+        "posterior": threshold.value,
+        "n_found": threshold.n_found,
+        "n_rows": threshold.of,
+        "n_false_alarms": threshold.false_alarms,
+        "auc": auc,
+    }
 
 
 def _caveats(findings: Findings) -> tuple[str, ...]:
@@ -113,11 +169,15 @@ def answer_section(findings: Findings, answer: Answer) -> page.Section:
 def _facts(findings: Findings) -> page.Facts:
     verdict = findings.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
-    facts = [page.Fact("error", verdict.error, interval, "percent")]
     if verdict.includes_choice:
         low, high = verdict.own.interval
         own = f"95 % interval {percent(low)} to {percent(high)}"
-        facts.append(page.Fact("the model alone", verdict.own.error, own, "percent"))
+        facts = [
+            page.Fact("error of choosing and fitting", verdict.error, interval, "percent"),
+            page.Fact(f"error of {verdict.model} itself", verdict.own.error, own, "percent"),
+        ]
+    else:
+        facts = [page.Fact("error", verdict.error, interval, "percent")]
     if verdict.real_errors is not None:
         facts.extend(_errors_of_splits(verdict.real_errors, verdict.split))
     facts.extend(_gain(gain) for gain in verdict.gains)
@@ -157,7 +217,7 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
     if len(classes) > MOST_CLASSES:
         note = f"The {MOST_CLASSES} classes of which it finds least."
     return page.Intervals(
-        caption="What it finds of each class",
+        caption=f"What {findings.verdict.model} finds of each class",
         axis="share of the class",
         style="percent",
         items=tuple(items),
@@ -185,10 +245,7 @@ def next_step(findings: Findings) -> str:
             "leave it out."
         )
     if verdict.threshold is not None:
-        return (
-            f"Next: decide how many false alarms one more {verdict.threshold.label} found is "
-            "worth, and choose the threshold by that, under Where it errs."
-        )
+        return _next_step_with_threshold(verdict.threshold)
     if verdict.usable == "no":
         return (
             "Next: look for other columns; these have not been shown to separate the classes."
@@ -204,6 +261,15 @@ def next_step(findings: Findings) -> str:
     return (
         "Next: use it as shown under How to use it, and once the classes of new rows are known, "
         "compare them with this page (suffice report --against)."
+    )
+
+
+def _next_step_with_threshold(threshold: Threshold) -> str:
+    return (
+        f"Next: decide how many false alarms one more row of class {threshold.label} found is "
+        "worth, and choose the threshold by that, under Where it errs. From a posterior of "
+        f"{exact_number(threshold.value)} on, it would find {threshold.n_found:,} of "
+        f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')}."
     )
 
 

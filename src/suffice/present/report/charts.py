@@ -46,8 +46,8 @@ def _thresholds(findings: Findings) -> page.Thresholds:
     last = len(curve.thresholds) - 1
     start = min(int(np.searchsorted(curve.thresholds, shown_first)), last)
     kept = np.unique([*_thinned(len(curve.thresholds)), *_least_cost_thresholds(curve), start])
-    thresholds = curve.thresholds[kept].copy()
-    # thresholds up to the next posterior of a row find the same rows: show the one asked for
+    # thresholds up to the next posterior of a row find the same rows: show one of few digits
+    thresholds = np.array([curve.short_threshold(i) for i in kept.tolist()])
     place_of_start = int(np.searchsorted(kept, start))
     thresholds[place_of_start] = min(curve.thresholds[start], shown_first)
     hits = n_positive - n_rows * curve.misses[kept]
@@ -99,9 +99,9 @@ def calibration_chart(findings: Findings) -> page.Plot | None:
         stated = held_out.posteriors[:, positive]
         happened = held_out.truth == positive
         caption = (
-            f"Calibration: how often rows are {findings.class_names[positive]}, against the "
-            "posterior stated, in bins of equally many held-out rows with 95 % intervals; on the "
-            "dashed line both agree."
+            f"Calibration: how often rows are of class {findings.class_names[positive]}, against "
+            "the posterior stated, in bins of equally many held-out rows with 95 % intervals; on "
+            "the dashed line both agree."
         )
     else:
         stated = held_out.posteriors.max(1)

@@ -174,7 +174,7 @@ def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
     curves = _Curves(0, name, grid, np.exp(logs))
     y_name = "posterior, %"
     if len(findings.class_names) == 2:
-        y_name = f"posterior of {findings.class_names[findings.positive]}, %"
+        y_name = f"posterior of class {findings.class_names[findings.positive]}, %"
     y = page.Axis(y_name, 0.0, 1.0, percent=True)
     return _curves_plot(findings, curves, caption, y, "percent", dots=dots)
 
@@ -272,8 +272,9 @@ def _effect_caption(findings: Findings, name: str) -> str:
     n_classes = len(findings.class_names)
     if n_classes == 2:
         return (
-            f"Effect of {name} on the posterior of {findings.class_names[findings.positive]}, in "
-            "points above or below its average, as other columns stay (accumulated local effects)."
+            f"Effect of {name} on the posterior of class "
+            f"{findings.class_names[findings.positive]}, in points above or below its average, as "
+            "other columns stay (accumulated local effects)."
         )
     if n_classes > MOST_MULTIPLES:
         return (
@@ -343,7 +344,7 @@ def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
         posterior = findings.held_out.posteriors[:, k]
         averaged = np.column_stack([posterior, findings.held_out.truth == k])
         averaged_names: tuple[str, ...] = (
-            f"posterior of {findings.class_names[k]}",
+            f"posterior of class {findings.class_names[k]}",
             "observed",
         )
     else:

@@ -353,7 +353,13 @@ def _calibration(held_out: Predictions, simulations: int) -> Calibration | None:
         return None
     posteriors = held_out.posteriors
     normalised = posteriors / posteriors.sum(1, keepdims=True)
-    return calibration(held_out.labels, normalised, held_out.classes, simulations=simulations)
+    return calibration(
+        held_out.labels,
+        normalised,
+        held_out.classes,
+        sample_weight=held_out.weight,
+        simulations=simulations,
+    )
 
 
 def fitted_on(data: DocumentedTable, estimator: SklearnClassifier) -> SklearnClassifier:

@@ -45,12 +45,14 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
     rows = counted(int(change.n_after), "new row")
     if new.name:
         rows = f"{rows} ({new.name})"
-    moved = listed(change.moved) if change.moved else "no column"
-    verb = "have" if len(change.moved) > 1 else "has"
+    verdict = change.verdict
+    if change.moved:
+        verb = "have" if len(change.moved) > 1 else "has"
+        changes = ", ".join(change.described_moves())
+        verdict = f"{listed(change.moved)} {verb} moved significantly: {changes}"
     lead = (
-        f"{rows} against the {count(change.n_before)} of the report: {moved} {verb} moved "
-        "significantly (all means and shares together: "
-        f"{p_statement(change.p_value)})."
+        f"{rows} against the {count(change.n_before)} of the report: {verdict} (all means and "
+        f"shares together: {p_statement(change.p_value)})."
     )
     shown = [row for i, row in enumerate(change.rows()) if row["moved"] or i < MOST_COLUMNS]
     body = [

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 import suffice
 from suffice.core.table.matrix import taken
-from suffice.core.text.numbers import cell, percent
+from suffice.core.text.numbers import cell, exact_number, percent
 from suffice.errors import SufficeError
 from suffice.estimators.saved import portable
 from suffice.evaluate.comparison.models import CONSTANT, KNOWN_MODELS
@@ -179,8 +179,8 @@ def _loading_code(findings: Findings, file: str) -> str:
     if threshold is not None:
         k = [str(label) for label in fitted.classes_].index(str(threshold.label))
         lines.append(
-            f"model.predict_proba(X)[:, {k}] >= {threshold.value:.3g}  # {threshold.label}, "
-            "from the threshold of the answer on"
+            f"model.predict_proba(X)[:, {k}] >= {exact_number(threshold.value)}  # "
+            f"class {threshold.label}, from the threshold of the answer on"
         )
     return "\n".join(lines)
 

@@ -7,7 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.core.decision.predictions import ABSENT_LOSS
-from suffice.core.estimation.count_kinds import left_out_joint, left_out_rows
+from suffice.core.estimation.count_kinds import (
+    left_out_joint,
+    left_out_logarithms,
+    with_products,
+)
 from suffice.core.estimation.count_settings import CountSettings
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.table.count_rows import CountRows
@@ -42,9 +46,10 @@ def choose_count_settings(
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])
     losses = np.empty((len(alphas), len(temperatures)))
+    logarithms = left_out_logarithms(sums, settings, rows, codes, w, alphas)
     for first in range(0, len(alphas), _AT_ONCE):
         some = alphas[first : first + _AT_ONCE]
-        left = left_out_rows(sums, settings, rows, codes, w, some)
+        left = with_products(logarithms, sums, settings, some)
         for a, alpha in enumerate(some, first):
             scores = left_out_joint(sums, replace(settings, alpha=alpha), left)
             losses[a] = log_losses(scores, codes, w, temperatures)
@@ -53,7 +58,7 @@ def choose_count_settings(
     chosen = replace(settings, alpha=alphas[int(best_alpha)])
     if not isinstance(settings.temperature, str):
         return chosen
-    left = left_out_rows(sums, settings, rows, codes, w, (chosen.pseudo_count(),))
+    left = with_products(logarithms, sums, settings, (chosen.pseudo_count(),))
     scores = left_out_joint(sums, chosen, left)
     fine = temperatures[best_t] * _FINE_STEPS
     fine_losses = [log_losses(scores, codes, w, np.array([t]))[0] for t in fine]

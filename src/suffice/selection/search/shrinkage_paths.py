@@ -90,7 +90,7 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
     """
     w = training.weights
     is_absent = w == 0
-    # S_k(λ) = (1 − λ) S_k + λ S,   w_k(λ) = (1 − λ) w_k + λ W
+    # M_k(λ) = (1 − λ) M_k + λ M,   w_k(λ) = (1 − λ) w_k + λ W
     sigmas = (1 - pooling) * training.class_scatters + pooling * training.pooled[:, None]
     divisor = (1 - pooling) * w + pooling * w.sum(1, keepdims=True)
     sigmas /= np.where(divisor > 0, divisor, 1.0)[..., None, None]

@@ -128,8 +128,8 @@ class Training:
     held_out: HeldOut
     weights: Floats  # (F, K)
     means: Floats  # (F, K, d)
-    pooled: Floats  # Σ_k S_k  (F, d, d)
-    scatters: Floats | None  # S_k; None where only pooled ones are needed  (F, K, d, d)
+    pooled: Floats  # Σ_k M_k  (F, d, d)
+    scatters: Floats | None  # M_k; None where only pooled ones are needed  (F, K, d, d)
     varies: Flags  # whether each feature varies in each class  (F, K, d)
     moments: Moments  # of all rows, in the units of the view
 
@@ -157,7 +157,7 @@ class Training:
         positive = np.where(weights > 0, weights, 1.0)
         delta = np.tensordot(others, sums.sums, 1) / positive[..., None]
         means = sums.means + delta
-        # S_k = Σ w z zᵀ − w δ δᵀ
+        # M_k = Σ w z zᵀ − w δ δᵀ
         root = np.sqrt(weights)[..., None] * delta
         pooled = np.tensordot(others, sums.pooled, 1)
         rounding = weights.sum(1)[:, None] * units.rounding
@@ -195,7 +195,7 @@ class Training:
 
     @property
     def class_scatters(self) -> Floats:
-        """S_k, (F, K, d, d), which must have been asked for by ``per_class``."""
+        """M_k, (F, K, d, d), which must have been asked for by ``per_class``."""
         if self.scatters is None:
             raise ValueError(
                 "only pooled scatters were kept: collect them with per_class=True"

@@ -316,8 +316,8 @@ function showThreshold(curve, i) {
   const falseAlarms = curve.falseAlarms[i];
   const recall = hits / curve.nPositive;
   const precision = hits / (hits + falseAlarms); // NaN where no row is predicted
-  byId("threshold").setAttribute("aria-valuetext", threshold.toPrecision(3));
-  byId("t-threshold").textContent = threshold > 1 ? "more than 1" : threshold.toPrecision(3);
+  byId("threshold").setAttribute("aria-valuetext", String(threshold));
+  byId("t-threshold").textContent = threshold > 1 ? "more than 1" : String(threshold);
   byId("t-hits").textContent = countText(hits);
   byId("t-missed").textContent = countText(curve.nPositive - hits);
   byId("t-alarms").textContent = countText(falseAlarms);

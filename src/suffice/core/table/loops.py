@@ -1,0 +1,65 @@
+"""Compiled numbering of the distinct records of an array."""
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+import numpy as np
+
+from suffice.core.compiled import njit
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio (Knuth 1973)
+_HALF = np.uint64(32)
+
+
+@njit(nogil=True)
+def number_records(words, code_of_slot, codes, first_rows):
+    """Return how many rows of words (n, m) are distinct, and number them as they appear.
+
+    ``codes`` (n,) gets the number of each row, ``first_rows`` where each number appears first.
+    The answer is −1 where there are more numbers than ``first_rows`` has room for.
+    ``code_of_slot`` is the hash table: −1 everywhere, a power of two long.
+    """
+    n, m = words.shape
+    last_slot = len(code_of_slot) - 1
+    n_records = 0
+    for r in range(n):
+        mixed = np.uint64(0)
+        for j in range(0, m - 1, 2):
+            pair = np.uint64(words[r, j]) | (np.uint64(words[r, j + 1]) << _HALF)
+            mixed = (mixed ^ pair) * _MULTIPLIER
+            mixed ^= mixed >> _HALF
+        if m % 2:
+            mixed = (mixed ^ np.uint64(words[r, m - 1])) * _MULTIPLIER
+            mixed ^= mixed >> _HALF
+        slot = np.intp(mixed & np.uint64(last_slot))
+        while True:
+            code = code_of_slot[slot]
+            if code < 0:
+                if n_records == len(first_rows):
+                    return -1
+                code = n_records
+                code_of_slot[slot] = code
+                first_rows[code] = r
+                n_records += 1
+                break
+            first = first_rows[code]
+            is_same = True
+            for j in range(m):
+                if words[first, j] != words[r, j]:
+                    is_same = False
+                    break
+            if is_same:
+                break
+            slot = (slot + 1) & last_slot
+        codes[r] = code
+    return n_records
+
+
+@njit(nogil=True)
+def mark_missing(x, marks):
+    """Set bit j mod 8 of byte j div 8 of each row of ``marks`` where x[r, j] is NaN."""
+    n, d = x.shape
+    for r in range(n):
+        for first in range(0, d, 8):
+            byte = np.uint8(0)
+            for j in range(first, min(first + 8, d)):
+                byte |= np.uint8(np.isnan(x[r, j])) << np.uint8(j - first)
+            marks[r, first // 8] = byte

@@ -1,0 +1,106 @@
+"""No page, docstring, comment or message uses a phrase that a reader must decode."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+SCRIPTS = [*sorted((ROOT / "src").rglob("*.js")), *sorted((ROOT / "src").rglob("*.html"))]
+
+# a phrase, as a regular expression, and what to write instead
+BANNED = {
+    r"told apart": "distinguished, separated",
+    r"imagined rows?": "pseudo-count",
+    r"whom nobody": "name who does not hear, and why",
+    r"(?:logarithm )?of no density": "not a log density",
+    r"so many of so many": "Bonferroni-adjusted",
+    r"written wrongly": "usage error",
+    r"as if never seen": "as if the rows had never been added",
+    r"strangeness": "nonconformity score",
+    r"straightened": "transformed",
+    r"what a part has by this name": "name the attribute",
+    r"those that count\b": "members with positive weight",
+    r"stands for a missing value, too": "another spelling of a missing value",
+    r"restless": "jagged, unstable",
+    r"awkward data": "degenerate data",
+    r"settle the doubts": "say what to do",
+    r"count as that\b": "are treated as",
+    r"were the model true": "if the model were true",
+    r"in earnest": "name what is not done",
+    r"stopped reading": "closed standard output",
+    r"\bthe rooms of\b": "the packages of",
+    r"\butili[sz]e": "use",
+    r"\bsimply\b": "leave it out",
+    r"\bobviously\b": "leave it out",
+}
+PATTERNS = [(re.compile(phrase, re.IGNORECASE), cure) for phrase, cure in BANNED.items()]
+
+
+def prose_of_page(text):
+    """Return the text of a Markdown page without its code."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def prose_of_source(text):
+    """Return the comments and strings of a Python file, a line each."""
+    comments = [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    ]
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return "\n".join([*comments, *strings])
+
+
+def complaints(prose):
+    """Return each banned phrase in the text, with what to write instead."""
+    text = " ".join(prose.split())
+    return [
+        f"{match.group(0)!r}: write {cure!r}"
+        for pattern, cure in PATTERNS
+        for match in pattern.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_use_no_banned_phrase(page):
+    assert complaints(prose_of_page(page.read_text())) == []
+
+
+def test_sources_use_no_banned_phrase():
+    found = {
+        str(path.relative_to(ROOT)): complaints(prose_of_source(path.read_text()))
+        for path in SOURCES
+    }
+    assert {path: phrases for path, phrases in found.items() if phrases} == {}
+
+
+def test_scripts_use_no_banned_phrase():
+    found = {str(path.relative_to(ROOT)): complaints(path.read_text()) for path in SCRIPTS}
+    assert {path: phrases for path, phrases in found.items() if phrases} == {}
+
+
+def test_a_banned_phrase_is_found_in_prose_and_not_in_code():
+    assert complaints("Classes that are told\napart.") == [
+        "'told apart': write 'distinguished, separated'"
+    ]
+    assert complaints(prose_of_page("`told apart`\n```\ntold apart\n```\n")) == []
+    source = 'told_apart = 1  # told apart\nmessage = "imagined rows"\n'
+    assert len(complaints(prose_of_source(source))) == 2
