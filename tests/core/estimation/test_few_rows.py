@@ -261,3 +261,25 @@ def test_samples_have_the_covariance_of_the_model():
     scaled = deviations / scale
     correlation = covariance / scale / scale[:, None]
     assert np.abs(scaled.T @ scaled / len(sample) - correlation).max() < 0.05
+
+
+def test_shrinkage_and_temperature_are_chosen_together_for_few_rows():
+    rng = np.random.default_rng(18)
+    means = 0.5 * rng.normal(size=(3, 5))
+    loadings = rng.normal(size=(5, 800))
+
+    def rows(n_rows):
+        y = np.arange(n_rows) % 3
+        hidden = means[y] + rng.normal(size=(n_rows, 5))
+        return hidden @ loadings + rng.normal(size=(n_rows, 800)), y
+
+    X, y = rows(45)
+    new_rows, truth = rows(600)
+    chosen = sf.LDA(shrinkage="auto", temperature="auto").fit(X, y)
+    assert chosen.settings_.temperature > 8
+    logs = chosen.predict_log_proba(new_rows)
+    log_loss = -logs[np.arange(600), truth].mean()
+    plain = sf.LDA(shrinkage=chosen.settings_.shrinkage).fit(X, y)
+    plain_logs = plain.predict_log_proba(new_rows)
+    assert log_loss < np.log(3)  # of the class frequencies
+    assert log_loss < -plain_logs[np.arange(600), truth].mean() / 2
