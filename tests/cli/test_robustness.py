@@ -151,3 +151,32 @@ def test_arrays_are_fitted_in_processes_of_every_kind(tmp_path, kind):
         check=False,
     )
     assert done.returncode == 0, (time.monotonic() - start, done.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_limit_of_memory_is_told_in_one_sentence(tmp_path):
+    resource = pytest.importorskip("resource")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))
+
+    command = [sys.executable, "-m", "suffice", "summarize", "iris", "-o", "i.moments"]
+    ended = subprocess.run(
+        command, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "memory is limited to 600 MiB (ulimit -v)" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_current_folder_that_is_gone_is_told_in_one_sentence(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"rmdir {gone}; exec {sys.executable} -m suffice summarize iris -o i.moments"
+    ended = subprocess.run(
+        ["sh", "-c", script], cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "the current folder does not exist any more" in ended.stderr
+    assert "None" not in ended.stderr

@@ -18,7 +18,8 @@ from suffice.core.estimation.degenerate import (
     resolved_variances,
 )
 from suffice.core.estimation.divisors import divided, divisors
-from suffice.core.estimation.groups import GroupScatter, diagonal_groups, pooled_groups
+from suffice.core.estimation.groups import GroupScatter, diagonal_groups
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.shrinkage import Regularisation, ledoit_wolf_rule, oas_rule
 from suffice.core.linalg import EPS, rank_tolerance, resolved, symmetric_eigen, unit_scale
 from suffice.core.model.covariance import Covariance
