@@ -290,6 +290,35 @@ def test_values_that_a_grid_cannot_hold_are_refused_by_row_and_column():
         sf.Moments.of(x, y, exact="auto")
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1e30, r"row 30000 has 1e\+30 in column 5, which lies outside the range"),
+        (np.inf, "row 30000 has inf in column 5"),
+        (-np.inf, "row 30000 has -inf in column 5"),
+        (np.nan, "row 30000 has no value in column 5"),
+    ],
+)
+def test_compiled_sums_refuse_what_a_grid_cannot_hold_on_any_thread(value, message):
+    x, y = rows(40_000, 7)
+    grid = RoundingGrid.around(x)
+    x[30_000, 5] = value
+    for n_jobs in (1, 3):
+        with pytest.raises(InvalidInputError, match=message):
+            sf.Moments.of(x, y, exact=grid, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+def test_one_two_and_eight_threads_give_the_same_bits(storage):
+    x, y = rows(60_000, 5)
+    grid = RoundingGrid.around(x)
+    digests = {
+        sf.Moments.of(x, y, exact=grid, storage=storage, n_jobs=n).digest() for n in (1, 2, 8)
+    }
+    backwards = sf.Moments.of(x[::-1], y[::-1], exact=grid, storage=storage, n_jobs=8)
+    assert digests == {backwards.digest()}
+
+
 def test_settings_that_exact_sums_lack_are_refused():
     x, y = rows()
     with pytest.raises(InvalidParameterError, match="fourth"):
