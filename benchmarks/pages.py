@@ -6,6 +6,8 @@ checked that
 - the class that it names is the one with the largest share missed;
 - the stated rule picks the stated model;
 - every number of its first sentences follows from the numbers in its JSON;
+- each number of the headline, of the threshold and of the recalls is the one of its own field in
+  JSON, and the recalls and the threshold are those counted on the held-out rows;
 - every caveat on the page is on the terminal and in JSON, too;
 - the file of the recommended model states the same probabilities.
 """
@@ -71,6 +73,8 @@ def failures(file: Path, folder: Path, *options: str) -> list[str]:
     """Return what contradicts itself in the report of a file."""
     page = folder / "page.html"
     command = ["report", str(file), "--force", "-o", str(page), *options]
+    if "--target" not in options and '"target"' in _header(file):
+        command += ["--target", "target"]
     with kept_report() as reports:
         answer = CliRunner().invoke(suffice, command, env={"COLUMNS": "1000"})
     if answer.exit_code:
@@ -81,9 +85,18 @@ def failures(file: Path, folder: Path, *options: str) -> list[str]:
         *named_class(report),
         *stated_rule(report),
         *stated_numbers(report),
+        *stated_fields(report),
+        *counted_rows(report),
         *caveats_of_page(report, page.read_text(), answer.output),
         *saved_model(report, model),
     ]
+
+
+def _header(file: Path) -> str:
+    """Return the first line of a file, each name in quotes."""
+    with file.open(encoding="utf-8") as lines:
+        names = lines.readline().strip().replace('"', "").split(",")
+    return " ".join(f'"{name}"' for name in names)
 
 
 @contextmanager
@@ -153,6 +166,91 @@ def stated_numbers(report: Report) -> list[str]:
         numbers = [number for number in NUMBER.findall(text) if number not in known]
         unexplained += [f"{number} in {sentence!r}" for number in numbers]
     return unexplained
+
+
+# sentences of the first screen, and the field of JSON that each of their numbers must equal
+_INTERVAL = r"\(95 % interval (?P<low>\S+) % to (?P<high>\S+) %\)"
+STATEMENTS = (
+    (
+        r"choosing a model and fitting it misclassifies (?P<error>\S+) % of .*? " + _INTERVAL,
+        {"error": "error", "low": "error_low", "high": "error_high"},
+    ),
+    (
+        r"[:.] [Ii]t misclassifies (?P<error>\S+) % of .*? " + _INTERVAL,
+        {"error": "error", "low": "error_low", "high": "error_high"},
+    ),
+    (
+        r"itself misclassifies (?P<error>\S+) % " + _INTERVAL,
+        {"error": "own_error", "low": "own_error_low", "high": "own_error_high"},
+    ),
+    (
+        r"(?:than|against) the (?P<constant>\S+) % of the constant",
+        {"constant": "constant_error"},
+    ),
+    (r"\(log-loss (?P<loss>[\d.]+) against", {"loss": "log_loss"}),
+)
+
+
+def stated_fields(report: Report) -> list[str]:
+    """Return the numbers of the headline and the caveats that differ from their own field."""
+    document = json.loads(report.write("json"))
+    gains = {gain["measure"]: gain for gain in document["against_constant"]}
+    fields = {**document, "constant_error": gains["error"]["constant"]}
+    if "log-loss" in gains:
+        fields["log_loss"] = gains["log-loss"]["model"]
+    own = " ".join(
+        each for each in document["caveats"] if each.startswith("The posteriors of")
+    )
+    text = f"{document['headline']} {own}".replace("\N{NO-BREAK SPACE}", " ")
+    wrong = []
+    n_errors = 0
+    for pattern, names in STATEMENTS:
+        for match in re.finditer(pattern, text):
+            n_errors += names.get("error") == "error"
+            for group, value in match.groupdict().items():
+                if value is not None and value not in written_forms(fields[names[group]]):
+                    wrong.append(
+                        f"{value} is stated for {names[group]}, {fields[names[group]]}"
+                    )
+    if n_errors != 1:
+        wrong.append(f"the headline states the error {n_errors} times")
+    if document["includes_choice"] != ("itself misclassifies" in text):
+        wrong.append("the headline mixes the error of the model with that of its choice")
+    return wrong
+
+
+def counted_rows(report: Report) -> list[str]:
+    """Return recalls and thresholds that the held-out rows do not have."""
+    document = json.loads(report.write("json"))
+    rows = report.judgement.held_out
+    names = [str(label) for label in rows.classes]
+    wrong = []
+    for each in document["classes"]:
+        is_class = rows.truth == names.index(each["class"])
+        counts = [int(is_class.sum()), int((is_class & (rows.predicted == rows.truth)).sum())]
+        if counts != [each["n_rows"], each["n_found"]]:
+            wrong.append(f"of class {each['class']} {counts[1]} of {counts[0]} rows are found")
+    threshold = document["threshold"]
+    if threshold is None:
+        return wrong
+    k = names.index(threshold["class"])
+    next_step = document["next"].replace("\N{NO-BREAK SPACE}", " ")
+    stated = re.search(
+        r"posterior of (\S+) on, it would find ([\d,]+) of ([\d,]+), with", next_step
+    )
+    if stated is None:
+        return wrong if "known before" in next_step else [*wrong, "no threshold is stated"]
+    # the number as a reader would copy it
+    is_called = rows.posteriors[:, k] >= float(stated[1])
+    n_found = int((is_called & (rows.truth == k)).sum())
+    n_false_alarms = int((is_called & (rows.truth != k)).sum())
+    if [n_found, n_false_alarms] != [threshold["n_found"], threshold["n_false_alarms"]]:
+        wrong.append(
+            f"from {stated[1]} on, {n_found} are found, {n_false_alarms} false alarms"
+        )
+    if n_found != int(stated[2].replace(",", "")):
+        wrong.append(f"the next step states {stated[2]} found, and {n_found} are")
+    return wrong
 
 
 def verdict_numbers(report: Report) -> dict[str, Any]:

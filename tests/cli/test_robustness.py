@@ -151,3 +151,19 @@ def test_arrays_are_fitted_in_processes_of_every_kind(tmp_path, kind):
         check=False,
     )
     assert done.returncode == 0, (time.monotonic() - start, done.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_limit_of_memory_is_told_in_one_sentence(tmp_path):
+    resource = pytest.importorskip("resource")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))
+
+    command = [sys.executable, "-m", "suffice", "summarize", "iris", "-o", "i.moments"]
+    ended = subprocess.run(
+        command, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "memory is limited to 600 MiB (ulimit -v)" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

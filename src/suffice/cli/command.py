@@ -21,6 +21,8 @@ from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 
+_LEAST_MEMORY = 1536 << 20  # bytes of addresses
+
 
 class Command(click.Command):
     """A subcommand whose callback gets a ``Terminal`` and may raise any error."""
@@ -106,6 +108,7 @@ class Command(click.Command):
             ctx.params.pop("force", None)
         try:
             with cleaning_up(), _warnings_as_notes(terminal):
+                _refuse_little_memory()
                 outputs = _outputs(ctx)
                 refuse_overwriting(ctx, outputs, self._may_replace)
                 if not force:
@@ -126,6 +129,20 @@ class Command(click.Command):
                 traceback.print_exc(file=sys.stderr)
             terminal.error(without_passwords(error_message(error)))
             ctx.exit(1)
+
+
+def _refuse_little_memory() -> None:
+    """Raise under a limit of memory in which compiled readers would abort without a message."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_MEMORY:
+        raise InvalidParameterError(
+            f"memory is limited to {limit >> 20:,} MiB (ulimit -v), and readers of files need "
+            f"{_LEAST_MEMORY >> 20:,} MiB of addresses: raise the limit"
+        )
 
 
 def _write_in_one_piece() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.core.moments import collect
 from suffice.core.moments.higher_moments import HigherMoments
+from suffice.core.table import Table
 
 
 def by_hand(x, w=None):
@@ -115,3 +116,24 @@ def test_moments_of_many_parts_are_those_of_all_rows_even_where_a_part_is_empty(
     whole = HigherMoments.of_rows(x, w)
     total = HigherMoments.of_parts(parts)
     np.testing.assert_allclose(total.as_array(), whole.as_array(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_many_incomplete_rows_have_the_moments_of_their_numbers(order, dtype, is_weighted):
+    rng = np.random.default_rng(5)
+    x = (rng.gamma(2.0, size=(30_001, 7)) + 1000.0).astype(dtype)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    x[:, 6] = np.nan
+    weight = rng.integers(1, 4, len(x)).astype(float) if is_weighted else None
+    table = Table.of(np.asarray(x, order=order), np.zeros(len(x), int), weight)
+    moments = HigherMoments.of_incomplete(table)
+    for j in range(6):
+        seen = ~np.isnan(x[:, j])
+        w = table.weights[seen]
+        z = x[seen, j].astype(float) - np.average(x[seen, j].astype(float), weights=w)
+        expected = [w.sum(), (w * z**2).sum(), (w * z**3).sum(), (w * z**4).sum()]
+        actual = moments.as_array()[[0, 2, 3, 4], j]
+        np.testing.assert_allclose(actual, expected, rtol=1e-10)
+    np.testing.assert_array_equal(moments.as_array()[:, 6], 0.0)

@@ -108,3 +108,13 @@ def test_a_wide_table_of_text_is_summed(tmp_path):
     (tmp_path / "wide.csv").write_text(f"{header},y\n" + "\n".join(rows) + "\n")
     moments = sf.summarize(tmp_path / "wide.csv", target="y", storage="diagonal")
     assert moments.n_features == n_columns
+
+
+def test_more_columns_of_text_than_are_judged_are_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("suffice.data.text.table.spellings_of", None)  # it must not be called
+    n_columns = 10_002
+    header = ",".join(f"x{j}" for j in range(n_columns))
+    row = ",".join("w3" for _ in range(n_columns))
+    (tmp_path / "wide.csv").write_text(f"{header}\n{row}\n{row}\n")
+    with pytest.raises(InvalidInputError, match="10,002 columns that are not plain numbers"):
+        sf.summarize(tmp_path / "wide.csv", target="x0")

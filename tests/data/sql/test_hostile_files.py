@@ -7,6 +7,7 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, SufficeError
+from suffice.present.lab.server import LabTable
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -154,3 +155,12 @@ def test_connections_of_other_threads_are_as_restricted(tmp_path):
     thread.start()
     thread.join()
     assert "readonly" in str(errors[0]) or "not authorized" in str(errors[0])
+
+
+def test_the_lab_reads_no_local_file_through_an_uploaded_database(tmp_path, secret):
+    view = f"CREATE VIEW bad AS SELECT 1 AS x, content AS y FROM read_text('{secret}')"
+    path = duckdb_file(tmp_path / "a.duckdb", view, "DROP TABLE good")
+    with pytest.raises(SufficeError) as caught:
+        LabTable.opened(str(path), "y")
+    assert "the words of" not in str(caught.value)
+    assert "external" in str(caught.value) or "disabled" in str(caught.value)

@@ -74,3 +74,17 @@ def test_what_is_wrong_is_noticed(rare_report):
     assert pages.stated_numbers(rare_report) == []
     assert pages.named_class(rare_report) == []
     assert pages.stated_rule(rare_report) == []
+
+
+def test_a_number_of_another_field_is_noticed(rare_report):
+    assert pages.stated_fields(rare_report) == []
+    assert pages.counted_rows(rare_report) == []
+    answer = rare_report.answer
+    standing = answer.standing
+    other_error = standing.error._replace(error=standing.error.error + 0.01)
+    other = replace(answer, standing=standing._replace(error=other_error))
+    assert pages.stated_fields(replace(rare_report, answer=other))
+    first = replace(standing.recalls[0], n_found=standing.recalls[0].n_found + 1)
+    recalls = (first, *standing.recalls[1:])
+    other = replace(answer, standing=standing._replace(recalls=recalls))
+    assert pages.counted_rows(replace(rare_report, answer=other))

@@ -554,3 +554,13 @@ def test_every_caveat_of_the_page_is_in_the_verdict_and_in_json():
         assert caution in document["caveats"]
         assert caution in document["verdict"]
     assert document["caveats"] == list(report.answer.caveats)
+
+
+def test_a_folded_part_promises_only_what_it_holds(first_look_report):
+    (section,) = [each for each in first_look_report.sections if each.key == "errors"]
+    captions = [block.caption for block in section.details]
+    assert section.more.startswith("By class")
+    assert ("outliers" in section.more) == ("Least likely rows" in captions)
+    assert ("why these rows" in section.more) == (
+        "Why the worst predictions are wrong" in captions
+    )

@@ -19,7 +19,7 @@ from suffice.core.moments.scatter import (
 )
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
-from suffice.core.table.matrix import column_name
+from suffice.core.table.matrix import column_name, is_by_column
 from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.typing import Array, Floats
@@ -94,9 +94,7 @@ def collect(
             hi -= lo
             lo = 0
         if filled:
-            x = rows.x.copy(order="K")
-            np.copyto(x, 0, where=np.isnan(x))
-            rows = rows.with_rows(x)
+            rows = rows.with_rows(_zero_filled(rows.x, small=small))
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
         sums = _sums_between(numbers, lo, hi, storage, fourth=fourth, small=small, block=block)
         if power is None:
@@ -110,6 +108,21 @@ def collect(
         yield chunk(0, table.n_rows)
     else:
         yield from in_threads(chunk, table.n_rows, table.n_classes)
+
+
+def _zero_filled(x: Array, *, small: bool) -> Array:
+    """Return rows with zeros for missing numbers, by NumPy if they are few."""
+    if small or x.dtype.kind != "f":
+        filled = x.copy(order="K")
+        np.copyto(filled, 0, where=np.isnan(x))
+        return filled
+    from suffice.core.compiled import read_only
+    from suffice.core.moments.loops import zero_filled
+
+    filled = np.empty_like(x, subok=False)
+    (rows,) = read_only(x)
+    zero_filled(rows, filled)
+    return filled
 
 
 def _sums_between(
@@ -287,7 +300,7 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     origin = np.zeros(d)
     cubes = np.zeros(d)
     fourths = np.zeros(d)
-    by_column = _is_by_column(x)
+    by_column = is_by_column(x)
     loops.pooled_chunk(
         x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
     )
@@ -319,7 +332,7 @@ def _class_sums(
     squares = np.zeros((k if storage == "diagonal" else 0, d))
     grams = np.zeros((k if storage == "per-class" else 0, _padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
-    by_column = _is_by_column(x)
+    by_column = is_by_column(x)
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column:
@@ -372,11 +385,6 @@ def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:
 def _padded(d: int) -> int:
     """Return d rounded up: the loops multiply four columns by four."""
     return -(-d // 4) * 4
-
-
-def _is_by_column(x: Array) -> bool:
-    """Return whether the numbers of a column, not those of a row, lie next to each other."""
-    return not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
 
 
 def _with_indicators(sums: ChunkSums, rows: Table, lo: int, hi: int) -> ChunkSums:

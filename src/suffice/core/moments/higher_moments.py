@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.core.table import Table
+from suffice.core.table.matrix import is_by_column
+from suffice.core.threads import over_chunks
 from suffice.typing import Codes, Flags, Floats
 
 _BLOCK_CELLS = 1 << 15  # numbers held at once
+_MANY_CELLS = 200_000  # from which compiled loops pay
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,22 +128,11 @@ class HigherMoments:
     def of_incomplete(cls, table: Table) -> HigherMoments:
         """Return the moments of the numbers of a table, each over the rows that have it."""
         n_columns = table.x.shape[1]
-        total = cls.of_powers(np.zeros((5, n_columns)), np.zeros(n_columns))
-        step = max(_BLOCK_CELLS // max(n_columns, 1), 1)
-        for lo in range(0, table.n_rows, step):
-            x = table.x[lo : lo + step].astype(np.float64)
-            w = table.weights[lo : lo + step]
-            is_missing = np.isnan(x)
-            weights = w @ ~is_missing
-            sums = w @ np.where(is_missing, 0.0, x)
-            means = np.divide(sums, weights, out=np.zeros_like(sums), where=weights != 0)
-            z = np.where(is_missing, 0.0, x - means)
-            squares, cubes, fourths = _power_sums(z, w)
-            block = cls(
-                weights=weights, means=means, squares=squares, cubes=cubes, fourths=fourths
-            )
-            total = total.merged(block)
-        return total
+        block = max(_BLOCK_CELLS // max(n_columns, 1), 1)
+        sums_between = _compiled_sums if table.x.size > _MANY_CELLS else _numpy_sums
+        chunks = over_chunks(lambda lo, hi: sums_between(table, lo, hi, block), table.n_rows)
+        sums = np.concatenate([np.zeros((1, 5, n_columns)), *chunks])
+        return cls.of_parts([cls(*of_block) for of_block in sums])
 
     @classmethod
     def of_parts(cls, parts: Sequence[HigherMoments]) -> HigherMoments:
@@ -239,6 +231,35 @@ class HigherMoments:
         if not is_lost.any():
             return self
         return self.select(np.where(is_lost, -1, np.arange(len(is_lost))))
+
+
+def _numpy_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
+    """Return the five sums of each block of rows lo … hi−1, over the rows that have a number."""
+    starts = range(lo, hi, block)
+    sums = np.zeros((len(starts), 5, table.x.shape[1]))
+    for of_block, start in zip(sums, starts, strict=True):
+        end = min(start + block, hi)
+        x = table.x[start:end].astype(np.float64)
+        w = np.ones(len(x)) if table.weight is None else table.weight[start:end]
+        is_missing = np.isnan(x)
+        weights = w @ ~is_missing
+        totals = w @ np.where(is_missing, 0.0, x)
+        means = np.divide(totals, weights, out=np.zeros_like(totals), where=weights != 0)
+        of_block[0] = weights
+        of_block[1] = means
+        of_block[2:] = _power_sums(np.where(is_missing, 0.0, x - means), w)
+    return sums
+
+
+def _compiled_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
+    """Return the same as ``_numpy_sums`` by a compiled loop."""
+    from suffice.core.compiled import read_only
+    from suffice.core.moments.loops import observed_powers
+
+    sums = np.zeros((-(-(hi - lo) // block), 5, table.x.shape[1]))
+    x, w = read_only(table.x, np.zeros(0) if table.weight is None else table.weight)
+    observed_powers(x, w, lo, hi, block, is_by_column(x), sums)
+    return sums
 
 
 def _power_sums(z: Floats, w: Floats) -> Floats:

@@ -394,6 +394,83 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
 
 
 @njit(nogil=True)
+def observed_powers(x, w, lo, hi, block, by_column, sums):
+    """Write w, μ and Σ w (x − μ)ᵖ, p = 2 … 4, of the numbers that are not missing.
+
+    ``sums`` (B, 5, d) has one entry for each block of rows lo … hi−1.
+    """
+    d = x.shape[1]
+    tile = np.zeros((d, STRIDE))
+    tile_weights = np.zeros(STRIDE)
+    no_shift = np.zeros(d)
+    rows = np.empty(LANES, np.intp)
+    for b in range(len(sums)):
+        first = lo + b * block
+        last = min(first + block, hi)
+        weights, means, squares, cubes, fourths = sums[b]
+        for s in range(first, last, LANES):
+            n = row_tile(w, s, min(s + LANES, last), rows, tile_weights)
+            lanes = gather(x, rows[:n], no_shift, by_column, tile)
+            add_observed_sums(tile, tile_weights, lanes, weights, means)
+        for j in range(d):
+            means[j] = means[j] / weights[j] if weights[j] > 0.0 else 0.0
+        for s in range(first, last, LANES):
+            n = row_tile(w, s, min(s + LANES, last), rows, tile_weights)
+            lanes = gather(x, rows[:n], means, by_column, tile)
+            add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths)
+
+
+@njit(nogil=True)
+def row_tile(w, lo, hi, rows, tile_weights):
+    """Write rows lo … hi−1 and their weights, zeros after them; return how many they are."""
+    n = hi - lo
+    for r in range(n):
+        rows[r] = lo + r
+        tile_weights[r] = w[lo + r] if len(w) else 1.0
+    tile_weights[n:] = 0.0
+    return n
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_observed_sums(tile, tile_weights, lanes, weights, sums):
+    """Add Σ_r w and Σ_r w z of the numbers z = tile[j, r] that are not missing."""
+    for j in range(len(sums)):
+        s0 = s1 = 0.0
+        for r in range(lanes):
+            z = tile[j, r]
+            u = 0.0 if np.isnan(z) else tile_weights[r]
+            s0 += u
+            s1 += u * (0.0 if np.isnan(z) else z)
+        weights[j] += s0
+        sums[j] += s1
+
+
+@njit(nogil=True, fastmath=_FAST)
+def add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths):
+    """Add Σ_r w z², w z³ and w z⁴ of the numbers z = tile[j, r] that are not missing."""
+    for j in range(len(squares)):
+        s2 = s3 = s4 = 0.0
+        for r in range(lanes):
+            z = 0.0 if np.isnan(tile[j, r]) else tile[j, r]
+            square = z * z
+            weighted_square = tile_weights[r] * square
+            s2 += weighted_square
+            s3 += weighted_square * z
+            s4 += weighted_square * square
+        squares[j] += s2
+        cubes[j] += s3
+        fourths[j] += s4
+
+
+@njit(nogil=True)
+def zero_filled(x, out):
+    """Write the rows with zeros for missing numbers."""
+    for r in range(len(x)):
+        for j in range(x.shape[1]):
+            out[r, j] = 0.0 if np.isnan(x[r, j]) else x[r, j]
+
+
+@njit(nogil=True)
 def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
     """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ."""
     p = x.shape[1]

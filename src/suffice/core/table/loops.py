@@ -51,3 +51,15 @@ def number_records(words, code_of_slot, codes, first_rows):
             slot = (slot + 1) & last_slot
         codes[r] = code
     return n_records
+
+
+@njit(nogil=True)
+def mark_missing(x, marks):
+    """Set bit j mod 8 of byte j div 8 of each row of ``marks`` where x[r, j] is NaN."""
+    n, d = x.shape
+    for r in range(n):
+        for first in range(0, d, 8):
+            byte = np.uint8(0)
+            for j in range(first, min(first + 8, d)):
+                byte |= np.uint8(np.isnan(x[r, j])) << np.uint8(j - first)
+            marks[r, first // 8] = byte

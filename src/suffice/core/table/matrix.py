@@ -16,6 +16,7 @@ V = TypeVar("V")
 # how the names of numeric types begin in polars and pyarrow
 _NUMERIC_TYPES = ("int", "uint", "float", "double", "half", "decimal", "null")
 _BLOCK_ROWS = 4096  # searched at once for a cell that cannot be used
+_MANY_CELLS = 200_000  # from which compiled loops pay
 
 
 def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
@@ -108,12 +109,26 @@ def has_missing(x: Matrix) -> bool:
         return bool(np.isnan(x.sum()) and np.isnan(x).any())
 
 
+def is_by_column(x: Array) -> bool:
+    """Return whether the numbers of a column, not those of a row, lie next to each other."""
+    return not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
+
+
 def missing_bits(x: Array, dtype: str) -> Array:
     """Return which columns each row lacks, as the bits of unsigned integers, (n, words)."""
-    bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
-    n_words = max(-(-bits.shape[1] // np.dtype(dtype).itemsize), 1)
-    words = np.zeros((len(x), n_words), dtype)
-    words.view(np.uint8)[:, : bits.shape[1]] = bits
+    n_rows, n_columns = x.shape
+    n_words = max(-(-n_columns // (8 * np.dtype(dtype).itemsize)), 1)
+    words = np.zeros((n_rows, n_words), dtype)
+    marks = words.view(np.uint8)  # byte 0 has columns 0 … 7, on machines of either byte order
+    if x.size < _MANY_CELLS or x.dtype.kind != "f":
+        bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
+        marks[:, : bits.shape[1]] = bits
+        return words
+    from suffice.core.compiled import read_only
+    from suffice.core.table.loops import mark_missing
+
+    (rows,) = read_only(x)
+    mark_missing(rows, marks)
     return words
 
 

@@ -39,7 +39,9 @@ from suffice.data.text.spelling import (
     typed,
     unsure_points,
 )
+from suffice.errors import InvalidInputError
 
+MOST_TEXT_COLUMNS = 10_000  # columns of other cells than plain numbers
 _LATE_CELLS = 100  # of a column that is empty in the first rows, which tell its type
 
 
@@ -80,6 +82,7 @@ class TextTable:
         cells = _sampled(path, head, layout, label, is_all=is_all)
         trimmed = cells.select(pl.all().str.strip_chars())
         filled = trimmed.select(_without_missing(pl.all(), layout.missing))
+        _refuse_many_texts(filled, label)
         late = _late_cells(path, layout, label, filled)
         judged = filled if late is None else pl.concat([filled, late], how="diagonal")
         format = replace(text, delimiter=layout.separator)
@@ -217,6 +220,19 @@ class TextTable:
         if dtype != pl.String and not spelling.native:
             column = spelling.values(column)
         return as_type(column, dtype).alias(name)
+
+
+def _refuse_many_texts(cells: pl.DataFrame, label: str) -> None:
+    """Raise for more columns of text than are judged, one by one, in a few seconds."""
+    if cells.width <= MOST_TEXT_COLUMNS:
+        return
+    is_text = pl.all().cast(pl.Float64, strict=False).null_count() > pl.all().null_count()
+    n_texts = sum(cells.select(is_text).row(0))
+    if n_texts > MOST_TEXT_COLUMNS:
+        raise InvalidInputError(
+            f"{label} has {n_texts:,} columns that are not plain numbers, and at most "
+            f"{MOST_TEXT_COLUMNS:,} are read: select the columns that matter, or write numbers"
+        )
 
 
 def _sample_height(layout: Layout) -> int:

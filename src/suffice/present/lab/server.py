@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -22,7 +23,9 @@ from suffice.core.text.lists import counted, quoted
 from suffice.core.text.tables import json_value
 from suffice.data.columns.roles import roles_for_learning
 from suffice.data.opening import open_source
-from suffice.data.rows.loading import load_rows
+from suffice.data.rereading import reading_again
+from suffice.data.rows.loading import Chunk, load_rows
+from suffice.data.source import Source
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.comparison import compare
 from suffice.evaluate.comparison.models import known_model
@@ -63,6 +66,12 @@ Verb: TypeAlias = Literal["table", "view", "fit", "errors"]
 VERBS: tuple[Verb, ...] = ("table", "view", "fit", "errors")
 
 
+def _complete_rows(source: Source, target: str | None) -> Chunk:
+    """Return the rows of a source that lack no number."""
+    roles = roles_for_learning(source, target or None, categories=False, allow_missing=False)
+    return load_rows(source, roles)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LabTable:
     """Complete rows of numbers with labels of at most five classes, and notes on them."""
@@ -78,11 +87,8 @@ class LabTable:
         """Return the rows of the five largest classes, read by the library's own sources."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            opened = open_source(source)
-            roles = roles_for_learning(
-                opened, target or None, categories=False, allow_missing=False
-            )
-            table = load_rows(opened, roles).table
+            chunk = reading_again(open_source(source), partial(_complete_rows, target=target))
+            table = chunk.table
         notes = [str(warning.message) for warning in caught]
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import count, number, percent
 from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
 from suffice.evaluate.curves.reliability import confusion
@@ -63,6 +63,7 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         _confusion_matrix(findings, by_class, order),
     ]
     details: list[page.Block] = [_recall_and_precision(findings, counts)]
+    folded = ["By class"]
     thresholds = threshold_chart(findings)
     if thresholds is not None:
         blocks.append(thresholds)
@@ -77,15 +78,18 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
     else:
         worst = _WorstRows.of(findings)
         blocks.append(_worst_predictions(findings, worst))
-        details.extend(_reasons_for_worst_predictions(findings, worst))
+        reasons = _reasons_for_worst_predictions(findings, worst)
+        details.extend(reasons)
+        folded.extend(["why these rows"] if reasons else [])
     if outliers is not None and outliers.n_flagged:
         details.append(_least_likely_rows(findings, outliers))
+        folded.append("outliers")
     return page.Section(
         key="errors",
         title="Where it errs",
         blocks=tuple(blocks),
         details=tuple(details),
-        more="By class, why these rows, and outliers",
+        more=listed(folded),
     )
 
 

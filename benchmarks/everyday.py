@@ -1,0 +1,233 @@
+"""Tables as people hold them: text labels, missing cells, categories, many classes.
+
+``python -m benchmarks everyday [--only WORD ...] [--rows N] [--one-core]``: each row of the table
+is one task. Ours, scikit-learn's default, its fastest solver and a floor take turns; the floor is
+the same task on plain numbers, or the matrix product that the task needs. The last column is ours
+to the floor. ``--one-core`` counts processor seconds, which a busy machine changes less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.linalg.blas import dsyrk
+from sklearn import discriminant_analysis as sk
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import suffice as sf
+from benchmarks.shapes import rows
+from benchmarks.timing import best_of, machine, table
+
+Call = Callable[[], Any]
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task: our way, scikit-learn's ways, and the floor."""
+
+    name: str
+    ours: Call
+    floor_name: str
+    floor: Call
+    default: Call | None = None  # scikit-learn's default solver
+    fastest: Call | None = None  # its fastest solver that answers the same question
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks everyday")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of names of tasks")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the tall tables")
+    parser.add_argument("--one-core", action="store_true", help="processor seconds of a core")
+    options = parser.parse_args(arguments)
+    clock = time.process_time if options.one_core else time.perf_counter
+    if options.one_core:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(f"# everyday ({machine()}), {clock.__name__}\n")
+    measured = []
+    for group in (labels, missing, categories, fits, posteriors):
+        for task in group(options.rows):
+            if any(word in task.name for word in options.only):
+                measured.append(_measured(task, clock))
+                print(f"{task.name}: {measured[-1]['× floor']}", file=sys.stderr, flush=True)
+    if measured:
+        print(table(measured), "\n")
+    if any(word in "first use" for word in options.only):
+        print(f"first large fit, all of its loops compiled: {_first_use():.1f} processor s")
+
+
+def _measured(task: Task, clock: Callable[[], float]) -> dict[str, Any]:
+    calls = {"ours": task.ours, "floor": task.floor}
+    if task.default is not None:
+        calls["default"] = task.default
+    if task.fastest is not None:
+        calls["fastest"] = task.fastest
+    seconds = best_of(calls, limit=8, clock=clock)
+    ours = seconds["ours"]
+    row: dict[str, Any] = {"task": task.name, "ours s": ours}
+    for name in ("default", "fastest"):
+        row[f"{name} × ours"] = round(seconds[name] / ours, 1) if name in seconds else ""
+    row["floor"] = task.floor_name
+    row["× floor"] = round(ours / seconds["floor"], 2)
+    return row
+
+
+def labels(n: int) -> Iterator[Task]:
+    """Yield fits with text labels; the floor is the fit with integer labels."""
+    x, y = rows(n, 10, 3)
+    text = NAMES[y]
+    forms = {
+        "pandas objects, as read_csv shares them": pd.Series(
+            NAMES.astype(object)[y], dtype=object
+        ),
+        "pandas objects, one for each row": pd.Series(text.astype(object), dtype=object),
+        "pandas str": pd.Series(text, dtype="str"),
+        "pandas categories": pd.Series(text).astype("category"),
+        "NumPy text": text,
+    }
+    for name, series in forms.items():
+        yield Task(
+            name=f"LDA with labels: {name}",
+            ours=lambda series=series: sf.LDA().fit(x, series),
+            floor_name="integer labels",
+            floor=lambda: sf.LDA().fit(x, y),
+            default=lambda series=series: sk.LinearDiscriminantAnalysis().fit(x, series),
+            fastest=lambda series=series: _lsqr().fit(x, series),
+        )
+
+
+def missing(n: int) -> Iterator[Task]:
+    """Yield fits and predictions with missing cells; the floor is the complete table."""
+    x, y = rows(n, 10, 3)
+    rng = np.random.default_rng(1)
+    few = np.where(rng.random(x.shape) < 0.05, np.nan, x)
+    many = np.where(rng.random(x.shape) < 0.1, np.nan, x)
+    yield Task(
+        name="LDA, 5 % of cells missing",
+        ours=lambda: sf.LDA().fit(few, y),
+        floor_name="complete",
+        floor=lambda: sf.LDA().fit(x, y),
+        default=lambda: make_pipeline(SimpleImputer(), sk.LinearDiscriminantAnalysis()).fit(
+            few, y
+        ),
+        fastest=lambda: make_pipeline(SimpleImputer(), _lsqr()).fit(few, y),
+    )
+    peers = {"LDA": _lsqr(), "QDA": sk.QuadraticDiscriminantAnalysis(solver="eigen")}
+    for name, peer in peers.items():
+        ours = getattr(sf, name)().fit(x, y)
+        imputed = make_pipeline(SimpleImputer(), peer).fit(few, y)
+        yield Task(
+            name=f"{name} posteriors, 10 % of cells missing",
+            ours=lambda ours=ours: ours.predict_proba(many),
+            floor_name="complete",
+            floor=lambda ours=ours: ours.predict_proba(x),
+            fastest=lambda imputed=imputed: imputed.predict_proba(many),
+        )
+
+
+def categories(n: int) -> Iterator[Task]:
+    """Yield a fit of numbers and categories; the floor is the fit of the numbers alone."""
+    x, y = rows(n, 10, 3)
+    rng = np.random.default_rng(2)
+    levels = np.array(list("abcdefgh"))
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(10)])
+    for j in range(10):
+        frame[f"c{j}"] = pd.Categorical(levels[rng.integers(0, 8, n)], categories=levels)
+    encoder = make_column_transformer(
+        (OneHotEncoder(drop="first", sparse_output=False), [f"c{j}" for j in range(10)]),
+        remainder="passthrough",
+    )
+    yield Task(
+        name="LDA, 10 numbers and 10 categories of 8 levels",
+        ours=lambda: sf.LDA().fit(frame, y),
+        floor_name="numbers alone",
+        floor=lambda: sf.LDA().fit(x, y),
+        fastest=lambda: make_pipeline(encoder, _lsqr()).fit(frame, y),
+    )
+
+
+def fits(n: int) -> Iterator[Task]:
+    """Yield fits of numbers; the floor is BLAS's product XᵀX."""
+    eigen = {"LDA": _lsqr, "QDA": lambda: sk.QuadraticDiscriminantAnalysis(solver="eigen")}
+    default = {
+        "LDA": sk.LinearDiscriminantAnalysis,
+        "QDA": sk.QuadraticDiscriminantAnalysis,
+    }
+    for share, d, k in ((1.0, 10, 3), (0.2, 50, 10), (0.05, 200, 10), (0.2, 20, 100)):
+        x, y = rows(int(share * n), d, k)
+        for name in ("LDA", "QDA"):
+            yield Task(
+                name=f"{name}, {len(x):,} × {d}, {k} classes",
+                ours=lambda name=name, x=x, y=y: getattr(sf, name)().fit(x, y),
+                floor_name="syrk",
+                floor=lambda x=x: dsyrk(1.0, x.T, lower=1),
+                default=lambda name=name, x=x, y=y: default[name]().fit(x, y),
+                fastest=lambda name=name, x=x, y=y: eigen[name]().fit(x, y),
+            )
+
+
+def posteriors(n: int) -> Iterator[Task]:
+    """Yield posteriors; the floor is the product that they need, and its softmax's exponentials."""
+    x, y = rows(n // 5, 20, 100)
+    lda = sf.LDA().fit(x, y)
+    weights = np.ascontiguousarray(lda.coef_.T)
+    peer = _lsqr().fit(x, y)
+    yield Task(
+        name=f"LDA posteriors, {len(x):,} × 20, 100 classes",
+        ours=lambda: lda.predict_proba(x),
+        floor_name="gemm and exp",
+        floor=lambda: np.exp(x @ weights),
+        fastest=lambda: peer.predict_proba(x),
+    )
+    wide, labels_of_wide = rows(n // 20, 200, 10)
+    qda = sf.QDA().fit(wide, labels_of_wide)
+    factor = np.tril(np.random.default_rng(3).normal(size=(200, 200)))
+    qda_peer = sk.QuadraticDiscriminantAnalysis(solver="eigen").fit(wide, labels_of_wide)
+    yield Task(
+        name=f"QDA posteriors, {len(wide):,} × 200, 10 classes",
+        ours=lambda: qda.predict_proba(wide),
+        floor_name="10 gemm",
+        floor=lambda: [wide @ factor for _ in range(10)],
+        fastest=lambda: qda_peer.predict_proba(wide),
+    )
+
+
+def _lsqr() -> sk.LinearDiscriminantAnalysis:
+    return sk.LinearDiscriminantAnalysis(solver="lsqr")
+
+
+def _first_use() -> float:
+    """Return the processor seconds of a first large fit above those of a second one."""
+    code = (
+        "import time, numpy as np, suffice as sf\n"
+        "r = np.random.default_rng(0)\n"
+        "x, y = r.normal(size=(100_000, 10)), r.integers(0, 3, 100_000)\n"
+        "spent = []\n"
+        "for _ in range(2):\n"
+        "    start = time.process_time()\n"
+        "    sf.LDA().fit(x, y)\n"
+        "    spent.append(time.process_time() - start)\n"
+        "print(spent[0] - spent[1])\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env={**os.environ, "NUMBA_CACHE_DIR": folder},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return float(done.stdout)
