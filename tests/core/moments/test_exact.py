@@ -290,6 +290,27 @@ def test_values_that_a_grid_cannot_hold_are_refused_by_row_and_column():
         sf.Moments.of(x, y, exact="auto")
 
 
+@given(
+    st.lists(st.floats(-1e200, 1e200, allow_subnormal=False), min_size=1, max_size=9),
+    st.integers(0, 4),
+)
+def test_a_grid_holds_the_rows_that_it_was_made_around(values, headroom):
+    x = np.array(values)[:, None]
+    grid = RoundingGrid.around(x, headroom=headroom)
+    q = grid.rounded(x, None)  # raises where a value lies outside
+    # as few bits are lost as the headroom says: the farthest value uses all others
+    spread = np.ptp(x)
+    if spread > 1e-200:
+        assert np.abs(q).max() >= 2.0 ** (39 - headroom - 3)
+
+
+def test_a_grid_without_headroom_holds_a_reach_just_below_a_power_of_two():
+    x = np.array([[0.0], [2.0 - 2.0**-52]])
+    for headroom in (0, 1):
+        grid = RoundingGrid.around(x, headroom=headroom)
+        sf.Moments.of(np.repeat(x, 2, 0), [0, 1, 0, 1], exact=grid)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
