@@ -18,8 +18,8 @@ from suffice.core.estimation.groups import (
     diagonal_groups,
     fourth_groups,
     full_groups,
-    pooled_groups,
 )
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget, shrunk_towards
 from suffice.core.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.core.model.covariance import (

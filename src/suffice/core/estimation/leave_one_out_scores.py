@@ -18,8 +18,8 @@ from suffice.core.estimation.groups import (
     GroupScatter,
     diagonal_groups,
     full_groups,
-    pooled_groups,
 )
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import inverse_lower, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance

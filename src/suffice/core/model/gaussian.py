@@ -154,6 +154,7 @@ class GaussianModel(EllipticalModel):
 
     def _density_scorer(self, log_weights: Floats) -> Scorer:
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
+        # the scorer subtracts ½ |L⁻¹(x − μ)|² of each row from these constants
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)

@@ -31,9 +31,11 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  M = M_a ± M_b ± (w_a w_b/w) δ δᵀ
     weights = a.weights + sign * b.weights
     delta = np.where(as_columns(b.weights > 0), (b.means - high) + (b.means_low - low), 0.0)
-    share = sign * ratio(b.weights, weights)
+    share = sign * ratio(b.weights, weights)  # ±w_b/w
     shift = as_columns(share) * delta
     means, means_low = two_sum(high, low + shift)
+    # M_a ± M_b, and w_a · (±w_b/w) δ δᵀ on top
+    scatter = added(a.scatter, b.scatter, sign).shifted(a.weights * share, delta)
     return replace(
         a,
         feature_names=a.feature_names or b.feature_names,
@@ -41,7 +43,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         weights=weights,
         means=means,
         means_low=means_low,
-        scatter=added(a.scatter, b.scatter, sign).shifted(a.weights * share, delta),
+        scatter=scatter,
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
         peaks=_larger(a.peaks, b.peaks),

@@ -16,7 +16,8 @@ from suffice.core.estimation.covariance_estimates import (
 from suffice.core.estimation.degenerate import ReferenceCovariance
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.estimate import estimate
-from suffice.core.estimation.groups import full_groups, pooled_groups
+from suffice.core.estimation.groups import full_groups
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import rank_tolerance, scaled_cholesky
 from suffice.core.model.gaussian import GaussianModel
