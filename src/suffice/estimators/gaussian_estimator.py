@@ -60,6 +60,7 @@ from suffice.estimators.predictor import (
     checked_table,
     feature_names,
     labelled_rows,
+    require_moments,
     set_features,
 )
 from suffice.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -132,6 +133,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
+        require_moments(self, moments)
         settings = self.resolved_settings()
         _warn_of_idle(settings)
         _require_sums(moments, settings)
