@@ -204,6 +204,9 @@ def test_masked_sums_alone_look_like_noise_and_cannot_be_fitted(ok, refused, mas
     assert abs(bits.mean() - 0.5) < 2.5 / np.sqrt(len(bits))
     message = refused("fit", a, "-o", "model.suffice")
     assert "masked sums" in message
+    for model in (sf.LDA(), sf.QDA(), sf.GaussianNB(), sf.LeastSquaresClassifier()):
+        with pytest.raises(InvalidInputError, match="masked sums of 'a', which are noise"):
+            model.fit_moments(sf.privacy.load_masked(a))
     assert "masked sums" in refused("merge", a, "a.moments", "-o", "total.moments")
 
 
