@@ -9,7 +9,7 @@ from suffice.core.model import views
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel, MarginalModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import LinearScores, Scaled, ScorePart
+from suffice.core.model.scoring import LinearScores, MatrixPart, Scaled
 from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.text.tables import json_value
 from suffice.export.fitted import FittedEstimator, member_model, single_model
@@ -72,7 +72,7 @@ def _formula(model: ClassModel | LinearModel) -> Document:
     return {
         "power": None if formula.power is None else formula.power.arrays(),
         "origin": formula.scorer.origin,
-        "parts": [_part(part) for part in formula.scorer.parts],
+        "parts": [_part(part) for part in formula.scorer.matrix_parts()],
         "tail": tail,
         "precision": None if formula.shared is None else formula.shared.dense_precision(),
         "levels": formula.levels,
@@ -83,7 +83,7 @@ def _formula(model: ClassModel | LinearModel) -> Document:
     }
 
 
-def _part(part: ScorePart) -> Document:
+def _part(part: MatrixPart) -> Document:
     document: Document = {"classes": part.classes, "constants": part.constants}
     if isinstance(part, LinearScores):
         return {"kind": "linear", **document, "weights": part.weights}

@@ -12,7 +12,7 @@ from suffice.core.model import views
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart
+from suffice.core.model.scoring import Formula, LinearScores, MatrixPart, Scaled
 from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.power_transform import Branch, PowerTransform
 from suffice.core.table.schema import Category, Column
@@ -223,7 +223,7 @@ def class_scores(
     x = _measured(formula, numbers)
     if covariances:
         x = where(isnan(numbers), 0.0, x)
-    parts = formula.scorer.parts
+    parts = formula.scorer.matrix_parts()
     base = _by_class([_part_scores(part, x) for part in parts], parts)
     scores = base
     tail = formula.tail
@@ -253,7 +253,7 @@ def _measured(formula: Formula, numbers: Deferred) -> Deferred:
     return numbers - origin
 
 
-def _part_scores(part: ScorePart, x: Deferred) -> Deferred:
+def _part_scores(part: MatrixPart, x: Deferred) -> Deferred:
     """Return the scores of the classes of a part, (n, m)."""
     if isinstance(part, LinearScores):
         # wₖᵀx + bₖ
@@ -276,7 +276,7 @@ def _tailed(scores: Deferred, constants: Operand, powers: Operand, shares: Float
 
 def _by_class(
     arrays: Sequence[Deferred],
-    parts: Sequence[ScorePart] | Sequence[Marginal],
+    parts: Sequence[MatrixPart] | Sequence[Marginal],
     axis: int = 1,
 ) -> Deferred:
     """Return the arrays of all parts side by side, in the order of the classes."""

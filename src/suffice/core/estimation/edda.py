@@ -17,9 +17,9 @@ from suffice.core.estimation.covariance_estimates import (
     DiagonalStructure,
     Estimates,
     FullStructure,
-    Regularisation,
 )
 from suffice.core.estimation.degenerate import RankDeficiency
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.moments import Moments

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
 from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
@@ -130,6 +131,9 @@ def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``; raise where rows were never added, or digits would be lost."""
     # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
+    if isinstance(rest.scatter, RowScatter):  # which were found one by one
+        means, means_low = rest.scatter.means()
+        return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
     # Σ z⁴ ≥ (Σ z²)² / n. Its rounding error is up to ε peak², so that digits are left only where
     # Σ z² ≥ √(10^digits ε n) peak
@@ -219,6 +223,8 @@ def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
 
 def _without_constant(scatter: Scatter, is_constant: Flags) -> Scatter:
     """Return the scatter with exact zeros for columns that are constant in their class, (K, d)."""
+    if isinstance(scatter, RowScatter):
+        return scatter
     varies = (~is_constant).astype(np.float64)
     if scatter.storage == "diagonal":
         mask = varies

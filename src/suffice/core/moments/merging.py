@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.moments.collect import ChunkSums, ratio, two_sum
+from suffice.core.moments.collect import ChunkSums, ratio
 from suffice.core.moments.higher_moments import HigherMoments, merged_higher
+from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import FourthMoments, added, as_columns, coarser_storage
 from suffice.core.moments.schema_change import same_schema
 from suffice.core.power_transform import PowerTransform
@@ -123,7 +124,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     a, b = same_schema(a, b)
     check_features(a, b)
     _check_same_power(a.power, b.power)
-    if a.storage != b.storage:
+    if a.storage != b.storage and "rows" not in (a.storage, b.storage):
         warn(
             f"{a.storage} and {b.storage} scatter meet: the result keeps "
             f"{coarser_storage(a.scatter, b.scatter)} scatter only"

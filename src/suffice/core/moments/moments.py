@@ -21,6 +21,7 @@ from suffice.core.moments.collect import (
     plan,
     ratio,
     refuse_vanishing,
+    smallest_storage,
 )
 from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.exact_collect import (
@@ -122,7 +123,7 @@ class Moments:
     weights: Floats  # Σ w  (K,)
     means: Floats  # μ, high part  (K, d)
     means_low: Floats  # μ, low part  (K, d)
-    scatter: Scatter  # M, in one of three storages
+    scatter: Scatter  # M, in one of four storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
     power: PowerTransform | None = None  # t, where the rows that were summed were transformed
     log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
@@ -169,8 +170,9 @@ class Moments:
             Labels: integers, floats that are whole numbers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
-        storage : {"auto", "per-class", "pooled", "diagonal"}
-            What scatter to keep; ``"auto"``: a matrix per class where that is affordable.
+        storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
+            What scatter to keep; ``"auto"``: a matrix per class where that is affordable, and the
+            rows themselves where they hold fewer numbers than one large matrix.
         fourth : bool, optional
             Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default where
             a matrix per class is affordable.
@@ -203,7 +205,8 @@ class Moments:
                 f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             )
         if is_foreign(X):
-            if power is None and categorical is None and not fourth and exact is None:
+            has_sums = storage != "rows" and exact is None
+            if power is None and categorical is None and not fourth and has_sums:
                 on_device = _of_device_rows(X, y, sample_weight, classes, storage)
                 if on_device is not None:
                     return on_device
@@ -224,6 +227,8 @@ class Moments:
                 return _of_exact(
                     table, storage, exact, fourth=fourth, power=power, numbered=True
                 )
+            if storage == "auto":
+                storage = smallest_storage(storage, *_sizes(table))
             return cls.of_table(
                 table,
                 storage=storage,
@@ -249,7 +254,7 @@ class Moments:
         if exact is not None:
             return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
         if is_foreign(table.x):
-            has_plain_sums = power is None and not fourth
+            has_plain_sums = power is None and not fourth and storage != "rows"
             on_device = _of_device_table(table, storage) if has_plain_sums else None
             if on_device is not None:
                 return on_device
@@ -275,6 +280,10 @@ class Moments:
         max_patterns: int | None,
     ) -> Moments:
         """Return the floating sums of a table in the memory of the host."""
+        if storage == "rows" and (table.schema is not None or has_missing(table.x)):
+            storage = (
+                "per-class" if fourth else "auto"
+            )  # rows are kept if they are all numbers
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
             with_fourth = False  # those of indicators would be large, and are rarely read
@@ -337,7 +346,7 @@ class Moments:
 
     @property
     def storage(self) -> Storage:
-        """Which scatter is kept: ``"per-class"``, ``"pooled"`` or ``"diagonal"``."""
+        """Which scatter is kept: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
         return self.scatter.storage
 
     @property
@@ -481,6 +490,11 @@ class Moments:
             f"{noun_for(self.n_features, 'feature')}, {n_rows} {noun_for(n_rows, 'row')}, weight "
             f"{self.total_weight:g}, {self.storage} scatter)"
         )
+
+
+def _sizes(table: Table) -> tuple[int, int, int]:
+    """Return the numbers of rows, classes and features."""
+    return table.n_rows, table.n_classes, table.n_features
 
 
 def _of_exact(

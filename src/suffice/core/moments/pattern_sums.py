@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments import schema_change
-from suffice.core.moments.collect import ratio, two_sum
+from suffice.core.moments.collect import ratio
 from suffice.core.moments.column_sums import AvailableSums, ColumnSums, sums_of_rows
 from suffice.core.moments.forgetting import class_and_column_of_other_mean
 from suffice.core.moments.indicators import all_numbers
@@ -31,6 +31,7 @@ from suffice.core.moments.pattern_keys import (
     read_keys,
     smaller_patterns,
 )
+from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PerClassScatter
 from suffice.core.table import Table
 from suffice.core.table.sampling import places_within

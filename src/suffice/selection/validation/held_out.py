@@ -10,19 +10,22 @@ import numpy as np
 from suffice.core.decision.predictions import losses_of_rows, summed_losses
 from suffice.core.estimation.covariance_estimates import (
     FullStructure,
-    Regularisation,
-    resolved_variances,
 )
-from suffice.core.estimation.degenerate import ReferenceCovariance
+from suffice.core.estimation.degenerate import ReferenceCovariance, resolved_variances
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.estimate import estimate
+from suffice.core.estimation.few_rows import few_rows_path
 from suffice.core.estimation.groups import full_groups
 from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.settings import Settings
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import rank_tolerance, scaled_cholesky
+from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
+from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.moments import Moments
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Floats
@@ -146,6 +149,13 @@ def _path_of(
     gammas: Floats,
 ) -> _Path | None:
     """Return the models at every γ; None where singular covariances are too large to be filled."""
+    if isinstance(train.scatter, RowScatter) and train.scatter.has_few_rows:
+        return _FewRowsPath(
+            origin=train.grand_mean,
+            offsets=train.centred_means,
+            group_of=group_of,
+            covariances=few_rows_path(train, group_of, how, gammas),
+        )
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
@@ -217,6 +227,33 @@ class _ClassPath:
             # −½ (log|Σ(γ)| + Σ_i (z_i − m_i)² / e_i(γ))
             distances = (1 / self.eigenvalues[g]).T @ np.square(z, out=z).T
             scores[k] = -0.5 * (distances + self.log_dets[g][:, None])
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FewRowsPath:
+    """Covariances of fewer rows than features."""
+
+    origin: Floats  # o  (d,)
+    offsets: Floats  # means of the classes less o  (K, d)
+    group_of: Codes  # (K,)
+    covariances: Sequence[Sequence[Covariance]]  # Σ_g(γ) of each γ and group
+
+    def scores(self, x: Floats) -> Floats:
+        rows = x - self.origin
+        scores = np.empty((len(self.group_of), len(self.covariances), len(x)))
+        for i, covariances in enumerate(self.covariances):
+            if len(covariances) == 1:
+                # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: what differs between tied classes
+                weights, bias = discriminant(
+                    covariances[0], self.offsets, np.zeros(len(scores))
+                )
+                scores[:, i] = weights @ rows.T + bias[:, None]
+                continue
+            for k, g in enumerate(self.group_of):
+                distances = covariances[g].squared_distances(rows - self.offsets[k])
+                # −½ (log|Σ(γ)| + Δ²)
+                scores[k, i] = -0.5 * (distances + covariances[g].log_det)
         return scores
 
 
