@@ -1,7 +1,12 @@
 """Compiled descent of rows through fitted trees."""
 
+import numpy as np
+import numpy.typing as npt
+
 from suffice.core.compiled import njit
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Codes, Floats
+
+NodeNumbers = npt.NDArray[np.int32]
 
 _BLOCK = 1024  # rows that stay in the cache
 
@@ -10,7 +15,10 @@ _BLOCK = 1024  # rows that stay in the cache
 def add_shares(
     x: Floats,
     roots: Codes,
-    nodes: Array,
+    left: NodeNumbers,
+    right: NodeNumbers,
+    feature: NodeNumbers,
+    threshold: Floats,
     shares: Floats,
     out: Floats,
 ) -> None:
@@ -18,7 +26,7 @@ def add_shares(
     for first in range(0, len(x), _BLOCK):
         for root in roots:
             for i in range(first, min(first + _BLOCK, len(x))):
-                leaf = _leaf(x[i], nodes, root)
+                leaf = _leaf(x[i], left, right, feature, threshold, root)
                 for k in range(shares.shape[1]):
                     out[i, k] += shares[leaf, k]
 
@@ -28,7 +36,10 @@ def add_values(
     x: Floats,
     roots: Codes,
     class_of_tree: Codes,
-    nodes: Array,
+    left: NodeNumbers,
+    right: NodeNumbers,
+    feature: NodeNumbers,
+    threshold: Floats,
     value: Floats,
     out: Floats,
 ) -> None:
@@ -37,18 +48,23 @@ def add_values(
         for tree in range(len(roots)):
             k = class_of_tree[tree]
             for i in range(first, min(first + _BLOCK, len(x))):
-                out[i, k] += value[_leaf(x[i], nodes, roots[tree])]
+                leaf = _leaf(x[i], left, right, feature, threshold, roots[tree])
+                out[i, k] += value[leaf]
 
 
 @njit(nogil=True, inline="always")
-def _leaf(row: Floats, nodes: Array, root: int) -> int:
+def _leaf(
+    row: Floats,
+    left: NodeNumbers,
+    right: NodeNumbers,
+    feature: NodeNumbers,
+    threshold: Floats,
+    root: int,
+) -> int:
     node = root
-    while True:
-        record = nodes[node]
-        if row[record.feature] <= record.threshold:
-            child = record.left
+    while left[node] != node:
+        if row[feature[node]] <= threshold[node]:
+            node = left[node]
         else:
-            child = record.right
-        if child == node:
-            return node
-        node = child
+            node = right[node]
+    return node
