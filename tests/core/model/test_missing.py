@@ -14,7 +14,8 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
-from suffice.core.model import elliptical, missing_patterns
+from suffice.core.model import class_model, elliptical, missing_patterns
+from suffice.core.model.class_model import MarginalModel
 from suffice.core.model.missing_patterns import MissingPatterns
 from suffice.errors import InvalidInputError, InvalidParameterError
 
@@ -134,6 +135,41 @@ def test_complete_rows_read_as_ever(name):
             getattr(model.allowing_missing(), verb)(holes)[whole],
             getattr(model, verb)(x[whole]),
         )
+
+
+def test_blocks_of_rows_have_nearly_equal_sizes(monkeypatch):
+    """A short last block would be read pattern by pattern, which is much slower."""
+    model = fitted("full")
+    x = with_holes(data(3, n=101)[0], 0.3)
+    expected = model.allowing_missing().posterior(x)
+    sizes = []
+    read_block = MarginalModel._read_by_completeness
+
+    def recording(self, rows, readout, log_weights):
+        sizes.append(len(rows))
+        return read_block(self, rows, readout, log_weights)
+
+    monkeypatch.setattr(MarginalModel, "_read_by_completeness", recording)
+    monkeypatch.setattr(class_model, "_BLOCK", 50 * D)
+    np.testing.assert_allclose(model.allowing_missing().posterior(x), expected, rtol=1e-13)
+    assert sorted(sizes) == [33, 34, 34]
+
+
+def test_patterns_list_complete_rows_first_and_empty_ones_last():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((200, 20)) < 0.1, np.nan, 1.0)
+    x[[3, 150]] = np.nan
+    x[[7, 8, 199]] = 1.0
+    patterns = MissingPatterns.of(x)
+    observed = ~np.isnan(x)
+    n_complete = int(observed.all(1).sum())
+    assert observed[patterns.order[:n_complete]].all()
+    assert patterns.order[-2:].tolist() == [3, 150]
+    np.testing.assert_array_equal(patterns.n_observed(), observed.sum(1))
+    np.testing.assert_array_equal(patterns.order[patterns.places()], np.arange(200))
+    for p, pattern in enumerate(patterns.patterns):
+        assert (observed[patterns.rows_of(p)] == pattern).all()
+    assert len(np.unique(patterns.patterns, axis=0)) == len(patterns.patterns)
 
 
 def test_classes_that_share_a_covariance_share_that_of_the_marginal():

@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.core.model.bayes_error import BayesError, simulated_error
 from suffice.core.model.covariance import Covariance
+from suffice.core.model.missing_patterns import MissingPatterns
 from suffice.core.model.posterior import Joint, LogDensity, Readout, ScoredModel
 from suffice.core.model.sampling import drawn_classes
 from suffice.core.model.scoring import Formula, refuse_unread
@@ -246,7 +247,9 @@ class MarginalModel(WrappedModel):
             except InvalidInputError:  # the error may be about a missing value further down
                 if not has_missing(rows):
                     raise
-        step = max(_BLOCK // max(rows.shape[1], 1), 1)
+        # blocks of equal size: a short one at the end would be read pattern by pattern
+        n_blocks = max(-(-rows.size // _BLOCK), 1)
+        step = max(-(-len(rows) // n_blocks), 1)
 
         def read(block: Array) -> Array:
             return self._read_by_completeness(block, readout, log_weights)
@@ -267,15 +270,17 @@ class MarginalModel(WrappedModel):
     ) -> Array:
         """Return the readout of empty, complete and other rows, each in its own way."""
         x = x.astype(np.float64, order="C", copy=False)
-        n_observed = (~np.isnan(x)).sum(1)
-        is_empty = n_observed == 0
-        is_complete = n_observed == x.shape[1]
-        complete = np.flatnonzero(is_complete)
-        incomplete = np.flatnonzero(~is_empty & ~is_complete)
+        patterns = MissingPatterns.of(x)
+        n_observed = patterns.patterns.sum(1)
+        n_complete = int(patterns.counts[n_observed == x.shape[1]].sum())
+        n_empty = int(patterns.counts[n_observed == 0].sum())
+        # rows sorted by pattern: the complete ones first, the empty ones last
+        rows = x.take(patterns.order, axis=0)
+        incomplete = slice(n_complete, len(x) - n_empty)
         values: Array = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
+        values[:n_complete] = self.inner._read(rows[:n_complete], readout, log_weights)
+        values[incomplete] = self.inner._read_observed(rows[incomplete], readout, log_weights)
         # softmax(T log π / T) = π
         scores = self.temperature * self.log_priors if log_weights is None else log_weights
-        values[is_empty] = readout.read(scores[None])
-        values[complete] = self.inner._read(x[complete], readout, log_weights)
-        values[incomplete] = self.inner._read_observed(x[incomplete], readout, log_weights)
-        return values
+        values[len(x) - n_empty :] = readout.read(scores[None])
+        return values.take(patterns.places(), axis=0)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,8 +18,6 @@ from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.core.model.missing_patterns import MissingPatterns
-
-    RarePatterns = Callable[[], MissingPatterns]  # rows whose pattern of gaps few rows share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +87,7 @@ class FullCovariance:
     def observed_distances(
         self,
         y: Floats,
-        rare: RarePatterns,
+        rare: MissingPatterns,
         means: Floats,
     ) -> tuple[Floats, Floats]:
         """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
@@ -98,9 +95,8 @@ class FullCovariance:
 
         distances = np.full((len(y), len(means)), np.nan)
         log_dets = np.full(len(y), np.nan)
-        patterns = rare()
-        firsts, counts = patterns.runs()
-        runs = (patterns.order, firsts, counts)
+        firsts, counts = rare.runs()
+        runs = (rare.order, firsts, counts)
         full_distances(y, runs, self.dense(), means, distances, log_dets)
         return distances, log_dets
 
@@ -159,7 +155,7 @@ class DiagonalCovariance:
     def observed_distances(
         self,
         y: Floats,
-        rare: RarePatterns,  # noqa: ARG002
+        rare: MissingPatterns,  # noqa: ARG002
         means: Floats,
     ) -> tuple[Floats, Floats]:
         from suffice.core.model.loops import scaled_distances

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cache
 
 import numpy as np
 
@@ -131,19 +130,21 @@ class EllipticalModel(ClassModel):
     def _observed_scores(self, x: Floats) -> Floats:
         """Return log p(x_o | k), (n, K), by compiled loops."""
         y = x - self.centre
-
-        @cache  # patterns are found once, and only if a covariance needs them
-        def rare_patterns() -> MissingPatterns:
-            return MissingPatterns.of(y).rare()
-
-        distances = np.empty((len(x), self.n_classes))
-        log_dets = np.empty((len(x), self.n_classes))
+        patterns = MissingPatterns.of(x)
+        rare_patterns = patterns.rare()
+        n_observed = patterns.n_observed()
+        if len(self.group_shapes) == 1:
+            (shape,) = self.group_shapes
+            distances, log_det = shape.observed_distances(y, rare_patterns, self.offsets)
+            return self._log_density(distances, log_det[:, None], n_observed)
+        # by column: groups of classes are written one after the other
+        distances = np.empty((len(x), self.n_classes), order="F")
+        log_dets = np.empty((len(x), self.n_classes), order="F")
         for g, shape in enumerate(self.group_shapes):
             members = np.flatnonzero(self.group_of == g)
             means = self.offsets[members]
             distances[:, members], log_det = shape.observed_distances(y, rare_patterns, means)
             log_dets[:, members] = log_det[:, None]
-        n_observed = (~np.isnan(x)).sum(1)
         return self._log_density(distances, log_dets, n_observed)
 
 

@@ -16,7 +16,8 @@ from suffice.core.model.scoring import Distances
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.core.model.covariance import FullCovariance, RarePatterns
+    from suffice.core.model.covariance import FullCovariance
+    from suffice.core.model.missing_patterns import MissingPatterns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +98,7 @@ class LowRankCovariance:
     def observed_distances(
         self,
         y: Floats,
-        rare: RarePatterns,  # noqa: ARG002
+        rare: MissingPatterns,  # noqa: ARG002
         means: Floats,
     ) -> tuple[Floats, Floats]:
         """Return NaN: every pattern of observed features has a marginal of its own."""
@@ -180,7 +181,7 @@ class NestedCovariance:
     def observed_distances(
         self,
         y: Floats,
-        rare: RarePatterns,
+        rare: MissingPatterns,
         means: Floats,
     ) -> tuple[Floats, Floats]:
         return self.outer.observed_distances(y, rare, means)

@@ -57,9 +57,15 @@ def number_records(words, code_of_slot, codes, first_rows):
 def mark_missing(x, marks):
     """Set bit j mod 8 of byte j div 8 of each row of ``marks`` where x[r, j] is NaN."""
     n, d = x.shape
+    n_whole = d // 8
     for r in range(n):
-        for first in range(0, d, 8):
+        for i in range(n_whole):
             byte = np.uint8(0)
-            for j in range(first, min(first + 8, d)):
-                byte |= np.uint8(np.isnan(x[r, j])) << np.uint8(j - first)
-            marks[r, first // 8] = byte
+            for bit in range(8):  # a constant number of turns, which the compiler unrolls
+                byte |= np.uint8(np.isnan(x[r, 8 * i + bit])) << np.uint8(bit)
+            marks[r, i] = byte
+        if d > 8 * n_whole:
+            byte = np.uint8(0)
+            for j in range(8 * n_whole, d):
+                byte |= np.uint8(np.isnan(x[r, j])) << np.uint8(j - 8 * n_whole)
+            marks[r, n_whole] = byte
