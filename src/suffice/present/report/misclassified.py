@@ -140,6 +140,7 @@ def _confusion_matrix(findings: Findings, counts: Floats, order: Codes) -> page.
 
 def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.Intervals:
     items = []
+    n_more = int((errors > 0).sum()) - MOST_ROWS
     for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST_ROWS]:
         truth, predicted = np.unravel_index(flat, errors.shape)
         n_wrong = float(errors[truth, predicted])
@@ -152,6 +153,7 @@ def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.
         axis=findings.counted,
         style="count",
         items=tuple(items),
+        note=f"{counted(n_more, 'more pair')} not shown." if n_more > 0 else "",
     )
 
 
@@ -238,14 +240,21 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
         ),
         styles=(*_NAMED_STYLES, *styles),
         rows=tuple(body),
-        note=(
-            "Smallest posterior of the true class first, while the row was held out; rows in "
-            "colour were misclassified. On the right, the values of the columns that matter most "
-            "to these rows."
-        ),
+        note=_note_on_worst_rows(findings),
         marked=worst.misclassified(findings),
         linked=True,
     )
+
+
+def _note_on_worst_rows(findings: Findings) -> str:
+    note = (
+        "Smallest posterior of the true class first, while the row was held out; rows in colour "
+        "were misclassified. On the right, the values of the columns that matter most to these "
+        "rows."
+    )
+    if findings.data.rows_are_numbered:
+        return f"{note} Rows are numbered from 0, in the order of the data."
+    return note
 
 
 def _reasons_for_worst_predictions(
