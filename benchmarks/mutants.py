@@ -2,7 +2,8 @@
 
 ``python -m benchmarks mutants [--n 440] [--seed 0] [--package core/moments] [--jobs 2]``.
 It first measures which tests run which blocks of the source, then tries each mutant with the
-tests that run its block. Results are appended to a file, and a run that was stopped continues.
+tests that run its block. Results are kept in ``benchmarks/mutation/results.jsonl``: a run that was
+stopped continues, and only mutants of functions that have changed are tried anew.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.mutation.trials import Trial, Trials, trial_of
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "suffice"
 EQUIVALENT = ROOT / "benchmarks" / "mutation" / "equivalent.toml"
+RESULTS = ROOT / "benchmarks" / "mutation" / "results.jsonl"
 # a package, and the tests that are tried first on a mistake in it
 PACKAGES = {
     "core/moments": ("tests/core/moments", "tests/laws"),
@@ -58,6 +60,7 @@ def main(arguments: list[str]) -> None:
     chosen = {package: _sample(package, n_each, options.seed) for package in packages}
     if not options.table:
         _try_all(chosen, results, options)
+        results.write_sorted()
     print(results.table(chosen))
     for package in packages:
         print(results.survivors(package, chosen[package]))
@@ -69,7 +72,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--package", action="append", choices=list(PACKAGES))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default=str(ROOT / ".cache" / "mutants.jsonl"))
+    parser.add_argument("--out", default=str(RESULTS))
     parser.add_argument(
         "--map",
         default=str(ROOT / ".cache" / "mutants-map"),
@@ -163,17 +166,20 @@ class Results:
         entry = {
             "package": package,
             "mutant": mutant.key,
-            "line": mutant.line,
             "outcome": trial.outcome,
             "test": trial.test,
-            "tests": trial.n_tests,
-            "seconds": trial.seconds,
         }
         self.entries[mutant.key] = entry
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         print(f"{trial.outcome:10} {trial.seconds:6.1f} s  {mutant.key}", flush=True)
+
+    def write_sorted(self) -> None:
+        """Write each mutant once, in the order of their names."""
+        lines = [json.dumps(self.entries[name]) + "\n" for name in sorted(self.entries)]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text("".join(lines), encoding="utf-8")
 
     def table(self, chosen: dict[str, list[Mutant]]) -> str:
         lines = [

@@ -8,12 +8,17 @@ fold, so that a run can be stopped and taken up again; one process may run each 
 
 With ``--mixed`` all columns and rows of the folder count, text and holes too; only rows without
 a target and classes of fewer than ten rows are left out.
+
+With ``--medium`` the same holds for tables of 2,000 rows or more, and one fold is judged on, unless
+``--splits`` asks for more. A hash of its name puts each table into one of two halves: settings may
+be chosen with the tables of ``--half looked-at``, and figures are of ``--half unlooked-at``.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import time
 import warnings
@@ -35,31 +40,22 @@ if TYPE_CHECKING:
 
 N_FOLDS = 5
 FLOOR = 1e-15  # of a predicted probability, for every classifier alike
+HALVES = ("looked-at", "unlooked-at")
 MEASURES = ("error", "log_loss", "brier", "auc")
+MEDIUM = 2000  # rows, from which tables are of medium size
 SMALL = 1000  # rows, up to which those of MOST_ROWS are compared, too
 
 
+Table = tuple[str, Any, np.ndarray]  # name, frame and integer labels
+
+
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
-    parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
-    parser.add_argument("--mixed", action="store_true", help="text columns and holes count")
-    parser.add_argument(
-        "--only", nargs="*", help="classifiers to run; none: show what is known"
-    )
-    parser.add_argument("--again", action="store_true", help="run what is known, too")
-    parser.add_argument("--most-rows", type=int, default=10**9, help="of tables to run on")
-    parser.add_argument("--splits", type=int, default=N_FOLDS, help="folds that are judged on")
-    parser.add_argument(
-        "--results", type=Path, required=True, help="folder, read and extended"
-    )
-    parser.add_argument("--without", nargs="*", default=(), help="classifiers to leave out")
-    parser.add_argument("--small", action="store_true", help=f"compare up to {SMALL} rows")
-    parser.add_argument(
-        "--figure", type=Path, help="critical differences of log-loss and error"
-    )
+    parser = parser_of_arguments()
     options = parser.parse_args(arguments)
     options.results.mkdir(exist_ok=True)
-    found = list(mixed_tables(options.data) if options.mixed else tables(options.data))
+    if options.splits is None:
+        options.splits = 1 if options.medium else N_FOLDS
+    found = chosen_tables(options)
     models = {**ours(), **peers()}
     for model in models if options.only is None else options.only:
         run(model, models[model], found, options)
@@ -69,9 +65,45 @@ def main(arguments: list[str]) -> None:
     names = [name for name, X, _ in found if len(X) <= SMALL or not options.small]
     names = [name for name in names if all(name in of for of in results.values())]
     print(summary(results, names))
+    if "AutoClassifier" in results:
+        print(ratios(results, names, "AutoClassifier"))
     print(by_table(results, names))
     if options.figure:
         drawn(results, names).savefig(options.figure, dpi=120, bbox_inches="tight")
+
+
+def parser_of_arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
+    parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
+    parser.add_argument("--mixed", action="store_true", help="text columns and holes count")
+    parser.add_argument("--medium", action="store_true", help=f"mixed, from {MEDIUM} rows on")
+    parser.add_argument("--half", choices=HALVES, help="of the tables, by a hash of the name")
+    parser.add_argument(
+        "--only", nargs="*", help="classifiers to run; none: show what is known"
+    )
+    parser.add_argument("--again", action="store_true", help="run what is known, too")
+    parser.add_argument("--most-rows", type=int, default=10**9, help="of tables to run on")
+    parser.add_argument("--splits", type=int, help="folds that are judged on")
+    parser.add_argument(
+        "--results", type=Path, required=True, help="folder, read and extended"
+    )
+    parser.add_argument("--without", nargs="*", default=(), help="classifiers to leave out")
+    parser.add_argument("--small", action="store_true", help=f"compare up to {SMALL} rows")
+    parser.add_argument(
+        "--figure", type=Path, help="critical differences of log-loss and error"
+    )
+    return parser
+
+
+def chosen_tables(options: Any) -> list[Table]:
+    """Return name, frame and labels of the tables that the options ask for, small ones first."""
+    is_mixed = options.mixed or options.medium
+    found = list(mixed_tables(options.data) if is_mixed else tables(options.data))
+    if options.medium:
+        found = [each for each in found if len(each[1]) >= MEDIUM]
+    if options.half:
+        found = [each for each in found if half_of(each[0]) == options.half]
+    return found
 
 
 def run(model: str, make: Callable[[], Any], found: list[Any], options: Any) -> None:
@@ -211,6 +243,33 @@ def summary(results: Results, names: list[str]) -> str:
         rows.append(row)
     rows.sort(key=lambda row: row["rank log_loss"])
     return f"{len(names)} tables: {', '.join(names)}\n\n{table(rows)}\n"
+
+
+def half_of(name: str) -> str:
+    """Return the half that a table belongs to: the last bit of the SHA-256 of its name."""
+    return HALVES[int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2]
+
+
+def ratios(results: Results, names: list[str], ours: str) -> str:
+    """Return log-loss and error of ours in those of each other, with intervals over tables.
+
+    Geometric means of (ours + 0.01) / (theirs + 0.01), and 95 % intervals by resampled tables.
+    """
+    rng = np.random.default_rng(0)
+    drawn_tables = rng.integers(len(names), size=(10_000, len(names)))
+    rows = []
+    for other in results:
+        if other == ours:
+            continue
+        row: dict[str, Any] = {f"{ours} to": other}
+        for measure in ("log_loss", "error"):
+            values = means({name: results[name] for name in (ours, other)}, names, measure)
+            logs = np.log((values[:, 0] + 0.01) / (values[:, 1] + 0.01))
+            low, high = np.exp(np.quantile(logs[drawn_tables].mean(1), [0.025, 0.975]))
+            row[measure] = f"{np.exp(logs.mean()):.3f} ({low:.3f} to {high:.3f})"
+            row[f"less {measure}"] = f"{(logs < 0).sum()} of {len(names)}"
+        rows.append(row)
+    return f"{table(rows)}\n"
 
 
 def by_table(results: Results, names: list[str]) -> str:

@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from benchmarks.levels.case import DRAWS, LEVEL, Case, Finding, Range, is_alarm
-from suffice.core.decision.predictions import losses_of_rows, newcombe
+from suffice.core.decision.error_intervals import newcombe
+from suffice.core.decision.predictions import losses_of_rows
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import growth

@@ -6,7 +6,7 @@ import numpy as np
 
 import suffice as sf
 from benchmarks.levels.case import Case, Finding, Range, is_alarm
-from suffice.core.decision.predictions import effective_rows, wilson
+from suffice.core.decision.error_intervals import effective_rows, wilson
 from suffice.evaluate.curves.reliability import reliability
 from suffice.evaluate.diagnostics.data import data_checks
 

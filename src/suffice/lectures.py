@@ -6,7 +6,7 @@
 [5.0, 1.25, 0.3125]
 """
 
-from suffice.core.model.softmax import softmax
+from suffice.core.model.posterior import softmax
 from suffice.discriminative.calculus import convexity_gap, numerical_gradient
 from suffice.discriminative.descent import descend
 from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent

@@ -120,3 +120,23 @@ def test_texts_that_look_like_numbers_are_read_as_text(ok):
     assert sf.load("m.suffice").moments_.feature_names == ("007", "1999", "2020")
     ok("predict", "m.suffice", "years.csv", "-o", "out.csv")
     assert pl.read_csv("out.csv")["label"].to_list() == ["new", "new", "old", "old", "old"]
+
+
+def test_numbers_categories_and_counts_are_fitted_and_predicted_in_one_table(ok):
+    mails = pl.DataFrame(
+        {
+            "hour": [9.5, 11.0, 10.0, 2.5, 3.0, 4.5],
+            "sender": ["work", "home", "work", "shop", "shop", "home"],
+            "word_tea": [2, 1, 1, 0, 0, 1],
+            "word_win": [0, 0, 1, 3, 1, 2],
+            "label": ["ham", "ham", "ham", "spam", "spam", "spam"],
+        }
+    )
+    mails.write_csv("mails.csv")
+    kinds = 'kinds={"word_*": "multinomial"}'
+    fit = ("fit", "mails.csv", "--target", "label", "--model", "mixed-nb", "--set", kinds)
+    ok(*fit, "-o", "mails.suffice")
+    ok("predict", "mails.suffice", "mails.csv", "-o", "answers.csv")
+    here = sf.MixedNB({"word_*": "multinomial"}).fit(mails.drop("label"), mails["label"])
+    answers = pl.read_csv("answers.csv")
+    assert answers["label"].to_list() == here.predict(mails.drop("label")).tolist()

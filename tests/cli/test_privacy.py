@@ -125,6 +125,35 @@ def test_a_valid_receipt_of_another_grid_does_not_hold_for_the_model(
     assert "the sums of the remaining rows have the digest" in refused(*verify)
 
 
+def test_the_receipt_of_an_earlier_withdrawal_is_no_proof_of_a_later_one(ok, refused, grid):
+    rest = pl.read_csv("rest.csv")
+    rest[:25].write_csv("later.csv")
+    rest[25:].write_csv("last.csv")
+    exact(ok, "all.csv", "all.moments", grid)
+    forget = ("--target", "label", "-o")
+    ok("forget", "all.moments", "gone.csv", *forget, "left.moments", "--receipt", "r1.json")
+    ok("forget", "left.moments", "later.csv", *forget, "last.moments", "--receipt", "r2.json")
+    verify = ("--target", "label", "--from", "last.csv", "--model", "last.moments")
+    ok("verify", "r2.json", *verify, "--removed", "later.csv")
+    assert "states 260 rows" in refused("verify", "r1.json", *verify)
+    # with the number of rows mended, the digest still tells
+    first = json.loads(Path("r1.json").read_text())
+    Path("r1.json").write_text(json.dumps({**first, "rows_left": 235}))
+    assert "have the digest" in refused("verify", "r1.json", *verify)
+
+
+def test_rows_that_are_withdrawn_twice_leave_a_receipt_that_does_not_hold(ok, refused, grid):
+    exact(ok, "all.csv", "all.moments", grid)
+    gone = ("gone.csv", "--target", "label", "-o")
+    ok("forget", "all.moments", *gone, "left.moments", "--receipt", "r1.json")
+    ok("forget", "left.moments", *gone, "twice.moments", "--receipt", "r2.json")
+    verify = ("verify", "r2.json", "--target", "label", "--from", "rest.csv")
+    assert "states 220 rows for the remaining rows, but there are 260" in refused(*verify)
+    # a forger who leaves out 40 other rows, too
+    pl.read_csv("rest.csv")[40:].write_csv("fewer.csv")
+    assert "have the digest" in refused(*verify[:-1], "fewer.csv")
+
+
 def test_a_receipt_needs_exact_sums(ok, refused, table):
     ok("summarize", "all.csv", "--target", "label", "-o", "all.moments")
     forget = ("forget", "all.moments", "gone.csv", "--target", "label", "-o", "left.moments")
@@ -204,6 +233,9 @@ def test_masked_sums_alone_look_like_noise_and_cannot_be_fitted(ok, refused, mas
     assert abs(bits.mean() - 0.5) < 2.5 / np.sqrt(len(bits))
     message = refused("fit", a, "-o", "model.suffice")
     assert "masked sums" in message
+    for model in (sf.LDA(), sf.QDA(), sf.GaussianNB(), sf.LeastSquaresClassifier()):
+        with pytest.raises(InvalidInputError, match="masked sums of 'a', which are noise"):
+            model.fit_moments(sf.privacy.load_masked(a))
     assert "masked sums" in refused("merge", a, "a.moments", "-o", "total.moments")
 
 

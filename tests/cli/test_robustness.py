@@ -167,3 +167,16 @@ def test_a_limit_of_memory_is_told_in_one_sentence(tmp_path):
     assert ended.returncode == 1
     assert "memory is limited to 600 MiB (ulimit -v)" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_current_folder_that_is_gone_is_told_in_one_sentence(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"rmdir {gone}; exec {sys.executable} -m suffice summarize iris -o i.moments"
+    ended = subprocess.run(
+        ["sh", "-c", script], cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "the current folder does not exist any more" in ended.stderr
+    assert "None" not in ended.stderr

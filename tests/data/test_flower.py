@@ -1,4 +1,8 @@
-"""The example with Flower: masked sums of 100 skewed clients are those of all their rows."""
+"""The example with Flower: masked sums of 100 skewed clients are those of all their rows.
+
+Flower pins packages that others need in newer versions. ``.ci/run`` installs it into a folder of
+its own and runs this file with it.
+"""
 
 import importlib.util
 from pathlib import Path

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
 FOUND = {"Moments", "CountSums", "MixedSums"}  # made by functions, not by people
 LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
+LESSON_ON_WORDS = ROOT / "docs" / "course" / "words.md"  # between two others, without a scene
 PUBLIC = [
     (module, name)
     for module in (
@@ -159,6 +160,15 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
     )
 
 
+def test_the_lesson_on_words_has_formulas_a_picture_and_an_exercise():
+    text = LESSON_ON_WORDS.read_text()
+    assert text.count("```math") >= 4
+    assert re.search(r"!\[[^\]]{20,}\]\(\.\./images/course/words\.png\)", text)
+    assert text.split("## Exercise\n")[1].count("<details markdown") == 1
+    index = (ROOT / "docs" / "course" / "index.md").read_text()
+    assert "| 11½ | [Naive Bayes for words](words.md) |" in index
+
+
 # of the course's own lectures: the text is run by test_pages, so that each is computed
 WORKED = {
     "02": [
@@ -205,7 +215,7 @@ def test_every_scene_of_a_lesson_is_one_of_the_lab():
 
 
 def test_no_picture_of_the_course_is_large_or_unused():
-    text = "".join(path.read_text() for path in LESSONS)
+    text = "".join(path.read_text() for path in [*LESSONS, LESSON_ON_WORDS])
     for path in (ROOT / "docs" / "images" / "course").iterdir():
         assert path.name in text
         assert path.stat().st_size < 120_000, path.name

@@ -234,3 +234,20 @@ def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
     for answer in (fitted.predict, fitted.predict_proba):
         with pytest.raises(InvalidInputError, match="contains infinity: row 7, column 3;"):
             answer(wide)
+
+
+def test_boosted_trees_join_from_2000_rows_on_and_are_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2000, 4)) + 1e9
+    bits = (X[:, :3] - 1e9 > 0.5).astype(int)
+    y = bits[:, 0] ^ bits[:, 1] ^ bits[:, 2]
+    auto = sf.AutoClassifier(kernel_features=False).fit(X, y)
+    shares = {c.describe().split(",")[0]: c.weight for c in auto.choices_}
+    assert shares["boosted trees"] > 0.5
+    assert "boosted trees" in auto.explain()
+    assert auto.score(X, y) > 0.97  # single precision has two values of X
+    auto.save(tmp_path / "auto.suffice")
+    loaded = sf.load(tmp_path / "auto.suffice")
+    np.testing.assert_array_equal(loaded.predict_proba(X[:50]), auto.predict_proba(X[:50]))
+    few = sf.AutoClassifier(kernel_features=False).fit(X[:1999], y[:1999])
+    assert not any(c.describe().startswith("boosted") for c in few.choices_)

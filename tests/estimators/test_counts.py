@@ -177,6 +177,66 @@ def test_an_empty_row_gets_the_prior_and_a_class_without_counts_is_uniform():
         assert np.isfinite(sf.CountNB(kind).fit(X, y).predict_proba(sparse.csr_array(X))).all()
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_absent_words_are_evidence_for_bernoulli_and_poisson(make):
+    X = np.array([[2, 1], [1, 0], [0, 0], [0, 1]])
+    y = ["a", "a", "b", "b"]
+    empty = make(np.zeros((1, 2)))
+    for kind in ("multinomial", "complement"):
+        assert_allclose(sf.CountNB(kind).fit(X, y).predict_proba(empty), [[0.5, 0.5]])
+    # p = (N + 1) / (2 + 2), with N of class a 2 and 1, of class b 0 and 1
+    a = (1 - 3 / 4) * (1 - 2 / 4)
+    b = (1 - 1 / 4) * (1 - 2 / 4)
+    bernoulli = sf.CountNB("bernoulli").fit(X, y)
+    assert_allclose(bernoulli.predict_proba(empty), [[a / (a + b), b / (a + b)]])
+    # λ = (N + 1) / (2 + 1 / r), r = 5 / 8 the mean count; N of class a 3 and 1, of class b 0 and 1
+    a = np.exp(-(4 + 2) / (2 + 8 / 5))
+    b = np.exp(-(1 + 2) / (2 + 8 / 5))
+    poisson = sf.CountNB("poisson").fit(X, y)
+    assert_allclose(poisson.predict_proba(empty), [[a / (a + b), b / (a + b)]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_odd_sparse_rows_are_fitted_scored_and_left_out_like_dense_ones(counts, kind, index):
+    X, y = counts
+    n, d = X.shape
+    # every row holds all its columns, zeros too, and a second entry of one column
+    data = np.concatenate([X, np.ones((n, 1))], axis=1).astype(float).ravel()
+    columns = np.tile([*range(d), 1], n).astype(index)
+    starts = np.arange(0, n * (d + 1) + 1, d + 1).astype(index)
+    odd = sparse.csr_array((data, columns, starts), shape=(n, d))
+    dense = X.astype(float)
+    dense[:, 1] += 1
+    model = sf.CountNB(kind).fit(dense, y)
+    assert_allclose(
+        sf.CountNB(kind).fit(odd, y).predict_proba(dense), model.predict_proba(dense)
+    )
+    for rows in (odd, odd.tocsc(), odd.tocoo(), sparse.csr_matrix(odd)):
+        assert_allclose(model.predict_proba(rows), model.predict_proba(dense), rtol=1e-12)
+    left_out = sf.leave_one_out(sf.CountNB(kind), odd, y).posteriors
+    assert_allclose(
+        left_out, sf.leave_one_out(sf.CountNB(kind), dense, y).posteriors, rtol=1e-9
+    )
+
+
+@pytest.mark.slow
+def test_ten_million_features_are_fitted_and_scored():
+    r = np.random.default_rng(0)
+    words = r.integers(0, 10**7, (40, 20))
+    y = np.repeat([0, 1], 20)
+    X = sparse.csr_array(
+        (np.ones(800), words.ravel(), np.arange(0, 801, 20)), shape=(40, 10**7)
+    )
+    model = sf.CountNB().fit(X, y)
+    # θ = (N + 1) / (400 + 10⁷), and each word of these rows was seen in its own class only
+    seen = np.unique(words, return_counts=True)[1]
+    assert seen.max() == 1
+    odds = 2.0**20
+    assert_allclose(model.predict_proba(X)[:20, 1], 1 / (1 + odds))
+    assert_allclose(model.predict_proba(X)[20:, 1], odds / (1 + odds))
+
+
 def test_a_class_without_rows_has_prior_zero():
     model = sf.CountNB().partial_fit([[1, 0], [0, 1]], ["a", "b"], classes=["a", "b", "c"])
     assert model.predict_proba([[1, 0]])[0, 2] == 0.0

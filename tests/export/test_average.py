@@ -26,18 +26,19 @@ from suffice.core.table import Table
 from suffice.errors import InvalidParameterError
 from suffice.export import sql_average
 from suffice.export.sql import to_sql
+from suffice.selection.search.boosting import fit_boosting
 from suffice.selection.search.tree_growing import grow_extra_trees
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
 rng = np.random.default_rng(0)
 Y = np.arange(90) % 3
 X = rng.normal(size=(90, 3)) + rng.normal(size=(3, 3))[Y]
-X[:, 2] = np.float32(X[:, 2])  # numbers that trees see exactly
 POWER = PowerTransformed(PowerTransform.of(np.exp(X)))
 PRIORS = np.array([0.5, 0.3, 0.2])
 TREES = grow_extra_trees(  # deeper than a stage
     Table.of(np.exp(X), Y), n_trees=5, min_leaf_rows=1, n_rows=90, seed=0
 )
+BOOSTED = fit_boosting(Table.of(np.exp(X), Y), n_rounds=4, n_repeats=2, seed=0)
 VIEWS = {
     "plain": Plain(),
     "transformed": POWER,
@@ -68,7 +69,8 @@ def shares():
     yield Share(Plain(), TemperedModel(linear, 0.7, 0.05), 0.1)
     bent = sf.LogisticRegression(l2=1.0).fit(VIEWS["bent"].apply(np.exp(X)), Y).model_.model
     yield Share(VIEWS["bent"], TemperedModel(bent, 1.2, 0.05), 0.1)
-    yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05), 0.1)
+    yield Share(Plain(), TemperedModel(TREES, 1.3, 0.05), 0.05)
+    yield Share(Plain(), TemperedModel(BOOSTED, 0.9, 0.05), 0.05)
 
 
 def test_a_query_of_every_view_and_member_answers_like_the_average(

@@ -13,11 +13,15 @@ from tests.export.models import MODELS, fitted
 
 import suffice as sf
 from suffice import datasets
+from suffice.core.model.averaged import TemperedModel
 from suffice.core.model.views import (
     Plain,
 )
+from suffice.core.table import Table
 from suffice.core.text.tables import json_value
 from suffice.export.document import document_text, to_document, view_document
+from suffice.selection.search.boosting import fit_boosting
+from suffice.selection.search.candidates import LearnerCandidate, Member
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
@@ -177,14 +181,26 @@ def seen(view, x):
     return [*z, *(math.exp(-each) for each in apart)]
 
 
-def leaves(trees, x):
-    found = []
+def reached(trees, x):
+    nodes = []
     for node in trees["roots"]:
         while trees["left"][node] != node:
-            low = np.float32(x[trees["feature"][node]]) <= trees["threshold"][node]
-            node = trees["left" if low else "right"][node]
-        found.append(trees["shares"][node])
+            is_low = x[trees["feature"][node]] <= trees["threshold"][node]
+            node = trees["left" if is_low else "right"][node]
+        nodes.append(node)
+    return nodes
+
+
+def leaves(trees, x):
+    found = [trees["shares"][node] for node in reached(trees, x)]
     return [sum(column) / len(found) for column in zip(*found)]
+
+
+def boosted(trees, x):
+    a = list(trees["baseline"])
+    for node, k in zip(reached(trees, x), trees["class_of_tree"], strict=True):
+        a[k] += trees["value"][node]
+    return softmax(a, 1.0)
 
 
 def posterior(document, x):
@@ -195,7 +211,9 @@ def posterior(document, x):
     p = [average["doubt"] * f for f in average["frequencies"]]
     for share in average["shares"]:
         formula = share["formula"]
-        if formula is None:
+        if "boosted_trees" in share:
+            own = boosted(share["boosted_trees"], x)
+        elif formula is None:
             own = leaves(share["trees"], x)
         else:
             own = softmax(scores(formula, seen(share["view"], x)), formula["temperature"])
@@ -308,6 +326,17 @@ def test_an_average_of_models_is_scored_from_its_document():
     every = sf.AutoClassifier().fit(X, boxes)
     assert any(share["formula"] is None for share in to_document(every)["average"]["shares"])
     agrees(every, X[::10])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_trees_are_scored_from_their_document(n_classes):
+    X, y = datasets.load("iris").arrays()
+    codes = np.unique(y, return_inverse=True)[1] % n_classes
+    trees = fit_boosting(Table.of(X, codes), n_rounds=4, n_repeats=2, seed=0)
+    model = sf.AutoGaussian(kernel_features=False).fit(X, codes)
+    candidate = LearnerCandidate("boosted trees", None, 4, 1.1, 0.0, 0.0, 0.0, 1.0)
+    model.members_ = (Member(candidate, TemperedModel(trees, 1.1, 0.01)),)
+    agrees(model, X[::10])
 
 
 def test_costs_by_pairs_of_labels_can_be_written():

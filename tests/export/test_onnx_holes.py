@@ -131,3 +131,18 @@ def test_trees_and_logistic_regression_are_exported(holes):
     session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
     _, p = session.run(None, {"X": new})
     np.testing.assert_allclose(p, model.predict_proba(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_trees_are_exported_in_double_precision(n_classes):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(2000, 4)) + 2.0**30
+    radius = np.square(X[:, :2] - 2.0**30 - 0.5).sum(1)
+    y = np.digitize(radius, [0.1, 0.2][: n_classes - 1])
+    model = sf.AutoClassifier(kernel_features=False).fit(X, y)
+    kinds = {type(getattr(m.model, "inner", None)).__name__ for m in model.members_}
+    assert "BoostedTrees" in kinds
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    _, p = session.run(None, {"X": X[:200]})
+    np.testing.assert_allclose(p, model.predict_proba(X[:200]), atol=1e-5)
+    assert (p.argmax(1) == y[:200]).mean() > 0.95

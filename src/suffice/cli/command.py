@@ -183,6 +183,8 @@ def error_message(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, SufficeError):
         return text
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the current folder does not exist any more: change to another one"
     if isinstance(error, FileNotFoundError):
         return f"there is no file {error.filename!r}: check the path"
     if isinstance(error, OSError):

@@ -104,7 +104,10 @@ def _require_sums_suffice(estimator: PredictorMixin, data: Data) -> None:
 
 def _sums_suffice(estimator: PredictorMixin) -> bool:
     """Return whether one pass that collects sums is enough to fit the estimator."""
-    if not hasattr(estimator, "fit_moments") or hasattr(estimator, "count_settings"):
+    if not hasattr(estimator, "fit_moments"):
+        return False
+    # sums of counts are collected from rows, not by the pass that collects moments
+    if hasattr(estimator, "count_settings") or hasattr(estimator, "mixed_settings"):
         return False
     if not hasattr(estimator, "settings"):
         return True

@@ -203,7 +203,7 @@ def one_pass(
         batch = design.take(rows)
         _, g, _ = Design(batch).sums(phi)
         # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
-        g = g / (mean_weight * batch.n_rows) + objective.pull(phi) / weight
+        g = g / (mean_weight * batch.n_rows) + objective.penalty_gradient(phi) / weight
         phi = phi - rate(t) * steepest(g, batch.n_classes)
         t += 1
         average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)

@@ -1,7 +1,9 @@
 """Fitting logistic and softmax regression: the solver that suits the size, and the answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
+
+import numpy as np
 
 from suffice.core.moments import Moments
 from suffice.core.table.table import Table
@@ -9,13 +11,14 @@ from suffice.core.threads import one_blas_thread
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.logistic_loss import Objective, against_first, sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
-from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
+from suffice.discriminative.problem import WIDEST_HESSIAN, Problem, moments_to_fit
+from suffice.discriminative.row_span import RowSpan
 from suffice.discriminative.scaling import Scaling
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.solver import Solution, Solver
-from suffice.discriminative.starts import Start, lda_start
+from suffice.discriminative.starts import Start, lda_start, zero_start
 from suffice.discriminative.summary import LogisticSummary
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 SUBSTITUTE_L2 = 1.0  # the penalty used if no maximum of the likelihood exists
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
@@ -30,19 +33,42 @@ class LogisticFit:
     solution: Solution
     l2: float  # the penalty used
     separation: Separation | None  # if l2=0 was asked for and the classes are separable
+    moments: Moments  # of the rows as they are
+    span: RowSpan | None = None  # where the problem was solved in coordinates of the rows
 
     @property
     def beta(self) -> Floats:
         """Intercepts and coefficients against the first class, original units, (C, D)."""
         beta = self.problem.scaling.to_original(self.solution.point.phi)
         beta[:, 1 + self.problem.aliased] = 0.0
-        return beta
+        return beta if self.span is None else self.span.to_original(beta)
+
+    @property
+    def at_centre(self) -> Floats:
+        """Log odds against the first class at the centre of ``scaling``, (C,)."""
+        phi = self.solution.point.phi
+        if self.span is None:
+            return phi[:, 0]
+        # coordinates are measured from that centre
+        return self.problem.scaling.to_original(phi)[:, 0]
+
+    @property
+    def scaling(self) -> Scaling:
+        """The units of the rows as they are."""
+        return self.problem.scaling if self.span is None else self.span.scaling
+
+    @property
+    def aliased(self) -> Codes:
+        """Columns whose coefficients the rows cannot determine, held at zero."""
+        if self.span is None:
+            return self.problem.aliased
+        return np.flatnonzero(np.asarray(self.span.scaling.inverse) == 0)
 
     @property
     def inference(self) -> LogisticSummary | None:
-        """Uncertainty of ``beta``, if the solver knew the Hessian."""
+        """Uncertainty of ``beta``, if the solver knew the Hessian of all coefficients."""
         point = self.solution.point
-        if point.hessian is None:
+        if point.hessian is None or self.span is not None:
             return None
         return LogisticSummary.of(self.problem, point, self.l2)
 
@@ -124,7 +150,30 @@ def fit_logistic(
         if separation is not None:
             l2 = SUBSTITUTE_L2
             problem, solution = solved(l2)
-        return LogisticFit(problem, solution, l2, separation)
+        return LogisticFit(problem, solution, l2, separation, moments)
+
+
+def fit_in_span(
+    span: RowSpan,
+    moments: Moments,
+    *,
+    l2: float,
+    fit_intercept: bool,
+    tol: float | None,
+    max_iter: int | None,
+) -> LogisticFit:
+    """Return the fit of few rows, l2 > 0, given the moments of the rows as they are."""
+    fit = fit_logistic(
+        span.table,
+        moments_to_fit(span.table),
+        l2=l2,
+        fit_intercept=fit_intercept,
+        per_deviation=False,
+        start=zero_start,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    return replace(fit, moments=moments, span=span)
 
 
 def suitable_solver(problem: Problem) -> Solver:

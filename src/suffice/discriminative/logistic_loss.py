@@ -1,4 +1,7 @@
-"""The loss of softmax regression: K classes have C = K − 1 scores φᵀz, relative to the first."""
+"""The loss of softmax regression, its gradient g and its Hessian H.
+
+K classes have C = K − 1 scores φᵀz, relative to the first. Newton's step −H⁻¹ g is in ``newton``.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +165,7 @@ class Objective:
     def evaluate(self, phi: Floats, *, curved: bool = False) -> Evaluation:
         """Return the loss and its gradient at φ, and its Hessian if ``curved``."""
         misfit, gradient, hessian = self.design.sums(phi, curved=curved)
-        pull = self.pull(phi)
+        pull = self.penalty_gradient(phi)
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
         if hessian is not None:
@@ -188,6 +191,6 @@ class Objective:
         share = design.total_weight / self.design.total_weight
         return replace(self, design=design, penalty=self.penalty * share)
 
-    def pull(self, phi: Floats) -> Floats:
+    def penalty_gradient(self, phi: Floats) -> Floats:
         """Return the gradient of the penalty, M φ diag(λ), shape (C, D)."""
         return np.asarray(gram(len(phi) + 1) @ phi * self.penalty)

@@ -70,7 +70,7 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))
-    misfit = loss - 0.5 * float(np.vdot(phi, objective.pull(phi)))
+    misfit = loss - 0.5 * float(np.vdot(phi, objective.penalty_gradient(phi)))
     return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 

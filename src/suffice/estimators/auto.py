@@ -37,6 +37,7 @@ from suffice.selection.search.candidates import (
     shares_of,
 )
 from suffice.selection.search.learners import (
+    BoostedLearner,
     ForeignLearner,
     Learner,
     LogisticPath,
@@ -65,6 +66,8 @@ _FEW_ROWS = 200  # below which additive logistic regression is not tried
 # rows × features × classes below which
 _FEW_NUMBERS = 50_000  # additive logistic regression is tried
 _MANY_NUMBERS = 200_000  # several penalties are tried
+_MANY_ROWS = 2_000  # from which boosted trees are tried
+_N_BOOSTINGS = 3  # whose scores are averaged
 _FEWEST_LEVEL_ROWS = 5  # that a level needs to have a feature of its own
 
 
@@ -308,9 +311,10 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
-    The search of ``AutoGaussian``, joined by logistic regression, linear and additive, extra trees
-    and a random forest. Held-out rows choose the shares; ``explain()`` says which classifier has
-    which share, and ``best_estimator_`` is the best single Gaussian.
+    The search of ``AutoGaussian``, joined by logistic regression, linear and additive, extra trees,
+    a random forest and, from 2,000 rows on, boosted trees. Held-out rows choose the shares;
+    ``explain()`` says which classifier has which share, and ``best_estimator_`` is the best single
+    Gaussian.
 
     Parameters
     ----------
@@ -339,6 +343,8 @@ class AutoClassifier(AutoGaussian):
             pieces = fit_pieces(table.x, N_PIECES * table.n_features)
             additive = LogisticPath((ADDITIVE_PENALTY,), pieces)
             learners["additive logistic regression"] = additive
+        if table.n_rows >= _MANY_ROWS:
+            learners["boosted trees"] = BoostedLearner(n_repeats=_N_BOOSTINGS, seed=seed)
         return learners | named_learners(self.members)
 
 

@@ -37,6 +37,7 @@ from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
 from suffice.core.moments import Moments
+from suffice.core.moments.collect import smallest_storage
 from suffice.core.moments.sparse_moments import moments_of_sparse
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -59,6 +60,7 @@ from suffice.estimators.predictor import (
     checked_table,
     feature_names,
     labelled_rows,
+    require_moments,
     set_features,
 )
 from suffice.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -131,6 +133,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
+        require_moments(self, moments)
         settings = self.resolved_settings()
         _warn_of_idle(settings)
         _require_sums(moments, settings)
@@ -309,6 +312,11 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Moments:
         if is_sparse(x):
             return moments_of_sparse(x, labels, weight, classes=classes)
+        storage: str = _storage_to_collect(settings)
+        n_rows, n_features = np.shape(x)
+        if n_rows < n_features:
+            n_classes = len(np.unique(to_numpy(labels) if classes is None else classes))
+            storage = smallest_storage(storage, n_rows, n_classes, n_features)
         with at_most(self.n_jobs):
             moments = Moments.of(
                 x,
@@ -316,7 +324,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
                 weight,
                 classes=classes,
                 power=power,
-                storage=_storage_to_collect(settings),
+                storage=storage,
                 fourth=settings.needs_fourth,
                 categorical=settings.categorical_columns,
                 missing="refuse" if settings.needs_fourth else settings.missing,

@@ -21,7 +21,7 @@ from suffice.discriminative.least_squares import (
 )
 from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators.linear import LinearDecisions
-from suffice.estimators.predictor import checked_table, set_features
+from suffice.estimators.predictor import checked_table, require_moments, set_features
 from suffice.persistence.fields import State
 from suffice.persistence.moments_file import checked_state
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
@@ -66,6 +66,7 @@ class LeastSquaresClassifier(LinearDecisions):
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
+        require_moments(self, moments)
         set_features(self, moments.n_features, moments.feature_names)
         return self._set_moments(moments)
 
@@ -166,6 +167,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""
+        require_moments(self, moments)
         if self.degree != 1:
             raise InvalidParameterError(
                 f"degree={self.degree} needs the powers of the features, which the sums do not "

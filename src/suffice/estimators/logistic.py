@@ -28,10 +28,11 @@ from suffice.discriminative.descent_settings import (
     SolverWord,
     parse_descent,
 )
-from suffice.discriminative.logistic_fit import LogisticFit, fit_logistic
+from suffice.discriminative.logistic_fit import LogisticFit, fit_in_span, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, sum_to_zero
 from suffice.discriminative.penalty import choose_penalty
-from suffice.discriminative.problem import device_table, moments_to_fit
+from suffice.discriminative.problem import coded_moments, device_table, moments_to_fit
+from suffice.discriminative.row_span import RowSpan, is_solved_in_span
 from suffice.discriminative.scaling import reciprocals
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.solver import Solver
@@ -163,6 +164,12 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         max_iter = None if self.max_iter is None else whole_number("max_iter", self.max_iter)
         tol = None if self.tol is None else not_negative("tol", self.tol)
         table, moments = self._rows_and_moments(descent, X, y, sample_weight)
+        if self._solves_in_span(descent, table):
+            fit = self._fit_in_span(table, moments, tol, max_iter)
+            self._set_fit(table.classes, fit)
+            self.path_ = None
+            _warn_of_fit(fit, self._names())
+            return self
         if self.l2 == "auto":
             l2 = choose_penalty(
                 table,
@@ -189,6 +196,41 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         self.path_ = fit.path(self._parameter_names()) if descent.record else None
         _warn_of_fit(fit, self._names())
         return self
+
+    def _solves_in_span(self, descent: Descent, table: Table) -> bool:
+        """Return whether a penalised fit of few rows is solved in coordinates of the rows."""
+        if not isinstance(descent, NewtonDescent) or descent.method != "auto":
+            return False
+        if descent.start != "lda" or descent.record or not descent.standardize:
+            return False
+        is_penalised = self.l2 == "auto" or not_negative("l2", self.l2) > 0
+        return is_penalised and is_solved_in_span(table)
+
+    def _fit_in_span(
+        self,
+        table: Table,
+        moments: Moments,
+        tol: float | None,
+        max_iter: int | None,
+    ) -> LogisticFit:
+        span = RowSpan.of(table, moments, fit_intercept=self.fit_intercept)
+        if self.l2 == "auto":
+            l2 = choose_penalty(
+                span.table,
+                moments_to_fit(span.table),
+                fit_intercept=self.fit_intercept,
+                per_deviation=False,
+            )
+        else:
+            l2 = not_negative("l2", self.l2)
+        return fit_in_span(
+            span,
+            moments,
+            l2=l2,
+            fit_intercept=self.fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+        )
 
     @one_at_a_time
     def partial_fit(
@@ -296,6 +338,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
                 require_two_classes(table.classes, moments.weights)
                 return table, moments
         table = self._table(X, y, sample_weight)
+        if self._solves_in_span(descent, table):
+            return table, coded_moments(table, "diagonal")
         return table, moments_to_fit(table)
 
     def _table(
@@ -313,8 +357,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     def _set_fit(self, classes: Labels, fit: LogisticFit) -> None:
         solution = fit.solution
         self.classes_ = classes
-        at_centre = sum_to_zero(solution.point.phi)[:, 0]
-        scaling = fit.problem.scaling
+        at_centre = sum_to_zero(fit.at_centre[:, None])[:, 0]
+        scaling = fit.scaling
         scale = reciprocals(np.asarray(scaling.inverse))
         self._set_scores(sum_to_zero(fit.beta)[:, 1:], at_centre, scaling.centre, scale)
         self.l2_ = fit.l2
@@ -324,7 +368,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         self.gradient_norm_ = fit.problem.objective.gradient_norm(solution.point)
         self.log_likelihood_ = -solution.point.misfit
         self._inference = fit.inference
-        self._stream = Stream.after(fit.problem.moments, fit.beta)
+        self._stream = Stream.after(fit.moments, fit.beta)
 
     def _forget_fit(self) -> None:
         """Forget what holds for the rows of the last ``fit`` only."""
@@ -382,7 +426,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
 
 def _warn_of_fit(fit: LogisticFit, names: tuple[str, ...] | None) -> None:
     """Warn of columns without effect, of separation, and of a descent that did not converge."""
-    aliased = fit.problem.aliased
+    aliased = fit.aliased
     if len(aliased) and fit.l2 == 0:
         warnings.warn(
             f"the data cannot tell the coefficients of {_named(aliased, names)}: they are "
@@ -424,7 +468,7 @@ def _separation_message(
     if len(separation.features):
         columns = f" by {_named(separation.features, names)}"
     n = fit.problem.objective.design.table.n_rows
-    d = fit.problem.moments.n_features
+    d = fit.moments.n_features
     few_rows = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
     return (
         f"the classes are {kind}{columns}{few_rows}, so no finite maximum-likelihood "

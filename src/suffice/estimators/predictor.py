@@ -12,6 +12,7 @@ from sklearn.utils import validation
 from suffice.core.decision.classifier import Classifier
 from suffice.core.model.contributions import RowExplanation
 from suffice.core.moments import Moments
+from suffice.core.moments.masked import MaskedSums
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy
@@ -31,7 +32,7 @@ from suffice.core.table.words import texts_of
 from suffice.core.text import tables as notebook
 from suffice.core.text.lists import counted
 from suffice.core.threads import at_most
-from suffice.errors import InvalidInputError, UnusedDataWarning, warn
+from suffice.errors import InvalidInputError, InvalidParameterError, UnusedDataWarning, warn
 from suffice.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
 from suffice.export.write import write_export
 from suffice.persistence.fields import State, save
@@ -199,6 +200,23 @@ def feature_names(estimator: object) -> tuple[str, ...] | None:
     """Return the names seen in fit, if there were any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
+
+
+def require_moments(estimator: object, moments: object) -> None:
+    """Raise unless these are sums that an estimator of numbers learns from."""
+    if isinstance(moments, Moments):
+        return
+    name = type(estimator).__name__
+    if isinstance(moments, MaskedSums):
+        raise InvalidInputError(
+            f"these are the masked sums of {moments.party!r}, which are noise by themselves, so "
+            f"{name} cannot learn from them: add up those of all parties with "
+            "suffice.privacy.unmask, and give the total"
+        )
+    raise InvalidParameterError(
+        f"{name} learns from Moments, not from {type(moments).__name__}: collect them with "
+        "Moments.of(X, y) or summarize(source, target)"
+    )
 
 
 def set_features(

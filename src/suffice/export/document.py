@@ -9,8 +9,8 @@ from suffice.core.model import views
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel, MarginalModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import LinearScores, Scaled, ScorePart
-from suffice.core.model.trees import Trees
+from suffice.core.model.scoring import LinearScores, MatrixPart, Scaled
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.text.tables import json_value
 from suffice.export.fitted import FittedEstimator, member_model, single_model
 from suffice.export.marginal import integrates_missing
@@ -72,7 +72,7 @@ def _formula(model: ClassModel | LinearModel) -> Document:
     return {
         "power": None if formula.power is None else formula.power.arrays(),
         "origin": formula.scorer.origin,
-        "parts": [_part(part) for part in formula.scorer.parts],
+        "parts": [_part(part) for part in formula.scorer.matrix_parts()],
         "tail": tail,
         "precision": None if formula.shared is None else formula.shared.dense_precision(),
         "levels": formula.levels,
@@ -83,7 +83,7 @@ def _formula(model: ClassModel | LinearModel) -> Document:
     }
 
 
-def _part(part: ScorePart) -> Document:
+def _part(part: MatrixPart) -> Document:
     document: Document = {"classes": part.classes, "constants": part.constants}
     if isinstance(part, LinearScores):
         return {"kind": "linear", **document, "weights": part.weights}
@@ -109,7 +109,7 @@ def _share(share: Share) -> Document:
         "weight": share.weight,
         "integrates": share.integrates,
         "view": view_document(share.view),
-        "formula": None if isinstance(model, Trees) else _formula(model),
+        "formula": None if isinstance(model, Trees | BoostedTrees) else _formula(model),
     }
     if isinstance(model, Trees):
         document["trees"] = {
@@ -119,6 +119,17 @@ def _share(share: Share) -> Document:
             "feature": model.feature,
             "threshold": model.threshold,
             "shares": model.shares,
+        }
+    if isinstance(model, BoostedTrees):
+        document["boosted_trees"] = {
+            "roots": model.roots,
+            "left": model.left,
+            "right": model.right,
+            "feature": model.feature,
+            "threshold": model.threshold,
+            "value": model.value,
+            "class_of_tree": model.class_of_tree,
+            "baseline": model.baseline,
         }
     if isinstance(share.model, TemperedModel):
         document["tempered"] = {

@@ -8,7 +8,7 @@ from suffice.core.model.averaged import AveragedModel, ForeignModel, Share, Temp
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.predicted import FilledModel, PredictedModel
-from suffice.core.model.trees import Trees
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.errors import InvalidParameterError
 
 
@@ -40,7 +40,7 @@ def single_model(classifier: Classifier) -> ClassModel | LinearModel:
     return classifier.model
 
 
-def member_model(share: Share) -> ClassModel | LinearModel | Trees:
+def member_model(share: Share) -> ClassModel | LinearModel | Trees | BoostedTrees:
     """Return what scores the rows for a member; refuse classifiers of other libraries."""
     model = share.model
     if not isinstance(model, TemperedModel):

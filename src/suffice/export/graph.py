@@ -47,6 +47,10 @@ class Graph:
         self._constants.append(tensor)
         return Deferred(self, name)
 
+    def tensor(self, values: Floats) -> Any:
+        """Return numbers as an attribute of a node, in double precision."""
+        return self._onnx.numpy_helper.from_array(np.asarray(values, np.float64), "values")
+
     def node(
         self,
         operator: str,
@@ -78,7 +82,7 @@ class Graph:
         """Return the finished model, after ONNX has checked it."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "suffice", inputs, outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 2)]
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 3)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="suffice")
         model.ir_version = IR_VERSION
         helper.set_model_props(model, metadata)
@@ -163,9 +167,6 @@ class Deferred:
 
     def to_integer(self) -> Deferred:
         return self.graph.cast(self, "INT64")
-
-    def to_single(self) -> Deferred:
-        return self.graph.cast(self, "FLOAT")
 
 
 Operand: TypeAlias = Deferred | Floats | float

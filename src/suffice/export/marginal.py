@@ -47,7 +47,7 @@ class Marginal:
 def marginals(formula: Formula) -> list[Marginal]:
     """Return one marginal for each covariance; none if the scores are not of densities."""
     parts = []
-    for part in formula.scorer.parts:
+    for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
             if formula.shared is None:
                 continue

@@ -12,8 +12,8 @@ from suffice.core.model import views
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart
-from suffice.core.model.trees import Trees
+from suffice.core.model.scoring import Formula, LinearScores, MatrixPart, Scaled
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.power_transform import Branch, PowerTransform
 from suffice.core.table.schema import Category, Column
 from suffice.errors import InvalidParameterError, extra
@@ -223,7 +223,7 @@ def class_scores(
     x = _measured(formula, numbers)
     if covariances:
         x = where(isnan(numbers), 0.0, x)
-    parts = formula.scorer.parts
+    parts = formula.scorer.matrix_parts()
     base = _by_class([_part_scores(part, x) for part in parts], parts)
     scores = base
     tail = formula.tail
@@ -253,7 +253,7 @@ def _measured(formula: Formula, numbers: Deferred) -> Deferred:
     return numbers - origin
 
 
-def _part_scores(part: ScorePart, x: Deferred) -> Deferred:
+def _part_scores(part: MatrixPart, x: Deferred) -> Deferred:
     """Return the scores of the classes of a part, (n, m)."""
     if isinstance(part, LinearScores):
         # wₖᵀx + bₖ
@@ -276,7 +276,7 @@ def _tailed(scores: Deferred, constants: Operand, powers: Operand, shares: Float
 
 def _by_class(
     arrays: Sequence[Deferred],
-    parts: Sequence[ScorePart] | Sequence[Marginal],
+    parts: Sequence[MatrixPart] | Sequence[Marginal],
     axis: int = 1,
 ) -> Deferred:
     """Return the arrays of all parts side by side, in the order of the classes."""
@@ -446,6 +446,8 @@ def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferre
     model = member_model(share)
     if isinstance(model, Trees):
         posterior = _leaf_shares(model, x)
+    elif isinstance(model, BoostedTrees):
+        posterior = _posterior(_boosted_scores(model, x), 1.0)
     else:
         scores = class_scores(model, x, integrates=integrates)
         posterior = _posterior(scores, model.temperature)
@@ -461,31 +463,59 @@ def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferre
 def _leaf_shares(trees: Trees, x: Deferred) -> Deferred:
     """Return the mean over trees of the class shares of a row's leaf, (n, K)."""
     n_nodes, n_classes = trees.shares.shape
-    node = np.arange(n_nodes)
-    tree = np.searchsorted(trees.roots, node, side="right") - 1
-    first_node = trees.roots[tree]
-    number = node - first_node  # in its own tree
-    is_leaf = trees.left == node
+    is_leaf = trees.left == np.arange(n_nodes)
     leaf_of_share = np.repeat(np.flatnonzero(is_leaf), n_classes)
-    shares = x.graph.node(
+    class_of_share = np.tile(np.arange(n_classes), is_leaf.sum())
+    shares = trees.shares[is_leaf].ravel() / len(trees.roots)
+    return _leaf_sums(trees, x, leaf_of_share, class_of_share, shares)
+
+
+def _boosted_scores(trees: BoostedTrees, x: Deferred) -> Deferred:
+    """Return b_k + Σ v(leaf of x), (n, K)."""
+    leaves = np.flatnonzero(trees.left == np.arange(len(trees.left)))
+    class_of_leaf = trees.class_of_tree[_tree_of_nodes(trees)[leaves]]
+    return _leaf_sums(trees, x, leaves, class_of_leaf, trees.value[leaves]) + trees.baseline
+
+
+def _tree_of_nodes(trees: Trees | BoostedTrees) -> Codes:
+    """Return the number of the tree that each node belongs to, (N,)."""
+    nodes = np.arange(len(trees.left))
+    return np.asarray(np.searchsorted(trees.roots, nodes, side="right") - 1)
+
+
+def _leaf_sums(
+    trees: Trees | BoostedTrees,
+    x: Deferred,
+    leaves: Codes,
+    classes: Codes,
+    values: Floats,
+) -> Deferred:
+    """Return the sums of values over the leaves that a row reaches, in double precision, (n, K).
+
+    Each value (m,) belongs to a leaf (m,) and a class (m,).
+    """
+    tree = _tree_of_nodes(trees)
+    first_node = trees.roots[tree]
+    number = np.arange(len(tree)) - first_node  # in its own tree
+    is_leaf = trees.left == np.arange(len(tree))
+    return x.graph.node(
         "TreeEnsembleRegressor",
-        x.to_single(),
+        x,
         domain=ML,
-        n_targets=n_classes,
-        aggregate_function="AVERAGE",
+        n_targets=trees.n_classes,
+        aggregate_function="SUM",
         nodes_treeids=tree.tolist(),
         nodes_nodeids=number.tolist(),
         nodes_featureids=trees.feature.tolist(),
-        nodes_values=trees.threshold.astype(float).tolist(),
+        nodes_values_as_tensor=x.graph.tensor(trees.threshold),
         nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist(),
         nodes_truenodeids=np.where(is_leaf, 0, trees.left - first_node).tolist(),
         nodes_falsenodeids=np.where(is_leaf, 0, trees.right - first_node).tolist(),
-        target_treeids=tree[leaf_of_share].tolist(),
-        target_nodeids=number[leaf_of_share].tolist(),
-        target_ids=np.tile(np.arange(n_classes), is_leaf.sum()).tolist(),
-        target_weights=trees.shares[is_leaf].ravel().tolist(),
-    )
-    return shares.to_double()
+        target_treeids=tree[leaves].tolist(),
+        target_nodeids=number[leaves].tolist(),
+        target_ids=classes.tolist(),
+        target_weights_as_tensor=x.graph.tensor(values),
+    ).to_double()
 
 
 def _viewed(view: views.View, x: Deferred) -> Deferred:

@@ -160,7 +160,7 @@ class ColumnReading:
     def scale(self) -> Floats:
         """The unit of each feature that is scored, a power of two, (d,)."""
         covariances = marginals(self.formula)
-        first_part = self.formula.scorer.parts[0]
+        first_part = self.formula.scorer.matrix_parts()[0]
         if isinstance(first_part, LinearScores) and not covariances:
             norm = np.abs(first_part.weights).max(axis=0)
         else:
@@ -221,7 +221,7 @@ class ColumnReading:
         """Return between which values no power, product or square overflows."""
         origin = self.formula.scorer.origin[j]
         unit = self.scale[j]
-        is_linear = isinstance(self.formula.scorer.parts[0], LinearScores)
+        is_linear = isinstance(self.formula.scorer.matrix_parts()[0], LinearScores)
         log_far = _FAR_LINEAR if is_linear else _FAR_QUADRATIC
         power = self.formula.power
         if power is not None and power.exponents[j] != 1:

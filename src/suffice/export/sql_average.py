@@ -8,13 +8,13 @@ from suffice.core.decision import Classifier
 from suffice.core.model import views
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.scoring import Formula, Scorer
-from suffice.core.model.trees import Trees
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.errors import InvalidParameterError
 from suffice.export.dialect import Dialect, Stage, added, all_of, double, product
 from suffice.export.fitted import member_model
 from suffice.export.reading import ColumnReading, power_transformed
 from suffice.export.stages import Stages, columns_read, decision_stages
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
 MOST_NODES = 60_000  # of the trees of one member
 LEVELS = 8  # of a tree in one stage: parsers limit how deep a formula may nest
@@ -68,7 +68,9 @@ def _member_stages(
     yield from _view_stages(share.view, d, dialect)
     model = member_model(share)
     if isinstance(model, Trees):
-        yield from _tree_stages(model)
+        yield from _forest_stages(model)
+    elif isinstance(model, BoostedTrees):
+        yield from _boosted_stages(model, dialect)
     else:
         member = Classifier.of(classifier.classes, None, model)
         stages = Stages.of(member, dialect, most_missing=0)
@@ -173,11 +175,43 @@ def _piece(x: str, left: float, length: float) -> str:
 # --- trees -----------------------------------------------------------------------------------
 
 
-def _tree_stages(trees: Trees) -> Iterator[Stage]:
-    """Yield stages that walk down all trees, some levels at a time, to the mean of their leaves.
+def _forest_stages(trees: Trees) -> Iterator[Stage]:
+    """Yield stages that walk down all trees to the mean class shares of their leaves."""
+    is_leaf = _are_leaves(trees)
+    leaf_shares, which = np.unique(trees.shares[is_leaf], axis=0, return_inverse=True)
+    yield from _descent_stages(trees, which.ravel())
+    yield _mean_shares([f"l{t}" for t in range(len(trees.roots))], leaf_shares)
 
-    A column l0, l1, … holds the node that a row has reached in each tree; at a leaf it holds
-    −1, −2, … for the class shares of that leaf.
+
+def _boosted_stages(trees: BoostedTrees, dialect: Dialect) -> Iterator[Stage]:
+    """Yield stages that walk down all trees to softmax(b_k + Σ v)."""
+    is_leaf = _are_leaves(trees)
+    leaf_values, which = np.unique(trees.value[is_leaf], return_inverse=True)
+    yield from _descent_stages(trees, which.ravel())
+    tree_of_leaf = np.searchsorted(trees.roots, np.flatnonzero(is_leaf), side="right") - 1
+    terms: list[list[str]] = [[double(b)] for b in trees.baseline]
+    for t, k in enumerate(trees.class_of_tree):
+        numbers = np.unique(which[tree_of_leaf == t])
+        cases = [f"WHEN {-1 - i} THEN {double(leaf_values[i])}" for i in numbers]
+        terms[k].append(f"CASE l{t} {' '.join(cases)} ELSE 0e0 END")
+    yield {f"a{k}": added(of_class) for k, of_class in enumerate(terms)}
+    scores = [f"a{k}" for k in range(trees.n_classes)]
+    # exp(a_k) / Σ exp(a_j), the largest score taken off first
+    yield {"top": dialect.largest(scores)}
+    yield {f"e{k}": dialect.exponential(f"({score} - top)") for k, score in enumerate(scores)}
+    yield {"bottom": added([f"e{k}" for k in range(trees.n_classes)])}
+    yield {f"p{k}": f"e{k} / bottom" for k in range(trees.n_classes)}
+
+
+def _are_leaves(trees: Trees | BoostedTrees) -> Flags:
+    return np.asarray(trees.left == np.arange(len(trees.left)))
+
+
+def _descent_stages(trees: Trees | BoostedTrees, leaf_numbers: Codes) -> Iterator[Stage]:
+    """Yield stages that walk down all trees, some levels at a time.
+
+    A column l0, l1, … holds the node that a row has reached in each tree; at a leaf of number i
+    it holds −1 − i.
     """
     n_nodes = len(trees.left)
     if n_nodes > MOST_NODES:
@@ -186,13 +220,10 @@ def _tree_stages(trees: Trees) -> Iterator[Stage]:
             "fit AutoGaussian, which has no trees, or export best_estimator_"
         )
     codes = np.arange(n_nodes)
-    is_leaf = trees.left == codes
-    leaf_shares, which = np.unique(trees.shares[is_leaf], axis=0, return_inverse=True)
-    codes[is_leaf] = -1 - which.ravel()
-    bounds = _bounds(trees.threshold)
-    reached = {f"l{t}": [int(root)] for t, root in enumerate(trees.roots)}
-    columns = list(reached)
-    yield {column: str(root) for column, (root,) in reached.items()}
+    codes[_are_leaves(trees)] = -1 - leaf_numbers
+    # a tree that is one leaf begins, and ends, at the number of that leaf
+    yield {f"l{t}": str(codes[root]) for t, root in enumerate(trees.roots)}
+    reached = {f"l{t}": [int(r)] for t, r in enumerate(trees.roots) if codes[r] >= 0}
     while reached:
         stage = {}
         below = {}
@@ -200,7 +231,7 @@ def _tree_stages(trees: Trees) -> Iterator[Stage]:
             cases = []
             ends: list[int] = []
             for node in nodes:
-                path, inner_nodes = _path(trees, codes, bounds, node, LEVELS)
+                path, inner_nodes = _path(trees, codes, node, LEVELS)
                 cases.append(f"WHEN {node} THEN {path}")
                 ends += inner_nodes
             stage[column] = f"CASE {column} {' '.join(cases)} ELSE {column} END"
@@ -208,13 +239,11 @@ def _tree_stages(trees: Trees) -> Iterator[Stage]:
                 below[column] = ends
         yield stage
         reached = below
-    yield _mean_shares(columns, leaf_shares)
 
 
 def _path(
-    trees: Trees,
+    trees: Trees | BoostedTrees,
     codes: Codes,
-    bounds: Floats,
     node: int,
     n_levels: int,
 ) -> tuple[str, list[int]]:
@@ -223,9 +252,9 @@ def _path(
         return str(codes[node]), []
     if n_levels == 0:
         return str(node), [node]
-    left, left_ends = _path(trees, codes, bounds, int(trees.left[node]), n_levels - 1)
-    right, right_ends = _path(trees, codes, bounds, int(trees.right[node]), n_levels - 1)
-    goes_left = f"x{trees.feature[node]} <= {double(bounds[node])}"
+    left, left_ends = _path(trees, codes, int(trees.left[node]), n_levels - 1)
+    right, right_ends = _path(trees, codes, int(trees.right[node]), n_levels - 1)
+    goes_left = f"x{trees.feature[node]} <= {double(trees.threshold[node])}"
     return f"CASE WHEN {goes_left} THEN {left} ELSE {right} END", left_ends + right_ends
 
 
@@ -242,13 +271,3 @@ def _mean_shares(columns: Sequence[str], leaf_shares: Floats) -> Stage:
         else:
             stage[f"p{k}"] = "0e0"
     return stage
-
-
-def _bounds(threshold: Floats) -> Floats:
-    """Return the largest double that single precision rounds to at most each threshold."""
-    low = threshold.astype(np.float32)
-    above = np.nextafter(low, np.float32(np.inf))
-    # a double halfway between two singles is rounded to the even one of them
-    middle = (low.astype(float) + above.astype(float)) / 2
-    below = np.nextafter(middle, -np.inf)
-    return np.asarray(np.where(middle.astype(np.float32) <= low, middle, below))

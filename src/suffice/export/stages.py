@@ -12,7 +12,7 @@ import numpy as np
 from suffice.core.decision import Classifier
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.core.model.scoring import Formula, LinearScores, MatrixPart, Scaled, Whitened
 from suffice.core.model.student import StudentTail
 from suffice.core.table.schema import Encoding, Number, Schema
 from suffice.core.text.lists import labels_of_one_type
@@ -119,7 +119,7 @@ class Stages:
 
     def _score_stages(self) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes, none of them too wide."""
-        parts = self.formula.scorer.parts
+        parts = self.formula.scorer.matrix_parts()
         d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
             raise InvalidParameterError(
@@ -132,7 +132,7 @@ class Stages:
         yield from self._missing_stages(d)
         yield {f"a{k}": self._final_score(k) for k in self.scored}
 
-    def _part_scores(self, part: ScorePart) -> Stage:
+    def _part_scores(self, part: MatrixPart) -> Stage:
         """Return the scores of the classes of a part; where there is a tail, their Δ²."""
         stage = {}
         for m, k in enumerate(part.classes.tolist()):
@@ -330,8 +330,8 @@ def _merged(stages: Iterable[Stage]) -> Stage:
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
     """Return the formula of features in other units, (d,)."""
-    parts: list[ScorePart] = []
-    for part in formula.scorer.parts:
+    parts: list[MatrixPart] = []
+    for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
             parts.append(replace(part, weights=part.weights * units))
             continue

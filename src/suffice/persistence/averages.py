@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from suffice.core.estimation.settings import Settings
 from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
-from suffice.core.model.trees import Trees
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
@@ -27,6 +27,9 @@ from suffice.persistence.moments_file import (
     header_of,
 )
 from suffice.typing import Array
+
+#: A member that is kept as it is, not as moments.
+_Kept: TypeAlias = Trees | BoostedTrees | LinearModel
 
 _JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 
@@ -111,13 +114,15 @@ def _outsider_state(name: str, model: object) -> State:
             return {"kind": "linear", "doubt": model.doubt}, _array_fields(model.inner)
         if isinstance(model.inner, Trees):
             return {"kind": "trees", "doubt": model.doubt}, _array_fields(model.inner)
+        if isinstance(model.inner, BoostedTrees):
+            return {"kind": "boosted", "doubt": model.doubt}, _array_fields(model.inner)
     raise InvalidParameterError(
-        f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
-        "of trees are kept in files; leave it out of members, or save best_estimator_"
+        f"the member {name!r} cannot be saved: only Gaussians, logistic regression, forests and "
+        "boosted trees are kept in files; leave it out of members, or save best_estimator_"
     )
 
 
-def _array_fields(value: LinearModel | Trees) -> dict[str, Array]:
+def _array_fields(value: LinearModel | Trees | BoostedTrees) -> dict[str, Array]:
     """Return the fields of a model that are arrays, by name."""
     arrays = {}
     for field in fields(value):
@@ -178,16 +183,16 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
     return classifier
 
 
-def _outsiders_in(
-    header: Fields, arrays: Arrays
-) -> dict[str, tuple[Trees | LinearModel, float]]:
+def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, float]]:
     """Return the members that are kept as they are, each with its doubt, by name."""
-    outsiders: dict[str, tuple[Trees | LinearModel, float]] = {}
+    outsiders: dict[str, tuple[_Kept, float]] = {}
     for number, (name, top) in enumerate(header.get("outsiders", {}).items()):
         parts = without_prefix(arrays, f"outsider{number}.")
-        inner: Trees | LinearModel
+        inner: _Kept
         if top["kind"] == "trees":
             inner = Trees(**parts)
+        elif top["kind"] == "boosted":
+            inner = BoostedTrees(**parts)
         else:
             inner = LinearModel.of(
                 parts["weights"], parts["intercepts"], centre=parts["centre"]
@@ -200,7 +205,7 @@ def _member_from(
     choice: Fields,
     view: View,
     sums: Mapping[int, Moments],
-    outsiders: Mapping[str, tuple[Trees | LinearModel, float]],
+    outsiders: Mapping[str, tuple[_Kept, float]],
 ) -> ClassModel | TemperedModel | LinearModel:
     temperature = float(choice["temperature"])
     if "outsider" in choice:

@@ -86,8 +86,10 @@ def mixture_state(model: MixtureModel) -> dict[str, Array]:
     for covariance in components.covariances:
         if isinstance(covariance, DiagonalCovariance):
             factors.append(covariance.scale)
-        else:
+        elif isinstance(covariance, FullCovariance):
             factors.append(covariance.factor)
+        else:
+            factors.append(covariance.as_full().factor)
     return {
         "centre": components.centre,
         "offsets": components.offsets,

@@ -12,7 +12,8 @@ from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
 from suffice.core.moments.moments import Moments
 from suffice.core.moments.pattern_sums import PatternSums
-from suffice.core.moments.scatter import SCATTERS, FourthMoments, scatter_shape
+from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter import SCATTERS, FourthMoments, Scatter, scatter_shape
 from suffice.core.moments.validity import refuse_impossible, refuse_overflow
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -25,8 +26,16 @@ from suffice.typing import Array, Labels
 KIND = "moments"
 _TRANSFORM = "transform_"  # prefix of the arrays of a power transform
 _CELLS = "cells_"  # prefix of the sums of rows with empty cells
-_INTEGERS = ("counts", "rows_codes", "lost")
-_NOT_NEGATIVE = ("weights", "counts", "rows_weights", "rows_codes", "lost")
+_INTEGERS = ("counts", "rows_codes", "scatter_codes", "lost")
+_NOT_NEGATIVE = (
+    "weights",
+    "counts",
+    "rows_weights",
+    "rows_codes",
+    "scatter_weights",
+    "scatter_codes",
+    "lost",
+)
 
 
 # --- writing ---------------------------------------------------------------------------------
@@ -71,7 +80,7 @@ def arrays_of(m: Moments) -> dict[str, Array]:
         arrays["log_slopes"] = m.log_slopes
     if m.peaks is not None:
         arrays["peaks"] = m.peaks
-    arrays["scatter"] = m.scatter.values
+    arrays.update(_scatter_arrays(m.scatter))
     if m.fourth is not None:
         arrays["thirds"] = m.fourth.thirds
         arrays["fourths"] = m.fourth.fourths
@@ -84,6 +93,16 @@ def arrays_of(m: Moments) -> dict[str, Array]:
     if m.exact is not None:
         arrays.update(exact_arrays(m.exact))
     return arrays
+
+
+def _scatter_arrays(scatter: Scatter) -> dict[str, Array]:
+    if not isinstance(scatter, RowScatter):
+        return {"scatter": scatter.values}
+    return {
+        "scatter": scatter.rows,
+        "scatter_weights": scatter.row_weights,
+        "scatter_codes": scatter.codes,
+    }
 
 
 def _power_arrays(power: PowerTransform) -> dict[str, Array]:
@@ -160,13 +179,29 @@ def _built(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         log_slopes=arrays.get("log_slopes"),
         peaks=arrays.get("peaks"),
         feature_names=None if names is None else tuple(names),
-        scatter=SCATTERS[header["storage"]](arrays["scatter"]),
+        scatter=_scatter(header, arrays),
         fourth=fourth,
         power=_power(header, arrays),
         schema=_schema(header),
         patterns=_patterns(header, arrays),
         higher=_higher(header, arrays),
         notations=Notations.from_json(header.get("notations")),
+    )
+
+
+def _scatter(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Scatter:
+    if header["storage"] != "rows":
+        return SCATTERS[header["storage"]](arrays["scatter"])
+    codes = arrays["scatter_codes"]
+    if np.any(codes[1:] < codes[:-1]) or codes.max(initial=0) >= max(header["n_classes"], 1):
+        raise FileFormatError(
+            "field 'scatter_codes' must be sorted and name the classes: write the file again"
+        )
+    return RowScatter(
+        rows=arrays["scatter"],
+        row_weights=arrays["scatter_weights"],
+        codes=codes,
+        n_classes=header["n_classes"],
     )
 
 
@@ -283,8 +318,14 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         "weights": (k,),
         "means": (k, d),
         "means_low": (k, d),
-        "scatter": scatter_shape(header["storage"], k, d),
     }
+    if header["storage"] == "rows":
+        n_rows = header["n_rows"]
+        shapes["scatter"] = (n_rows, d)
+        shapes["scatter_weights"] = (n_rows,)
+        shapes["scatter_codes"] = (n_rows,)
+    else:
+        shapes["scatter"] = scatter_shape(header["storage"], k, d)
     if header["fourth"]:
         shapes["thirds"] = (k, d, d)
         shapes["fourths"] = (k, d, d)

@@ -5,14 +5,12 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax
 
+from suffice.core.decision.error_intervals import effective_rows, holm, wilson
 from suffice.core.decision.predictions import (
     ABSENT_LOSS,
     Predictions,
-    effective_rows,
-    holm,
     losses_of_rows,
     summed_losses,
-    wilson,
 )
 
 

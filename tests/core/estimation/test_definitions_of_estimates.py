@@ -1,13 +1,17 @@
 """Estimates of special rows: exact zeros, small weights, levels that all classes have."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.estimation.categories import _unseen_filled
+from suffice.core.estimation import edda
+from suffice.core.estimation.categories import _of_observed_rows, _unseen_filled
 from suffice.core.estimation.degenerate import filled_variances
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.errors import NotConvergedWarning
 
 
 def test_a_covariance_that_happens_to_be_diagonal_has_all_its_parameters():
@@ -82,3 +86,40 @@ def test_a_temperature_divides_log_odds(iris):
     np.testing.assert_allclose(
         tempered[:, 0] - tempered[:, 1], (plain[:, 0] - plain[:, 1]) / 2, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_squares_of_observed_rows_are_scaled_to_all_rows_of_the_class(unbiased):
+    x = np.random.default_rng(0).normal(size=(24, 3))
+    moments = sf.Moments.of(x, np.arange(24) % 2)
+    # of twelve rows of the first class six have the second column, and none has the third
+    weights = np.array([[12.0, 6.0, 0.0], [12.0, 12.0, 12.0]])
+    scaled = _of_observed_rows(moments, weights, np.arange(2), unbiased=unbiased)
+    factor = 11 / 5 if unbiased else 2
+    expected = moments.diagonals * [[1.0, factor, 1.0], [1.0, 1.0, 1.0]]
+    np.testing.assert_allclose(scaled.diagonals, expected)
+
+
+@pytest.mark.parametrize(("share", "warns"), [(0.95, True), (1.05, False)])
+def test_axes_that_have_not_settled_are_reported_by_the_likelihood_they_would_gain(
+    monkeypatch, share, warns
+):
+    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    x = np.concatenate([cross * [3.0, 1.0], cross * [4.0, 0.5]])  # axes are the coordinates
+    y = np.repeat([0, 1], 4)
+    descend = edda.descend_axes
+    angle = 1e-3
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+    def stopped_early(start, at, most):
+        best = descend(start, at, most)
+        point = at(best.axes @ turn)
+        # the value is −2 log-likelihood per row
+        monkeypatch.setattr(edda, "UNFINISHED", share * (point.value - best.value) / 2)
+        return point
+
+    monkeypatch.setattr(edda, "descend_axes", stopped_early)
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always", NotConvergedWarning)
+        sf.GaussianClassifier(covariance="VVE").fit(x, y)
+    assert bool(recorded) == warns

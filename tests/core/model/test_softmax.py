@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax as scipy_softmax
 
 import suffice as sf
-from suffice.core.model.softmax import softmax
+from suffice.core.model.posterior import softmax
 from suffice.errors import InvalidParameterError
 
 SCORES = np.random.default_rng(0).normal(size=(20, 4)) * 3

@@ -290,6 +290,56 @@ def test_values_that_a_grid_cannot_hold_are_refused_by_row_and_column():
         sf.Moments.of(x, y, exact="auto")
 
 
+@given(
+    st.lists(st.floats(-1e200, 1e200, allow_subnormal=False), min_size=1, max_size=9),
+    st.integers(0, 4),
+)
+def test_a_grid_holds_the_rows_that_it_was_made_around(values, headroom):
+    x = np.array(values)[:, None]
+    grid = RoundingGrid.around(x, headroom=headroom)
+    q = grid.rounded(x, None)  # raises where a value lies outside
+    # as few bits are lost as the headroom says: the farthest value uses all others
+    spread = np.ptp(x)
+    if spread > 1e-200:
+        assert np.abs(q).max() >= 2.0 ** (39 - headroom - 3)
+
+
+def test_a_grid_without_headroom_holds_a_reach_just_below_a_power_of_two():
+    x = np.array([[0.0], [2.0 - 2.0**-52]])
+    for headroom in (0, 1):
+        grid = RoundingGrid.around(x, headroom=headroom)
+        sf.Moments.of(np.repeat(x, 2, 0), [0, 1, 0, 1], exact=grid)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1e30, r"row 30000 has 1e\+30 in column 5, which lies outside the range"),
+        (np.inf, "row 30000 has inf in column 5"),
+        (-np.inf, "row 30000 has -inf in column 5"),
+        (np.nan, "row 30000 has no value in column 5"),
+    ],
+)
+def test_compiled_sums_refuse_what_a_grid_cannot_hold_on_any_thread(value, message):
+    x, y = rows(40_000, 7)
+    grid = RoundingGrid.around(x)
+    x[30_000, 5] = value
+    for n_jobs in (1, 3):
+        with pytest.raises(InvalidInputError, match=message):
+            sf.Moments.of(x, y, exact=grid, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+def test_one_two_and_eight_threads_give_the_same_bits(storage):
+    x, y = rows(60_000, 5)
+    grid = RoundingGrid.around(x)
+    digests = {
+        sf.Moments.of(x, y, exact=grid, storage=storage, n_jobs=n).digest() for n in (1, 2, 8)
+    }
+    backwards = sf.Moments.of(x[::-1], y[::-1], exact=grid, storage=storage, n_jobs=8)
+    assert digests == {backwards.digest()}
+
+
 def test_settings_that_exact_sums_lack_are_refused():
     x, y = rows()
     with pytest.raises(InvalidParameterError, match="fourth"):

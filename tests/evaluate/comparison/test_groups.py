@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import suffice as sf
-from suffice.core.decision.predictions import effective_rows, wilson
+from suffice.core.decision.error_intervals import effective_rows, wilson
 from suffice.errors import InvalidInputError
 
 

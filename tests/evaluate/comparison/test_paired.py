@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.core.decision.predictions import wilson
+from suffice.core.decision.error_intervals import wilson
 from suffice.evaluate.comparison.comparison import compared, folds_for, size_of
 from suffice.evaluate.comparison.competitors import (
     NUMBERS_OF_NEIGHBOURS,

@@ -151,3 +151,10 @@ def test_calibrated_posteriors_with_uneven_weights_are_rarely_refuted():
         found = calibration(y, p, [0, 1, 2], sample_weight=weight, simulations=99)
         p_values.append(found.p_value)
     assert np.mean(np.array(p_values) <= 0.05) <= 0.11
+
+
+def test_two_rows_of_two_classes_are_enough_for_a_test():
+    both = calibration([0, 1], [[0.7, 0.3], [0.4, 0.6]], simulations=99)
+    assert 0 < both.p_value <= 1
+    assert np.isnan(calibration([0], [[0.7, 0.3]], [0, 1], simulations=99).p_value)
+    assert np.isnan(calibration([0, 0], [[1.0], [1.0]], [0], simulations=99).p_value)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import suffice as sf
-from suffice.core.decision.predictions import newcombe
+from suffice.core.decision.error_intervals import newcombe
 from suffice.core.decision.prior_shift import PriorShift
 from suffice.diagnostics import (
     adapt_priors,

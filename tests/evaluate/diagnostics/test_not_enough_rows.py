@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.decision.predictions import Predictions, newcombe, wilson
+from suffice.core.decision.error_intervals import newcombe, wilson
+from suffice.core.decision.predictions import Predictions
 from suffice.diagnostics import (
     adapt_priors,
     box_m,

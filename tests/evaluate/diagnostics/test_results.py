@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import suffice as sf
-from suffice.core.decision.predictions import holm
+from suffice.core.decision.error_intervals import holm
 from suffice.core.text.lists import quoted
 from suffice.core.text.numbers import p_statement
 from suffice.evaluate import diagnostics

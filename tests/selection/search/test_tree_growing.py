@@ -11,6 +11,7 @@ from suffice.core.table import Table
 from suffice.selection.search.loops import grow
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import (
+    N_EDGES,
     bin_edges,
     grow_extra_trees,
     grow_random_forest,
@@ -31,7 +32,7 @@ def test_a_tree_grown_to_the_end_knows_every_row_and_leaves_have_their_size():
             alone = replace(trees, roots=trees.roots[i : i + 1])
             node = np.full(300, trees.roots[i])
             while not leaf[node].all():
-                lower = x[np.arange(300), trees.feature[node]].astype(np.float32)
+                lower = x[np.arange(300), trees.feature[node]]
                 lower = lower <= trees.threshold[node]
                 node = np.where(lower, trees.left[node], trees.right[node])
             assert np.unique(node, return_counts=True)[1].min() >= least
@@ -46,12 +47,12 @@ def test_a_tree_grown_to_the_end_knows_every_row_and_leaves_have_their_size():
 @pytest.mark.parametrize("seed", range(5))
 def test_a_random_forest_splits_where_the_impurity_of_the_parts_is_least(seed, least):
     rng = np.random.default_rng(seed)
-    x = rng.choice(np.arange(30.0) ** 1.5, 60)[:, None].astype(np.float32)
+    x = rng.choice(np.arange(30.0) ** 1.5, 60)[:, None]
     y, w = rng.integers(0, 3, 60), rng.uniform(0.5, 2, 60)
     columns = np.ascontiguousarray(x.T)
     rows, seeds = np.arange(60)[None], np.zeros(1, np.intp)
     _, _, feature, threshold, _ = grow(
-        columns, bin_edges(columns), y, w, rows, seeds, 3, least
+        columns, bin_edges(columns, N_EDGES), y, w, rows, seeds, 3, least
     )
 
     def impurity(t):

@@ -65,7 +65,8 @@ def shifted_priors(
     L = np.exp(log_L - log_L.max(axis=1, keepdims=True))
 
     def growth(pi: Floats) -> Floats:
-        # G_k = (1/n) Σ_i L_ik / Σ_j L_ij π_j;  the maximum is where G ≤ 1, and = 1 where π > 0
+        # EM: π_k ← π_k G_k,  G_k = (1/m) Σ_i L_ik / Σ_j L_ij π_j over the m new rows
+        # the maximum is where G ≤ 1, and G = 1 where π > 0
         return np.asarray((1 / (L @ pi)) @ L / len(L))
 
     def log_likelihood(pi: Floats) -> float:
@@ -79,7 +80,7 @@ def shifted_priors(
             break
         one_step = pi * factors
         two_steps = one_step * growth(one_step)
-        # π − 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = −|r| / |v|
+        # π + 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = |r| / |v|
         r = one_step - pi
         v = (two_steps - one_step) - r
         alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)

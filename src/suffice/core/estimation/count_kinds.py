@@ -67,10 +67,10 @@ class Multinomial(CountKind):
         d = sums.n_features
         codes = left.codes
         totals = left.totals
-        # Σ_j x_j log (N_kj + α) − |x| log (N_k + α d)
+        # Σ_j x_j log (N_kj + α) − |x| log (N_k + α d), whose first sum is left.products
         scores = left.products[alpha].copy()
         scores -= totals[:, None] * np.log(sums.totals + alpha * d)
-        # the same with N_yj − w x_j and N_y − w |x| in the row's own class
+        # the same with N_yj − w x_j, summed in left.present, and N_y − w |x| in the row's own class
         own_totals = np.maximum(sums.totals[codes] - left.w * totals, 0.0) + alpha * d
         own = left.present[alpha] - totals * np.log(own_totals)
         scores[np.arange(len(codes)), codes] = own

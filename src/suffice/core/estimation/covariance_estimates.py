@@ -11,16 +11,18 @@ from suffice.core.estimation.degenerate import (
     RankDeficiency,
     ReferenceCovariance,
     filled_variances,
+    resolved_variances,
 )
 from suffice.core.estimation.divisors import divided
+from suffice.core.estimation.few_rows import few_rows_covariances
 from suffice.core.estimation.groups import (
     GroupScatter,
     diagonal_groups,
     fourth_groups,
     full_groups,
-    pooled_groups,
 )
-from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget, shrunk_towards
+from suffice.core.estimation.pooling import pooled_groups
+from suffice.core.estimation.shrinkage import Regularisation, shrunk_towards
 from suffice.core.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.core.model.covariance import (
     Covariance,
@@ -29,27 +31,11 @@ from suffice.core.model.covariance import (
     lower_factor,
 )
 from suffice.core.moments import Moments
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.core.estimation.edda import EddaStructure
-
-
-def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
-    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
-    largest = np.zeros_like(variances)
-    np.maximum.at(largest, group_of, np.abs(moments.means))
-    return resolved(variances, largest, moments.total_variances)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Regularisation:
-    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
-
-    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
-    pooling: float  # λ
-    shrinkage: Intensity
-    target: ShrinkageTarget
 
 
 # one covariance per group, and those groups whose own was singular
@@ -64,6 +50,8 @@ class FullStructure:
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
+        if isinstance(moments.scatter, RowScatter) and moments.scatter.has_few_rows:
+            return few_rows_covariances(moments, group_of, how)
         groups = pooled_groups(full_groups(moments, group_of), how.pooling)
         sigmas = divided(groups, unbiased=how.unbiased)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)

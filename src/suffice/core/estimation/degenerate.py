@@ -64,6 +64,13 @@ class ReferenceCovariance:
         return np.asarray(self.factor @ (v * np.sqrt(e)[..., None, :]))
 
 
+def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
+    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
+    largest = np.zeros_like(variances)
+    np.maximum.at(largest, group_of, np.abs(moments.means))
+    return resolved(variances, largest, moments.total_variances)
+
+
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
     """Return variances (G, d) filled from pooled, then total variances (d,)."""
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
@@ -86,6 +93,7 @@ class RankDeficiency:
     group: int
     variances: Floats  # 0 where there are none  (d,)
     sigma: Floats | None = None  # its covariance, where it is no diagonal one  (d, d)
+    rank: int | None = None  # of its covariance, where it has fewer rows than features
 
     @property
     def constant(self) -> Codes:
@@ -117,6 +125,11 @@ class RankDeficiency:
         classes = f"{noun_for(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         weight = float(moments.weights[group_of == self.group].sum())
         d = len(self.variances)
+        if self.rank is not None:
+            return (
+                f"{classes}: covariance rank {self.rank} < {d} at weight {weight:g} (fewer rows "
+                "than features)"
+            )
         rank = d - len(self.constant) - len(self.dependent)
         names = moments.feature_names or range(d)
         reasons = []

@@ -44,8 +44,5 @@ def unbiased_by_class(moments: Moments) -> Moments:
     has_spread = bessel > 0
     # f_k = w_k / (w_k − 1)
     factors = np.divide(w, bessel, out=np.zeros(len(w)), where=has_spread)
-    # f_k M_k: division by w_k, which follows for all classes together, gives M_k / (w_k − 1)
-    scatters = moments.scatter.values
-    n_further_axes = scatters.ndim - 1
-    scaled = factors.reshape(-1, *[1] * n_further_axes) * scatters
-    return replace(moments, scatter=replace(moments.scatter, source=scaled))
+    # f_k M_k: the sum over classes, divided by w, is Σ_k (w_k / w) M_k / (w_k − 1)
+    return replace(moments, scatter=moments.scatter.scaled_by_class(factors))

@@ -17,9 +17,9 @@ from suffice.core.estimation.covariance_estimates import (
     DiagonalStructure,
     Estimates,
     FullStructure,
-    Regularisation,
 )
 from suffice.core.estimation.degenerate import RankDeficiency
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.moments import Moments
@@ -239,9 +239,10 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
-    # what a Newton step by the curvature of each plane alone would gain
+    # a Newton step by the curvature c of each plane alone would gain Σ g²/(4c) of log-likelihood,
+    # and every plane has two elements of the gradient
     step = best.gradient / np.maximum(best.curvature, FLATTEST)
-    left = float(np.vdot(best.gradient, step)) / 4
+    left = float(np.vdot(best.gradient, step)) / 8
     if left > UNFINISHED:
         warn(
             f"family {problem.code!r} stopped before its axes settled: another step would gain "

@@ -21,6 +21,7 @@ class DiscriminantSpace:
     centre: Floats  # Σ_k π_k μ_k  (d,)
     scalings: Floats  # (d, r): columns by falling separation
     singular_values: Floats  # √ of between-class variance along each column  (r,)
+    directions: Floats  # v: the coordinates as unit vectors of whitened rows  (r, d)
     within: Covariance  # Σ within classes
 
     @classmethod
@@ -32,14 +33,19 @@ class DiscriminantSpace:
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
-        # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
-        pushed = within.whiten(np.eye(len(centre)))
-        scalings = pushed @ vt[:rank].T
-        scale = 1 / np.sqrt(np.square(pushed).sum(1))
+        # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x
+        scalings = within.whiten_transposed(vt[:rank]).T
+        scale = 1 / np.sqrt(within.precision_diagonal())
         # the largest entry, in units of the within-class standard deviation, is positive
         largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
         signs = np.sign(scalings[largest, np.arange(rank)])
-        return cls(centre + middle, scalings * signs, s[:rank], within)
+        return cls(
+            centre=centre + middle,
+            scalings=scalings * signs,
+            singular_values=s[:rank],
+            directions=signs[:, None] * vt[:rank],
+            within=within,
+        )
 
     @property
     def explained_ratio(self) -> Floats:
@@ -54,9 +60,9 @@ class DiscriminantSpace:
     @property
     def loadings(self) -> Floats:
         """Correlation of each feature with each coordinate within classes, (d, r)."""
-        sigma = self.within.dense()
-        # coordinates have variance 1 within classes: cov(x, z) = Σ w
-        return ratio(sigma @ self.scalings, np.sqrt(np.diagonal(sigma))[:, None])
+        # coordinates have variance 1 within classes: cov(x, z) = Σ w = L v,  w = L⁻ᵀ v
+        covariances = self.within.colorize(self.directions).T
+        return ratio(covariances, np.sqrt(self.within.variances())[:, None])
 
 
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:

@@ -104,16 +104,3 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatte
         np.add.at(merged, group_of, scatters)
         scatters = merged
     return GroupScatter(scatters, weights, n_means)
-
-
-def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16)."""
-    if pooling == 0:
-        return groups
-    whole = groups.pooled
-    # M_g(λ) = (1 − λ) M_g + λ M,   w_g(λ) = (1 − λ) w_g + λ W
-    return GroupScatter(
-        scatters=(1 - pooling) * groups.scatters + pooling * whole.scatters,
-        weights=(1 - pooling) * groups.weights + pooling * whole.weights,
-        n_means=(1 - pooling) * groups.n_means + pooling * whole.n_means,
-    )

@@ -10,17 +10,17 @@ import numpy as np
 from suffice.core.estimation.covariance_estimates import (
     DiagonalStructure,
     FullStructure,
-    Regularisation,
-    resolved_variances,
 )
+from suffice.core.estimation.degenerate import resolved_variances
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.groups import (
     GroupScatter,
     diagonal_groups,
     full_groups,
-    pooled_groups,
 )
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.settings import Settings
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import inverse_lower, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.model.posterior import Joint

@@ -204,7 +204,7 @@ class MixtureRows:
             gather_tile(self.table.x, block, model.centre, LANES, t)
             for stage in stages:
                 stage(t, s)
-            # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r))
+            # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r)), as ``responsibilities``
             log_likelihood += share_out(s, n_components, w.reshape(-1, LANES))
             shared_chunk(t, s, model.offsets, LANES, weights, sums, grams)
         lower = np.tril(grams[:, :d, :d])
@@ -216,8 +216,7 @@ class MixtureRows:
         x, w = self.values_and_weights(rows)
         components = np.arange(model.n_classes)
         a = model.allowing_missing()._read(x, Joint(), model.log_priors)
-        log_p = log_sums(a, components[:1])
-        p = w[:, None] * np.exp(a - log_p)
+        p, log_p = responsibilities(a, w)
         # every row once for each component, weighted by its share
         table = Table(
             np.repeat(x, len(components), 0),
@@ -232,8 +231,16 @@ class MixtureRows:
             weights=moments.weights,
             sums=expected.sums,
             scatters=scatters.reshape(len(components), *scatters.shape[-2:]),
-            log_likelihood=float(w @ log_p[:, 0]),
+            log_likelihood=float(w @ log_p),
         )
+
+
+def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Return the shares of components in each row (n, R), times its weight, and log p(x) (n,)."""
+    # a_ir = log α_r + log N(x_i; μ_r, Σ_r),  log p(x_i) = log Σ_r exp a_ir
+    log_p = log_sums(a, np.zeros(1, np.intp))[:, 0]
+    # p_ir = w_i exp(a_ir − log p(x_i))
+    return w[:, None] * np.exp(a - log_p[:, None]), log_p
 
 
 def rows_by_class(table: Table) -> list[Codes]:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import Estimates, Regularisation, Structure
+from suffice.core.estimation.covariance_estimates import Estimates, Structure
 from suffice.core.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.core.estimation.priors import priors_among
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.model.covariance import Covariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.moments import Moments

@@ -18,7 +18,6 @@ from suffice.core.decision.costs import Costs, CostsLike
 from suffice.core.estimation.covariance_estimates import (
     DiagonalStructure,
     FullStructure,
-    Regularisation,
     Structure,
 )
 from suffice.core.estimation.edda import FAMILIES, EddaStructure
@@ -35,6 +34,7 @@ from suffice.core.estimation.shrinkage import (
     TARGETS,
     Intensity,
     IntensityWord,
+    Regularisation,
     Shrinkage,
     check_share,
 )

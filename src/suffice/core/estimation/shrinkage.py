@@ -108,10 +108,14 @@ def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -
     r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
+    return oas_rule(weight, len(r), float(np.square(r).sum()), float(np.trace(r)))
+
+
+def oas_rule(n: float, d: int, trace_of_square: float, trace: float) -> float:
+    """Return the shrinkage OAS of n rows in d features, from tr R² and tr R."""
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
-    trace_of_square = float(np.square(r).sum())
-    square_of_trace = float(np.trace(r)) ** 2
-    spread = (weight + 1) * (trace_of_square - square_of_trace / len(r))
+    square_of_trace = trace**2
+    spread = (n + 1) * (trace_of_square - square_of_trace / d)
     total = trace_of_square + square_of_trace
     return total / spread if total < spread else 1.0
 
@@ -130,9 +134,22 @@ def ledoit_wolf_intensity(
         return 0.0
     # Σ_i ‖z_i/σ‖⁴ = σ⁻²ᵀ Q σ⁻²
     precisions = np.square(reciprocals)
+    quartic = float(precisions @ fourth_moments @ precisions / n)
+    spread = float(np.square(r - np.trace(r) / d * np.eye(d)).sum())
+    return ledoit_wolf_rule(n, d, quartic, float(np.square(r).sum()), spread)
+
+
+def ledoit_wolf_rule(
+    n: float,
+    d: int,
+    quartic: float,
+    trace_of_square: float,
+    spread: float,
+) -> float:
+    """Return the shrinkage of n rows from Σ ‖z/σ‖⁴ / n, tr R² and ‖R − (tr R / d) I‖²."""
     # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
-    b2 = (precisions @ fourth_moments @ precisions / n - np.square(r).sum()) / (d * n)
-    delta2 = np.square(r - np.trace(r) / d * np.eye(d)).sum() / d
+    b2 = (quartic - trace_of_square) / (d * n)
+    delta2 = spread / d
     if b2 < delta2:
         return float(max(b2, 0.0) / delta2)
     return float(b2 > 0)
@@ -174,3 +191,13 @@ class Intensity:
                     weights[g], groups.scatters[g], fourths[g], scales[g]
                 )
         return gammas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regularisation:
+    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
+
+    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
+    pooling: float  # λ
+    shrinkage: Intensity
+    target: ShrinkageTarget

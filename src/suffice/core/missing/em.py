@@ -19,8 +19,10 @@ import numpy as np
 from suffice.core.linalg import resolved, unit_scale
 from suffice.core.missing.e_step import Gaussians, e_step
 from suffice.core.moments import Moments
-from suffice.core.moments.collect import ratio, two_sum
+from suffice.core.moments.collect import ratio
 from suffice.core.moments.incomplete import Incomplete, with_patterns
+from suffice.core.moments.rounding import two_sum
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import Scatter
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread
@@ -211,6 +213,7 @@ class _Problem:
         """Return the state as moments of complete rows."""
         k = self.moments.n_classes
         scatter = self.moments.scatter
+        assert not isinstance(scatter, RowScatter)  # which has no missing numbers
         values = self._covariances(state) * self.scale
         high, low = two_sum(self.centre, state[:k] * self.unit)
         has_rows = self.moments.weights[:, None] > 0

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.posterior import Posterior
-from suffice.core.model.trees import Trees
+from suffice.core.model.trees import BoostedTrees, Trees
 from suffice.core.model.views import View
 from suffice.core.table.matrix import has_missing
 from suffice.core.threads import at_most, in_order, one_blas_thread
@@ -34,7 +34,7 @@ class ForeignModel:
 
 
 #: A member of an average that has posteriors and no density.
-PosteriorModel: TypeAlias = Trees | LinearModel | ForeignModel
+PosteriorModel: TypeAlias = Trees | BoostedTrees | LinearModel | ForeignModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

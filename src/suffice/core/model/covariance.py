@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.core.linalg import inverse_lower, scaled_cholesky
+from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
 from suffice.core.model.scoring import Scaled, Whitened
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
@@ -53,9 +54,17 @@ class FullCovariance:
         """Return z = L⁻¹ x for each row."""
         return x @ self.whitening.T
 
+    def whiten_transposed(self, z: Floats) -> Floats:
+        """Return L⁻ᵀ z for each row."""
+        return z @ self.whitening
+
     def colorize(self, z: Floats) -> Floats:
         """Return x = L z for each row."""
         return z @ self.factor.T
+
+    def squared_distances(self, x: Floats) -> Floats:
+        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+        return np.asarray(np.square(self.whiten(x)).sum(1))
 
     def precision_times(self, x: Floats) -> Floats:
         """Return Σ⁻¹ x = L⁻ᵀ L⁻¹ x for each row."""
@@ -95,6 +104,14 @@ class FullCovariance:
         full_distances(y, runs, self.dense(), means, distances, log_dets)
         return distances, log_dets
 
+    def variances(self) -> Floats:
+        """Return the diagonal of Σ, (d,)."""
+        return np.asarray(np.square(self.factor).sum(1))
+
+    def precision_diagonal(self) -> Floats:
+        """Return the diagonal of Σ⁻¹, (d,)."""
+        return np.asarray(np.square(self.whitening).sum(0))
+
     def dense(self) -> Floats:
         """Return Σ = L Lᵀ."""
         return self.factor @ self.factor.T
@@ -117,8 +134,14 @@ class DiagonalCovariance:
     def whiten(self, x: Floats) -> Floats:
         return x / self.scale
 
+    def whiten_transposed(self, z: Floats) -> Floats:
+        return z / self.scale
+
     def colorize(self, z: Floats) -> Floats:
         return z * self.scale
+
+    def squared_distances(self, x: Floats) -> Floats:
+        return np.asarray(np.square(self.whiten(x)).sum(1))
 
     def precision_times(self, x: Floats) -> Floats:
         return x / self.scale**2
@@ -148,6 +171,12 @@ class DiagonalCovariance:
         scaled_distances(y, means, inverse, log_variances, distances, log_dets)
         return distances, log_dets
 
+    def variances(self) -> Floats:
+        return self.scale**2
+
+    def precision_diagonal(self) -> Floats:
+        return self.scale**-2.0
+
     def dense(self) -> Floats:
         return np.diag(self.scale**2)
 
@@ -163,4 +192,6 @@ def lower_factor(root: Floats) -> Floats:
     return np.asarray((r * signs[..., None]).mT)
 
 
-Covariance: TypeAlias = FullCovariance | DiagonalCovariance
+Covariance: TypeAlias = (
+    FullCovariance | DiagonalCovariance | LowRankCovariance | NestedCovariance
+)

@@ -1,7 +1,7 @@
 """Scores and posteriors of rows on a GPU, or in any library of the Array API, where they lie."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -51,6 +51,7 @@ def score_anywhere(scorer: Scorer, x: RowsLike, readout: Readout) -> Array:
 def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> Any:
     """Return the readout of each row of ``x`` (n, d), in its library, on its device."""
     xp = namespace(x)
+    scorer = replace(scorer, parts=scorer.matrix_parts())
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
     n_held = scorer.n_classes  # numbers held for each row
@@ -156,7 +157,7 @@ def _score_functions(scorer: Scorer, x: DeviceArray) -> list[_PartScores]:
     if single:
         classes = np.concatenate([part.classes for part in single])
         functions.append(_PartScores(classes, _whitened_scores(scorer, single, x)))
-    for part in scorer.parts:
+    for part in scorer.matrix_parts():
         if isinstance(part, LinearScores):
             functions.append(_PartScores(part.classes, _linear_scores(scorer, part, x)))
         elif isinstance(part, Scaled) or len(part.classes) > 1:

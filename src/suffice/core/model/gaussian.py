@@ -19,6 +19,7 @@ from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.moments import Moments
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 
@@ -154,6 +155,7 @@ class GaussianModel(EllipticalModel):
 
     def _density_scorer(self, log_weights: Floats) -> Scorer:
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
+        # the scorer subtracts ½ |L⁻¹(x − μ)|² of each row from these constants
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
@@ -198,6 +200,12 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
             whitened_axes = covariance.whiten(np.eye(moments.n_features))
             precisions = np.square(whitened_axes).sum(0)
             total += float(precisions @ moments.diagonals[members].sum(0))
+            continue
+        if isinstance(moments.scatter, RowScatter):
+            # tr(Σ⁻¹ M) = Σ_n w_n z_nᵀ Σ⁻¹ z_n
+            z, w, codes = moments.scatter.centred()
+            is_member = np.isin(codes, members)
+            total += float(w[is_member] @ covariance.squared_distances(z[is_member]))
             continue
         scatter = moments.pooled_scatter if model.is_tied else moments.scatters[members].sum(0)
         # tr(Σ⁻¹ M) = Σ_j (L⁻¹ M L⁻ᵀ)_jj

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 if TYPE_CHECKING:
-    from suffice.core.model.covariance import Covariance
+    from suffice.core.model.covariance import Covariance, FullCovariance
     from suffice.core.model.student import StudentTail
 
 Stage: TypeAlias = Callable[[Floats, Floats], None]  # fills a score tile from a tile of rows
@@ -160,7 +160,42 @@ class LinearScores:
             scores[:, :k] += self.constants[:, None]
 
 
-ScorePart: TypeAlias = Whitened | Scaled | LinearScores
+class DistanceMeasure(Protocol):
+    """A covariance that measures rows without a dense matrix."""
+
+    def squared_distances(self, x: Floats) -> Floats:
+        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+
+    def as_full(self) -> FullCovariance:
+        """Return the same covariance by its dense factor."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distances(Group):
+    """Score cₖ − ½ (x − μₖ)ᵀ Σ⁻¹ (x − μₖ), by a covariance that needs no matrix."""
+
+    covariance: DistanceMeasure
+
+    def scores(self, x: Floats) -> Floats:
+        distances = [self.covariance.squared_distances(x - mu) for mu in self.means]
+        return self.constants - 0.5 * np.stack(distances, axis=1)
+
+    def stage(self, tile: Floats, scores: Floats) -> None:
+        """Fill the scores of these classes, by NumPy."""
+        d = self.means.shape[1]
+        n_chunks, _, lanes = tile.shape
+        rows = tile[:, :d].transpose(0, 2, 1).reshape(-1, d)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = self.scores(rows).reshape(n_chunks, lanes, -1)
+        scores[:, self.classes] = values.transpose(0, 2, 1)
+
+    def as_whitened(self) -> Whitened:
+        """Return the same scores by a dense matrix, for systems that multiply matrices only."""
+        return self.covariance.as_full().part(self.classes, self.constants, self.means)
+
+
+MatrixPart: TypeAlias = Whitened | Scaled | LinearScores
+ScorePart: TypeAlias = MatrixPart | Distances
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
@@ -241,7 +276,18 @@ class Scorer:
 
     @property
     def _uses_blas(self) -> bool:
-        return any(isinstance(part, LinearScores) and part.is_large for part in self.parts)
+        for part in self.parts:
+            if isinstance(part, Distances) or (
+                isinstance(part, LinearScores) and part.is_large
+            ):
+                return True
+        return False
+
+    def matrix_parts(self) -> tuple[MatrixPart, ...]:
+        """Return parts with the same scores that multiply dense matrices."""
+        return tuple(
+            part.as_whitened() if isinstance(part, Distances) else part for part in self.parts
+        )
 
     def _stages(self) -> Iterator[Stage]:
         whitened = [part for part in self.parts if isinstance(part, Whitened)]
@@ -252,6 +298,8 @@ class Scorer:
         for part in self.parts:
             if isinstance(part, LinearScores):
                 yield part.stage()
+            elif isinstance(part, Distances):
+                yield part.stage
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,8 @@ import numpy as np
 
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.indicators import all_numbers, indicator_sums, joined_scatter
+from suffice.core.moments.rounding import two_sum
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     FourthMoments,
@@ -24,7 +26,7 @@ from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
 from suffice.typing import Array, Floats
 
-STORAGES = ("auto", "per-class", "pooled", "diagonal")
+STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
 SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 SMALLEST = 1e-300  # sums of squares or fourth powers below this have lost digits to underflow
@@ -43,7 +45,9 @@ def plan(
 ) -> tuple[Storage, bool]:
     """Return the storage to fill and whether to collect fourth moments, too."""
     require_word(storage, STORAGES, "storage")
-    is_affordable = n_classes * n_features**2 <= AFFORDABLE
+    if storage == "rows":  # fourth moments can be read from them
+        return "rows", False
+    is_affordable = is_affordable_per_class(n_classes, n_features)
     if storage != "auto":
         chosen = cast("Storage", storage)
     else:
@@ -53,6 +57,18 @@ def plan(
     if fourth is None:
         fourth = chosen == "per-class" and is_affordable
     return chosen, fourth
+
+
+def is_affordable_per_class(n_classes: int, n_features: int) -> bool:
+    """Return whether a matrix for each class is small."""
+    return n_classes * n_features**2 <= AFFORDABLE
+
+
+def smallest_storage(storage: str, n_rows: int, n_classes: int, n_features: int) -> str:
+    """Return ``"rows"`` where all rows hold fewer numbers than the large matrices asked for."""
+    if storage == "diagonal" or is_affordable_per_class(n_classes, n_features):
+        return storage
+    return "rows" if 0 < n_rows < n_features else storage
 
 
 class ChunkSums(NamedTuple):
@@ -81,9 +97,14 @@ def collect(
     fourth: bool,
     power: PowerTransform | None = None,
     filled: bool = False,
+    higher: bool = True,
 ) -> Iterator[ChunkSums]:
-    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros."""
-    small = is_small(table)
+    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros.
+
+    Without ``higher`` the third and fourth moments of single columns are left out.
+    """
+    # rows are kept as they are: there is nothing to sum in chunks
+    small = is_small(table) or storage == "rows"
     # most patterns of missing values have few rows: blocks need not hold many rows of each
     block = _BLOCK_ROWS if filled else max(_BLOCK_ROWS, 128 * table.n_classes)
 
@@ -96,7 +117,9 @@ def collect(
         if filled:
             rows = rows.with_rows(_zero_filled(rows.x, small=small))
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
-        sums = _sums_between(numbers, lo, hi, storage, fourth=fourth, small=small, block=block)
+        sums = _sums_between(
+            numbers, lo, hi, storage, fourth=fourth, small=small, block=block, higher=higher
+        )
         if power is None:
             return sums
         return _moved(sums, power.centre)._replace(
@@ -134,6 +157,7 @@ def _sums_between(
     fourth: bool,
     small: bool,
     block: int,
+    higher: bool,
 ) -> ChunkSums:
     """Return the sums of rows lo … hi−1, by NumPy if they are few, else by compiled loops."""
     n_numbers = rows.x.shape[1]
@@ -141,12 +165,17 @@ def _sums_between(
         rows = all_numbers(rows.take(slice(lo, hi)))
         hi -= lo
         lo = 0
+    if storage == "rows":
+        return _kept_rows(rows, lo, hi, n_numbers)
     if small:
-        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_numbers=n_numbers)
+        n_higher = n_numbers if higher else 0
+        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_higher=n_higher)
     if storage == "pooled":
         sums = _pooled_sums(rows, lo, hi)
     else:
         sums = _class_sums(rows, lo, hi, storage, fourth=fourth, block=block)
+    if not higher:
+        sums = sums._replace(higher=None)
     return sums if rows.indicators is None else _with_indicators(sums, rows, lo, hi)
 
 
@@ -175,6 +204,24 @@ def _moved(sums: ChunkSums, centre: Floats) -> ChunkSums:
     return sums._replace(means=high, means_low=low + sums.means_low, higher=higher)
 
 
+def _kept_rows(rows: Table, lo: int, hi: int, n_numbers: int) -> ChunkSums:
+    """Keep rows lo … hi−1, sorted by class, with the sums that every storage has."""
+    order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
+    if rows.weight is not None:
+        order = order[rows.weight[order] > 0]
+    w = np.ones(len(order)) if rows.weight is None else rows.weight[order]
+    scatter = RowScatter.of(rows.x[order], w, rows.codes[order], rows.n_classes)
+    means, means_low = scatter.means()
+    return ChunkSums(
+        weights=np.bincount(scatter.codes, w, rows.n_classes).astype(np.float64),
+        means=means,
+        means_low=means_low,
+        scatter=scatter,
+        fourth=None,
+        higher=HigherMoments.of_rows(scatter.rows[:, :n_numbers], w),
+    )
+
+
 def _numpy_sums(
     rows: Table,
     lo: int,
@@ -182,16 +229,19 @@ def _numpy_sums(
     storage: Storage,
     *,
     fourth: bool,
-    n_numbers: int,
+    n_higher: int,
 ) -> ChunkSums:
-    """Sum rows lo … hi−1, sorted by class, about the class means."""
+    """Sum rows lo … hi−1, sorted by class, about the class means.
+
+    The first ``n_higher`` columns have third and fourth moments too; none if it is zero.
+    """
     order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
     if rows.weight is not None:
         order = order[rows.weight[order] > 0]
     codes = rows.codes[order]
     x = rows.x[order].astype(np.float64, copy=False)
     w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
-    higher = HigherMoments.of_rows(x[:, :n_numbers], w)
+    higher = HigherMoments.of_rows(x[:, :n_higher], w) if n_higher else None
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     rows_of = {}
@@ -445,18 +495,6 @@ def _symmetric(lower: Floats) -> Floats:
     """Return the matrices whose lower triangles are given."""
     low = np.tril(lower)
     return np.asarray(low + np.swapaxes(np.tril(low, -1), -1, -2))
-
-
-def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return a + b rounded, and what rounding lost (Knuth 1969)."""
-    high = a + b
-    part = high - a
-    # (a − (high − part)) + (b − part), in as few arrays as possible
-    low = part - high
-    low += a
-    part -= b
-    low -= part
-    return high, low
 
 
 def ratio(top: Array, bottom: Array) -> Floats:

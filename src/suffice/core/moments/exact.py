@@ -182,7 +182,7 @@ class ExactSums:
         )
 
     def has_negative_squares(self) -> bool:
-        """Return whether a sum of squares about the mean is negative, as that of no rows is."""
+        """Return whether a sum of squares about the mean is negative, which no rows can give."""
         j = np.arange(self.n_features)
         return bool(np.any(self._scatter_in_steps(j, j).high < 0))
 

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
 from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
@@ -84,9 +85,9 @@ def _check_emptied(total: Moments, part: Moments) -> None:
             f"weight {total.weights[k]:g}: some of them were never added"
         )
     if is_emptied.any() and total.patterns is None and part.patterns is None:
-        other = other_means(total, part, is_emptied, total.peaks)
-        if other is not None:
-            k, j = other
+        difference = class_and_column_of_other_mean(total, part, is_emptied, total.peaks)
+        if difference is not None:
+            k, j = difference
             raise ForgetError(
                 f"cannot forget all rows of class {total.classes[k].item()!r}: their mean in "
                 f"column {column_name(total.feature_names, j)} is {total.means[k, j]:g}, not "
@@ -94,7 +95,7 @@ def _check_emptied(total: Moments, part: Moments) -> None:
             )
 
 
-def other_means(
+def class_and_column_of_other_mean(
     total: Moments,
     part: Moments,
     is_emptied: Flags,
@@ -116,7 +117,8 @@ def other_means(
         squares = squares + peaks.sum(0)
         digits = _MEAN_DIGITS_AFTER_FORGETTING
     spread = np.sqrt(ratio(squares, w.sum(0)))
-    # means in two parts are right to the rounding of the spread, those of databases of the mean
+    # our own means have an error in proportion to the spread; means that a database computed have
+    # one in proportion to their size
     slack = digits.of_spread * spread + digits.of_mean * np.abs(total.means)
     differs = (distances > slack) & as_columns(is_emptied)
     if not differs.any():
@@ -127,9 +129,14 @@ def other_means(
 
 def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``; raise where rows were never added, or digits would be lost."""
+    # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
+    if isinstance(rest.scatter, RowScatter):  # which were found one by one
+        means, means_low = rest.scatter.means()
+        return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
-    # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
+    # Σ z⁴ ≥ (Σ z²)² / n. Its rounding error is up to ε peak², so that digits are left only where
+    # Σ z² ≥ √(10^digits ε n) peak
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     has_few_digits = (_squares(rest) < share * spread.peaks) & ~spread.is_constant
     # where all that is left of a column is zero, its mean is no more than rounding
@@ -216,6 +223,8 @@ def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
 
 def _without_constant(scatter: Scatter, is_constant: Flags) -> Scatter:
     """Return the scatter with exact zeros for columns that are constant in their class, (K, d)."""
+    if isinstance(scatter, RowScatter):
+        return scatter
     varies = (~is_constant).astype(np.float64)
     if scatter.storage == "diagonal":
         mask = varies

@@ -91,10 +91,14 @@ class RoundingGrid:
         size = np.maximum(np.abs(low), np.abs(high))
         # a constant feature is taken to vary by its own size, one of zeros by one
         spread = np.where(half_range > 0, half_range, np.where(size > 0, size, 1.0))
-        exponents = np.frexp(spread)[1].astype(np.int64) + headroom - BITS
         # an origin with few bits, so that sites can write it down
         unit = np.frexp(spread)[1] - 2
         origins = np.ldexp(np.rint(np.ldexp(low / 2 + high / 2, -unit)), unit)
+        # from the rounded origin, so that the rows themselves fit without headroom, too
+        reach = np.maximum(np.maximum(high - origins, origins - low), spread)
+        exponents = np.frexp(reach)[1].astype(np.int64) + headroom - BITS
+        # a reach just below a power of two is rounded up to it, which lies outside
+        exponents += np.rint(np.ldexp(reach, -exponents)) >= _LARGEST
         return cls(origins=origins, exponents=np.clip(exponents, -900, 900))
 
     @property

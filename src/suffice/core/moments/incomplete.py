@@ -14,7 +14,11 @@ import numpy as np
 from suffice.core.moments import collect
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.column_sums import AvailableSums, ColumnSums
-from suffice.core.moments.forgetting import other_means, spread_left, without
+from suffice.core.moments.forgetting import (
+    class_and_column_of_other_mean,
+    spread_left,
+    without,
+)
 from suffice.core.moments.merging import merged, without_empty_classes
 from suffice.core.moments.pattern_sums import PatternSums, float_rows, no_patterns
 from suffice.core.moments.scatter import SCATTERS, PooledScatter, Storage
@@ -88,7 +92,7 @@ def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -
     total = before.by_column().column_sums
     part = removed.by_column().column_sums
     is_emptied = (part.counts == total.counts) & (total.counts > 0)
-    other = other_means(total, part, is_emptied, m.peaks)
+    other = class_and_column_of_other_mean(total, part, is_emptied, m.peaks)
     if other is None:
         return
     k, j = other

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.moments.collect import ChunkSums, ratio, two_sum
+from suffice.core.moments.collect import ChunkSums, ratio
 from suffice.core.moments.higher_moments import HigherMoments, merged_higher
+from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import FourthMoments, added, as_columns, coarser_storage
 from suffice.core.moments.schema_change import same_schema
 from suffice.core.power_transform import PowerTransform
@@ -31,9 +32,11 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  M = M_a ± M_b ± (w_a w_b/w) δ δᵀ
     weights = a.weights + sign * b.weights
     delta = np.where(as_columns(b.weights > 0), (b.means - high) + (b.means_low - low), 0.0)
-    share = sign * ratio(b.weights, weights)
+    share = sign * ratio(b.weights, weights)  # ±w_b/w
     shift = as_columns(share) * delta
     means, means_low = two_sum(high, low + shift)
+    # M_a ± M_b, and w_a · (±w_b/w) δ δᵀ on top
+    scatter = added(a.scatter, b.scatter, sign).shifted(a.weights * share, delta)
     return replace(
         a,
         feature_names=a.feature_names or b.feature_names,
@@ -41,7 +44,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         weights=weights,
         means=means,
         means_low=means_low,
-        scatter=added(a.scatter, b.scatter, sign).shifted(a.weights * share, delta),
+        scatter=scatter,
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
         peaks=_larger(a.peaks, b.peaks),
@@ -121,7 +124,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     a, b = same_schema(a, b)
     check_features(a, b)
     _check_same_power(a.power, b.power)
-    if a.storage != b.storage:
+    if a.storage != b.storage and "rows" not in (a.storage, b.storage):
         warn(
             f"{a.storage} and {b.storage} scatter meet: the result keeps "
             f"{coarser_storage(a.scatter, b.scatter)} scatter only"

@@ -21,6 +21,7 @@ from suffice.core.moments.collect import (
     plan,
     ratio,
     refuse_vanishing,
+    smallest_storage,
 )
 from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.exact_collect import (
@@ -122,7 +123,7 @@ class Moments:
     weights: Floats  # Σ w  (K,)
     means: Floats  # μ, high part  (K, d)
     means_low: Floats  # μ, low part  (K, d)
-    scatter: Scatter  # M, in one of three storages
+    scatter: Scatter  # M, in one of four storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
     power: PowerTransform | None = None  # t, where the rows that were summed were transformed
     log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
@@ -169,8 +170,9 @@ class Moments:
             Labels: integers, floats that are whole numbers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
-        storage : {"auto", "per-class", "pooled", "diagonal"}
-            What scatter to keep; ``"auto"``: a matrix per class where that is affordable.
+        storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
+            What scatter to keep; ``"auto"``: a matrix per class where that is affordable, and the
+            rows themselves where they hold fewer numbers than one large matrix.
         fourth : bool, optional
             Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default where
             a matrix per class is affordable.
@@ -203,7 +205,8 @@ class Moments:
                 f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
             )
         if is_foreign(X):
-            if power is None and categorical is None and not fourth and exact is None:
+            has_sums = storage != "rows" and exact is None
+            if power is None and categorical is None and not fourth and has_sums:
                 on_device = _of_device_rows(X, y, sample_weight, classes, storage)
                 if on_device is not None:
                     return on_device
@@ -224,6 +227,8 @@ class Moments:
                 return _of_exact(
                     table, storage, exact, fourth=fourth, power=power, numbered=True
                 )
+            if storage == "auto":
+                storage = smallest_storage(storage, *_sizes(table))
             return cls.of_table(
                 table,
                 storage=storage,
@@ -244,12 +249,17 @@ class Moments:
         holes: bool = False,
         max_patterns: int | None = None,
         exact: RoundingGrid | None = None,
+        higher: bool = True,
     ) -> Moments:
-        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
+        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``.
+
+        Without ``higher`` the third and fourth moments of single columns, which only tests of
+        drift and of covariances read, are left out.
+        """
         if exact is not None:
             return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
         if is_foreign(table.x):
-            has_plain_sums = power is None and not fourth
+            has_plain_sums = power is None and not fourth and storage != "rows"
             on_device = _of_device_table(table, storage) if has_plain_sums else None
             if on_device is not None:
                 return on_device
@@ -261,6 +271,7 @@ class Moments:
             power=power,
             holes=holes,
             max_patterns=max_patterns,
+            higher=higher,
         )
 
     @classmethod
@@ -273,21 +284,28 @@ class Moments:
         power: PowerTransform | str | None,
         holes: bool,
         max_patterns: int | None,
+        higher: bool,
     ) -> Moments:
         """Return the floating sums of a table in the memory of the host."""
+        if storage == "rows" and (table.schema is not None or has_missing(table.x)):
+            storage = (
+                "per-class" if fourth else "auto"
+            )  # rows are kept if they are all numbers
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
             with_fourth = False  # those of indicators would be large, and are rarely read
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
             return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
-        chunks = collect(table, chosen, fourth=with_fourth, power=transform)
+        chunks = collect(table, chosen, fourth=with_fourth, power=transform, higher=higher)
         total = _total(table.classes, table.names, chunks)
         if not is_finite(total):
             if holes and has_missing(table.x):
                 return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
             rows = _usable_rows(table)
-            return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
+            return cls.of_table(
+                rows, storage=storage, fourth=fourth, power=transform, higher=higher
+            )
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
         refuse_weights(total)
@@ -337,7 +355,7 @@ class Moments:
 
     @property
     def storage(self) -> Storage:
-        """Which scatter is kept: ``"per-class"``, ``"pooled"`` or ``"diagonal"``."""
+        """Which scatter is kept: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
         return self.scatter.storage
 
     @property
@@ -481,6 +499,11 @@ class Moments:
             f"{noun_for(self.n_features, 'feature')}, {n_rows} {noun_for(n_rows, 'row')}, weight "
             f"{self.total_weight:g}, {self.storage} scatter)"
         )
+
+
+def _sizes(table: Table) -> tuple[int, int, int]:
+    """Return the numbers of rows, classes and features."""
+    return table.n_rows, table.n_classes, table.n_features
 
 
 def _of_exact(

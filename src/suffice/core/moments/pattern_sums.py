@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments import schema_change
-from suffice.core.moments.collect import ratio, two_sum
+from suffice.core.moments.collect import ratio
 from suffice.core.moments.column_sums import AvailableSums, ColumnSums, sums_of_rows
-from suffice.core.moments.forgetting import other_means
+from suffice.core.moments.forgetting import class_and_column_of_other_mean
 from suffice.core.moments.indicators import all_numbers
 from suffice.core.moments.merging import (
     aligned,
@@ -31,6 +31,7 @@ from suffice.core.moments.pattern_keys import (
     read_keys,
     smaller_patterns,
 )
+from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PerClassScatter
 from suffice.core.table import Table
 from suffice.core.table.sampling import places_within
@@ -155,7 +156,10 @@ class PatternSums:
         total, part = aligned(self.pattern_sums, removed.pattern_sums)
         has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
         is_emptied = (part.counts == total.counts) & (total.counts > 0)
-        if has_more.any() or other_means(total, part, is_emptied, peaks) is not None:
+        if (
+            has_more.any()
+            or class_and_column_of_other_mean(total, part, is_emptied, peaks) is not None
+        ):
             raise ForgetError(_NEVER_ADDED)
         rest = merged(total, part, -1.0)
         if pooled:

@@ -1,4 +1,4 @@
-"""Second and fourth moments about the class means: kept whole, pooled, or as diagonals only."""
+"""Second and fourth moments about the class means: whole, pooled, as diagonals, or as rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import ClassVar, Literal, NamedTuple, NoReturn, Protocol, Self, Type
 import numpy as np
 
 from suffice.core.linalg import EPS
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.errors import MissingStatisticsError
 from suffice.typing import Array, Codes, Floats
 
-Storage = Literal["per-class", "pooled", "diagonal"]
+Storage = Literal["per-class", "pooled", "diagonal", "rows"]
 ROUNDING = 1e3 * EPS  # of the largest sum held so far; a smaller one cannot be told from zero
 
 
@@ -31,7 +32,7 @@ class ReadOut(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StoredScatter:
-    """What the three storages share; each overrides what it can answer."""
+    """What the three storages of sums share; each overrides what it can answer."""
 
     source: Floats | ReadOut
     storage: ClassVar[Storage]
@@ -60,6 +61,11 @@ class _StoredScatter:
     def by_class(self, change: Callable[[Floats], Floats]) -> Self:
         """Return the sums of other classes, by a change of the first axis."""
         return type(self)(change(self.values))
+
+    def scaled_by_class(self, factors: Floats) -> Self:
+        """Return f_k M_k; a pooled sum has none of them."""
+        n_further_axes = self.values.ndim - 1
+        return type(self)(factors.reshape(-1, *[1] * n_further_axes) * self.values)
 
     def select(self, columns: Codes) -> Self:
         """Return the sums of some features only."""
@@ -139,8 +145,8 @@ class DiagonalScatter(_StoredScatter):
         return DiagonalScatter(self.values + as_columns(weights) * deltas**2)
 
 
-# M_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
-Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter
+# M_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of four storages
+Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter | RowScatter
 SCATTERS: Mapping[str, type[PerClassScatter] | type[PooledScatter] | type[DiagonalScatter]] = {
     "per-class": PerClassScatter,
     "pooled": PooledScatter,
@@ -156,19 +162,31 @@ def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
 def coarser_storage(a: Scatter, b: Scatter) -> Storage:
     """Return the storage of the sum of two scatters: the one that keeps less."""
     storages = (a.storage, b.storage)
-    if "diagonal" in storages:
-        return "diagonal"
-    return "pooled" if "pooled" in storages else "per-class"
+    for storage in ("diagonal", "pooled", "per-class"):
+        if storage in storages:
+            return storage
+    return "rows"
 
 
 def added(a: Scatter, b: Scatter, sign: float) -> Scatter:
     """Return a + b, or a − b for ``sign`` −1, in the coarser storage of the two."""
+    if isinstance(a, RowScatter) and isinstance(b, RowScatter):
+        return _dense_if_outgrown(a.plus(b)) if sign > 0 else a.minus(b)
     storage = coarser_storage(a, b)
     if storage == "diagonal":
         return DiagonalScatter(_signed_sum(a.diagonals(), b.diagonals(), sign))
     if storage == "pooled":
         return PooledScatter(_signed_sum(a.pooled(), b.pooled(), sign))
     return PerClassScatter(_signed_sum(a.per_class(), b.per_class(), sign))
+
+
+def _dense_if_outgrown(rows: RowScatter) -> Scatter:
+    """Return rows as long as they are fewer than the numbers of the storage they stand for."""
+    if not rows.is_outgrown:
+        return rows
+    if rows.becomes == "pooled":
+        return PooledScatter(rows.pooled())
+    return PerClassScatter(rows.per_class())
 
 
 def _signed_sum(a: Floats, b: Floats, sign: float) -> Floats:

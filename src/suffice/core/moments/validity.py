@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PooledScatter
+from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter import (
+    ROUNDING,
+    DiagonalScatter,
+    PerClassScatter,
+    PooledScatter,
+)
 from suffice.core.table.matrix import column_name
 from suffice.errors import InvalidInputError
 from suffice.typing import Array, Floats
@@ -95,7 +101,17 @@ def _refuse_column(m: Moments) -> None:
 def refuse_impossible(m: Moments) -> None:
     """Raise unless some rows could have these sums."""
     _refuse_counts(m)
-    scatter = m.scatter
+    if isinstance(m.scatter, RowScatter):
+        _refuse_other_rows(m, m.scatter)
+    else:
+        _refuse_scatter(m, m.scatter)
+
+
+def _refuse_scatter(
+    m: Moments,
+    scatter: PerClassScatter | PooledScatter | DiagonalScatter,
+) -> None:
+    """Raise unless some rows could have this scatter."""
     if isinstance(scatter, DiagonalScatter):
         diagonals: Floats = scatter.values
     else:
@@ -121,6 +137,17 @@ def refuse_impossible(m: Moments) -> None:
         )
 
 
+def _refuse_other_rows(m: Moments, scatter: RowScatter) -> None:
+    """Raise unless the rows have the counts and means of the sums."""
+    counts = np.bincount(scatter.codes, minlength=m.n_classes)
+    if not np.array_equal(counts, m.counts):
+        raise InvalidInputError("field 'counts' does not agree with the rows")
+    means, _ = scatter.means()
+    sizes = np.abs(means).max(0, initial=0.0)
+    if np.any(np.abs(means - m.means) > _SLACK * sizes):
+        raise InvalidInputError("field 'means' does not agree with the rows")
+
+
 def _refuse_counts(m: Moments) -> None:
     """Raise unless exactly the classes with rows have a weight."""
     if np.any(m.counts < 0) or np.any(m.weights < 0):
@@ -142,7 +169,7 @@ def _refuse_asymmetry(scatter: Array, sizes: Floats) -> None:
 
 def is_semidefinite(m: Moments) -> bool:
     """Return whether the scatter of every class is positive semi-definite but for rounding."""
-    if isinstance(m.scatter, DiagonalScatter):
+    if isinstance(m.scatter, (DiagonalScatter, RowScatter)):
         return True
     scatters = m.scatter.values
     peaks = np.zeros(m.means.shape) if m.peaks is None else m.peaks

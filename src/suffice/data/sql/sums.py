@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from suffice.core.moments import Moments
-from suffice.core.moments.collect import SMALLEST, plan, ratio, two_sum
+from suffice.core.moments.collect import SMALLEST, plan, ratio
+from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,

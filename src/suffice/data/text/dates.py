@@ -26,7 +26,7 @@ _DAYS = (_ISO_DAY, "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
 _NAMED_DAYS = ("%B %d %Y", "%B %d, %Y", "%d %B %Y", "%d-%B-%Y", "%d. %B %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
 _SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
-_BLANK_WITHIN = r"^(\d+[-/.](?:\s|\d+[-/.]\s).*)$"
+_LOOSE_PART = r"^((?:[-+]|\d+[-/.][-+\s]|\d+[-/.]\d+[-/.][-+\s]).*)$"
 _WHOLE_DATE = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
 _MOMENT = pl.Datetime("us")
 
@@ -83,9 +83,9 @@ def dates(text: pl.Expr, form: str) -> pl.Expr:
 
 def _refused_parts(text: Cells) -> Cells:
     """Return text in which dates that the parser would take too freely fail to parse."""
-    # 23 would be read as the year 23, and "2024-07- 3" as a date.
+    # 23 would be read as the year 23, "2024-07- 3" and 26/06/+2024 as dates.
     checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
-    return checked.str.replace(_BLANK_WITHIN, f"${{1}}{MALFORMED}")
+    return checked.str.replace(_LOOSE_PART, f"${{1}}{MALFORMED}")
 
 
 def _plain_dates(text: pl.Series, form: str, *, strict: bool) -> pl.Series:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from suffice.core.decision.predictions import LEVEL, log_posteriors_of, losses_of_rows
+from suffice.core.decision.error_intervals import LEVEL
+from suffice.core.decision.predictions import log_posteriors_of, losses_of_rows
 from suffice.core.table.matrix import taken
 from suffice.evaluate.comparison.judging import Outcome, learner_of
 from suffice.evaluate.comparison.models import ComparedModel

@@ -17,12 +17,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from suffice.core.decision.predictions import (
-    Predictions,
-    among_classes,
-    effective_rows,
-    wilson,
-)
+from suffice.core.decision.error_intervals import effective_rows, wilson
+from suffice.core.decision.predictions import Predictions, among_classes
 from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from suffice.core.decision.predictions import LEVEL, effective_rows, wilson
+from suffice.core.decision.error_intervals import LEVEL, effective_rows, wilson
 from suffice.evaluate.comparison.judging import Outcome
 from suffice.evaluate.comparison.models import CONSTANT
 from suffice.typing import Codes, Flags, Floats

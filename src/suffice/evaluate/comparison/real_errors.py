@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from suffice.core.decision.predictions import LEVEL
+from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import p_statement, percent
 from suffice.errors import InvalidInputError, SufficeError

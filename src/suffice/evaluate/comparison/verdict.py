@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from suffice.core.decision.predictions import LEVEL, Predictions
+from suffice.core.decision.error_intervals import LEVEL
+from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import counted, listed, python_scalar
 from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
 from suffice.core.text.numbers import loss as loss_text

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.decision.predictions import Predictions, wilson
+from suffice.core.decision.error_intervals import wilson
+from suffice.core.decision.predictions import Predictions
 from suffice.core.table.matrix import as_weights
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Floats, WeightsLike

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.decision.predictions import LEVEL, Predictions
+from suffice.core.decision.error_intervals import LEVEL
+from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import loss, p_statement, percent
 from suffice.core.text.tables import Row

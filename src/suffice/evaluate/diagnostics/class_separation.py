@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import fdtrc
 
-from suffice.core.decision.predictions import LEVEL
+from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.linalg import dependent_columns
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.moments import Moments

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
-from suffice.core.decision.predictions import LEVEL, holm
+from suffice.core.decision.error_intervals import LEVEL, holm
 from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.moments.schema_change import under_schema

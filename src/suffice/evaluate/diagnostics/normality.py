@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from suffice.core.decision.predictions import LEVEL, holm
+from suffice.core.decision.error_intervals import LEVEL, holm
 from suffice.core.linalg import EPS, rank_tolerance
 from suffice.core.text.lists import python_scalar, quoted
 from suffice.core.text.numbers import p_statement

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
-from suffice.core.decision.predictions import LEVEL, holm
+from suffice.core.decision.error_intervals import LEVEL, holm
 from suffice.core.model import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_matrix

@@ -8,7 +8,7 @@ from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from suffice.core.decision.predictions import LEVEL
+from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.text.lists import shortened
 from suffice.core.text.tables import Row
 from suffice.evaluate.comparison import Comparison

@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import chdtri
 
-from suffice.core.decision.predictions import LEVEL
+from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.text.numbers import p_statement
 from suffice.evaluate.comparison.bias_variance import BiasVariance
 from suffice.evaluate.diagnostics import (

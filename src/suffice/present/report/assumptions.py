@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from suffice.core.decision.predictions import LEVEL
+from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.moments import Moments
 from suffice.core.text.lists import listed
 from suffice.errors import SufficeError

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from suffice.core.decision.predictions import Predictions, newcombe, wilson
+from suffice.core.decision.error_intervals import newcombe, wilson
+from suffice.core.decision.predictions import Predictions
 from suffice.core.moments import Moments
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import taken

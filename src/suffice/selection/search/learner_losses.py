@@ -1,11 +1,14 @@
 """Learners judged on rows that they have not seen."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from suffice.core.table import Table
+from suffice.selection.search.boosting import judge_boosting
 from suffice.selection.search.candidates import LearnerCandidate, doubt_of
-from suffice.selection.search.learners import Learner
+from suffice.selection.search.learners import BoostedLearner, Learner
 from suffice.selection.search.ranking import Judged
 from suffice.selection.search.temperatures import judge_scores
 from suffice.selection.search.training import Cells, HeldOut
@@ -14,12 +17,18 @@ from suffice.typing import Codes, Floats
 #: Averages of trees are not confident enough, so these reach further below one.
 LEARNER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
 _ENOUGH_ROWS = 2_000  # held out, to judge a learner by
+_MORE_ROUNDS = 1.1  # of boosting, for all rows
 
 
 def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> list[Judged]:
     """Return the best settings of a learner at their temperatures."""
     held_out = HeldOut.of(cells).take(judging_folds(cells))
-    posteriors = held_out_posteriors(learner, cells)  # (S, n, K)
+    if isinstance(learner, BoostedLearner):
+        posteriors, n_rounds = boosted_posteriors(learner, cells)
+        settings = [n_rounds]
+    else:
+        posteriors = held_out_posteriors(learner, cells)  # (S, n, K)
+        settings = list(range(len(learner.settings)))
     n_rows = cells.table.n_rows
     doubt = doubt_of(n_rows)
     # log((1 − ε) p + ε / n) bounds the loss of a row that a learner gives probability 0
@@ -33,7 +42,7 @@ def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> lis
         candidate = LearnerCandidate(
             name=name + learner.settings[i],
             learner=learner,
-            setting=i,
+            setting=settings[i],
             temperature=float(losses.temperature[i]),
             error=float(losses.error[i]),
             log_loss=float(losses.log_loss[i]),
@@ -62,12 +71,51 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
     shape = (len(settings), table.n_rows, table.n_classes)
     posteriors = np.full(shape, 1 / table.n_classes)
     for f in judging_folds(cells):
-        lo, hi = cells.fold_edges[f : f + 2]
-        train = table.take(cells.training_rows(f))
-        present = np.flatnonzero(train.class_weights > 0)
-        codes = np.searchsorted(present, train.codes)
-        train = replace(train, codes=codes, classes=table.classes[present])
-        posteriors[:, lo:hi] = 0.0
-        for i, model in enumerate(learner.learn(train, settings, judging=True)):
-            posteriors[i, lo:hi, present] = model.posterior(table.x[lo:hi]).T
+        fold = _fold_tables(cells, table, f)
+        posteriors[:, fold.held_rows] = 0.0
+        for i, model in enumerate(learner.learn(fold.train, settings, judging=True)):
+            posterior = model.posterior(table.x[fold.held_rows])
+            posteriors[i, fold.held_rows, fold.present] = posterior.T
     return posteriors
+
+
+def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, int]:
+    """Return p(k | x) of boosted trees as ``held_out_posteriors`` does, and the number of rounds.
+
+    The held-out rows of each fold stop its boosting, so that folds of whole groups, or of later
+    rows, stop it as well. All rows then need more rounds than a part of them, which is a guess.
+    """
+    table = cells.table
+    posteriors = np.full((1, table.n_rows, table.n_classes), 1 / table.n_classes)
+    n_rounds = []
+    for f in judging_folds(cells):
+        fold = _fold_tables(cells, table, f)
+        held_out = table.take(fold.held_rows)
+        has_learnt_class = np.isin(held_out.codes, fold.present)
+        codes = np.minimum(
+            np.searchsorted(fold.present, held_out.codes), len(fold.present) - 1
+        )
+        # rows of a class without training rows judge nothing
+        weight = np.where(has_learnt_class, held_out.weights, 0.0)
+        held_out = replace(held_out, codes=codes, classes=fold.train.classes, weight=weight)
+        boosting = judge_boosting(fold.train, held_out, learner.seed)
+        n_rounds.append(boosting.n_rounds)
+        posteriors[0, fold.held_rows] = 0.0
+        posteriors[0, fold.held_rows, fold.present] = boosting.posterior.T
+    return posteriors, round(_MORE_ROUNDS * float(np.mean(n_rounds)))
+
+
+class _Fold(NamedTuple):
+    train: Table  # of the classes that have rows
+    present: Codes  # these classes among all
+    held_rows: slice
+
+
+def _fold_tables(cells: Cells, table: Table, fold: int) -> _Fold:
+    """Return the rows that a fold learns from, and where those that it holds out are."""
+    lo, hi = cells.fold_edges[fold : fold + 2]
+    train = table.take(cells.training_rows(fold))
+    present = np.flatnonzero(train.class_weights > 0)
+    codes = np.searchsorted(present, train.codes)
+    train = replace(train, codes=codes, classes=table.classes[present])
+    return _Fold(train, present, slice(lo, hi))

@@ -16,6 +16,7 @@ from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.discriminative.starts import lda_start
 from suffice.discriminative.stopping import Stopping
+from suffice.selection.search.boosting import fit_boosting
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
 from suffice.selection.validation.fitting import fitted
@@ -140,3 +141,28 @@ class TreeLearner:
             seed=self.seed,
         )
         return [trees]
+
+
+@dataclass(frozen=True, slots=True)
+class BoostedLearner:
+    """Boosted trees; a setting is the number of rounds, which held-out rows choose."""
+
+    n_repeats: int
+    seed: int
+    settings = ("",)
+    view = Plain()
+
+    def learn(
+        self,
+        table: Table,
+        chosen: Sequence[int],
+        *,
+        judging: bool,  # noqa: ARG002
+    ) -> list[PosteriorModel]:
+        models: list[PosteriorModel] = []
+        for n_rounds in chosen:
+            model = fit_boosting(
+                table, n_rounds=n_rounds, n_repeats=self.n_repeats, seed=self.seed
+            )
+            models.append(model)
+        return models

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.core.compiled import njit
-from suffice.core.model.trees import Singles
 from suffice.typing import Codes, Floats
 
 _FAST = {"nnan", "nsz", "reassoc"}
@@ -15,8 +14,8 @@ _MOST_FEATURES = 16  # that one node of a random forest tries
 
 @njit(nogil=True)
 def grow(
-    columns: Singles,
-    edges: Singles,
+    columns: Floats,
+    edges: Floats,
     codes: Codes,
     weights: Floats,
     drawn_rows: Codes,
@@ -57,7 +56,7 @@ def grow(
     label = np.zeros(n, np.intp)
     weight = np.zeros(n)
     count = np.zeros(n)
-    value = np.zeros(n, np.float32)
+    value = np.zeros(n)
     # scratch space of a split
     bin_sums = np.zeros((edges.shape[1] + 1, n_classes + 1))
     below = np.zeros(n_classes)
@@ -173,12 +172,12 @@ def _gather(
 
 @njit(nogil=True, error_model="numpy")
 def _random_split(
-    columns: Singles,
+    columns: Floats,
     rows: Codes,
     label: Codes,
     weight: Floats,
     count: Floats,
-    value: Singles,
+    value: Floats,
     total: Floats,
     least: int,
     most: float,
@@ -198,7 +197,7 @@ def _random_split(
         if low == high:
             continue
         between = low + np.random.random() * (high - low)  # noqa: NPY002
-        t = min(np.float32(between), np.nextafter(high, low))
+        t = min(between, np.nextafter(high, low))
         below[:] = 0.0
         n_below = 0.0
         for i in range(len(rows)):
@@ -229,7 +228,7 @@ def _random_split(
 @njit(nogil=True, error_model="numpy")
 def _best_split(
     bins: npt.NDArray[np.uint8],
-    edges: Singles,
+    edges: Floats,
     rows: Codes,
     label: Codes,
     weight: Floats,
@@ -294,7 +293,7 @@ def _best_split(
 
 @njit(nogil=True, fastmath=_FAST)
 def _copy_with_range(
-    columns: Singles, rows: Codes, j: int, value: Singles
+    columns: Floats, rows: Codes, j: int, value: Floats
 ) -> tuple[float, float]:
     """Copy a feature of some rows; return its least and greatest value."""
     low = columns[j, rows[0]]
@@ -308,7 +307,7 @@ def _copy_with_range(
 
 
 @njit(nogil=True)
-def _partition(columns: Singles, rows: Codes, j: int, t: float) -> int:
+def _partition(columns: Floats, rows: Codes, j: int, t: float) -> int:
     """Put the rows with x_j ≤ t first; return how many there are."""
     n = 0
     for i in range(len(rows)):

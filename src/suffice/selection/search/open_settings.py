@@ -16,7 +16,14 @@ from suffice.core.threads import side_by_side
 from suffice.selection.search.candidates import GaussianCandidate
 from suffice.selection.search.effort import Effort
 from suffice.selection.search.shrinkage_and_temperature import POOLINGS, SHRINKAGES
-from suffice.selection.search.temperatures import TEMPERATURES, best_temperature
+from suffice.selection.search.temperatures import (
+    FEW_ROWS_A_FEATURE,
+    HIGH_TEMPERATURES,
+    SPREAD,
+    TEMPERATURES,
+    WIDE_SPREAD,
+    best_temperature,
+)
 from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats
@@ -36,7 +43,8 @@ def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> Gaussi
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
     settings_list = _closed_settings(settings)
-    temperatures = TEMPERATURES
+    is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features
+    temperatures = HIGH_TEMPERATURES if is_wide else TEMPERATURES
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])
     candidates: list[GaussianCandidate] = []
@@ -45,7 +53,12 @@ def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> Gaussi
         if losses is None:
             return GaussianCandidate.unjudged(view, settings_list[-1])
         candidates += at_best_temperature(
-            view, settings_list, losses, temperatures, rows.n_rows
+            view,
+            settings_list,
+            losses,
+            temperatures,
+            rows.n_rows,
+            spread=WIDE_SPREAD if is_wide else SPREAD,
         )
     best = min(candidates, key=lambda candidate: candidate.log_loss)
     return replace(best, weight=1.0)
@@ -79,10 +92,11 @@ def at_best_temperature(
     losses: Floats,
     temperatures: Floats,
     n_rows: int,
+    spread: float = SPREAD,
 ) -> list[GaussianCandidate]:
     """Return each of the settings at its best temperature; ``losses`` is (F, C, T, 3)."""
     log_losses = losses.mean(0)[:, :, 1]
-    best, refined = best_temperature(log_losses, temperatures, n_rows)
+    best, refined = best_temperature(log_losses, temperatures, n_rows, spread)
     at_best = losses[:, np.arange(len(best)), best]  # (F, C, 3)
     means = at_best.mean(0)
     standard_errors = at_best[:, :, 1].std(0) / np.sqrt(max(len(losses) - 1, 1))

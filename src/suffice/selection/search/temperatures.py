@@ -12,7 +12,12 @@ from suffice.typing import Codes, Floats
 #: Each is half of another, except the two largest: exponentials are squared, not computed again.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
 
+#: For tables with few rows a feature, whose plug-in posteriors are far too sure.
+HIGH_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(8)).ravel())
+
 SPREAD = 0.5  # prior standard deviation of log T
+WIDE_SPREAD = 2.0  # the same where few rows a feature make high temperatures likely
+FEW_ROWS_A_FEATURE = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from suffice.core.model.trees import Singles, Trees, single_precision
+from suffice.core.model.trees import Trees
 from suffice.core.table import Table
 from suffice.selection.search.repeated_rows import distinct_table
-from suffice.typing import Array
+from suffice.typing import Array, Floats
 
 N_EDGES = 63  # between bins of equally many rows, where a random forest splits
-_NO_EDGES: Singles = np.zeros((0, 0), np.float32)
+_LARGEST = 8e307  # differences of such numbers do not overflow
+_NO_EDGES: Floats = np.zeros((0, 0))
 
 
 def grow_extra_trees(
@@ -41,7 +42,7 @@ def grow_random_forest(
     rng = np.random.default_rng(seed)
     seeds = rng.integers(1 << 31, size=n_trees)
     rows = rng.integers(table.n_rows, size=(n_trees, n_rows))
-    edges = bin_edges(single_precision(table.x.T))
+    edges = bin_edges(bounded_columns(table.x), N_EDGES)
     return _grow(table, rows, seeds, edges, min_leaf_rows)
 
 
@@ -49,14 +50,14 @@ def _grow(
     table: Table,
     rows: Array,
     seeds: Array,
-    edges: Singles,
+    edges: Floats,
     min_leaf_rows: int,
 ) -> Trees:
     from suffice.selection.search.loops import grow  # Numba takes long to import
 
     distinct, place = distinct_table(table)
     roots, children, feature, threshold, class_weights = grow(
-        single_precision(distinct.x.T),
+        bounded_columns(distinct.x),
         edges,
         distinct.codes,
         distinct.weights,
@@ -75,20 +76,27 @@ def _grow(
     )
 
 
-def bin_edges(columns: Singles) -> Singles:
+def bounded_columns(x: Array) -> Floats:
+    """Return the features of rows (n, d) one after the other, (d, n); huge numbers are clipped."""
+    return np.ascontiguousarray(np.clip(x, -_LARGEST, _LARGEST).T, np.float64)
+
+
+def bin_edges(columns: Floats, n_edges: int) -> Floats:
     """Return the edges between bins of about equally many rows of each of the columns (d, n).
 
-    Infinities follow the last edge, shape (d, N_EDGES).
+    Infinities follow the last edge, shape (d, n_edges).
     """
-    edges = np.full((len(columns), N_EDGES), np.inf, np.float32)
+    edges = np.full((len(columns), n_edges), np.inf)
     for j, values in enumerate(np.sort(columns, axis=1)):
         is_last_of_its_value = np.append(values[:-1] < values[1:], True)
         distinct = values[is_last_of_its_value]
         lower = distinct[:-1]  # the largest value below each edge
-        if len(lower) > N_EDGES:
-            quantiles = np.arange(1, N_EDGES + 1) * len(values) // (N_EDGES + 1)
+        if len(lower) > n_edges:
+            quantiles = np.arange(1, n_edges + 1) * len(values) // (n_edges + 1)
             lower = np.unique(values[quantiles])
             lower = lower[lower < distinct[-1]]
         upper = distinct[np.searchsorted(distinct, lower) + 1]
-        edges[j, : len(lower)] = (lower + upper) / 2
+        middle = (lower + upper) / 2
+        # rounding may take the middle of two neighbouring numbers to the upper one
+        edges[j, : len(lower)] = np.where(middle < upper, middle, lower)
     return edges

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from suffice.core.decision.predictions import Predictions, log_posteriors_of
 from suffice.core.moments import Moments
+from suffice.core.moments.collect import smallest_storage
 from suffice.core.moments.schema_change import fills_of
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
@@ -190,11 +191,17 @@ class Folds:
 
     def _collect(self, storage: str, *, fourth: bool) -> list[Moments]:
         """Return the moments of every fold's training rows."""
+        n_rows, n_features = self.table.x.shape
+        storage = smallest_storage(storage, n_rows, len(self.classes), n_features)
 
         def moments_of(rows: Codes) -> Moments:
-            return Moments.of_table(self.table.take(rows), storage=storage, fourth=fourth)
+            return Moments.of_table(
+                self.table.take(rows), storage=storage, fourth=fourth, higher=False
+            )
 
         with numbering_rows(self.table):
+            if storage == "rows":  # nothing is gained by adding parts
+                return [moments_of(train) for train, _ in self.splits]
             if is_partition(self.splits, len(self.codes)):
                 return sums_without([moments_of(test) for _, test in self.splits])
             if is_forward_chain(self.splits):

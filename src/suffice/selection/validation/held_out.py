@@ -10,18 +10,22 @@ import numpy as np
 from suffice.core.decision.predictions import losses_of_rows, summed_losses
 from suffice.core.estimation.covariance_estimates import (
     FullStructure,
-    Regularisation,
-    resolved_variances,
 )
-from suffice.core.estimation.degenerate import ReferenceCovariance
+from suffice.core.estimation.degenerate import ReferenceCovariance, resolved_variances
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.estimate import estimate
-from suffice.core.estimation.groups import full_groups, pooled_groups
+from suffice.core.estimation.few_rows import few_rows_path
+from suffice.core.estimation.groups import full_groups
+from suffice.core.estimation.pooling import pooled_groups
 from suffice.core.estimation.settings import Settings
+from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import rank_tolerance, scaled_cholesky
+from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
+from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.moments import Moments
+from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Floats
@@ -61,20 +65,18 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
     """Return the places of settings that differ in γ alone, which share their work."""
     groups: dict[Hashable, list[int]] = {}
     for i, settings in enumerate(settings_list):
+        how = settings.regularisation
         key: Hashable = i
-        if _has_path(settings):
-            how = settings.regularisation
-            # priors hold arrays, which have no hash
-            key = pickle.dumps(
-                (settings.tied_classes, how.unbiased, how.target, settings.priors, how.pooling)
-            )
+        if _has_path(settings, how):
+            # priors may hold arrays, which have no hash
+            priors = None if settings.priors is None else pickle.dumps(settings.priors)
+            key = (settings.tied_classes, how.unbiased, how.target, priors, how.pooling)
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 
 
-def _has_path(settings: Settings) -> bool:
+def _has_path(settings: Settings, how: Regularisation) -> bool:
     """Whether the covariance is a full covariance with numbers for pooling and shrinkage."""
-    how = settings.regularisation
     is_full = isinstance(settings.structure, FullStructure)
     is_fixed = how.shrinkage.fixed is not None and how.target.keeps_variances
     return settings.is_plug_in and is_full and is_fixed
@@ -110,12 +112,13 @@ def _path_losses(
     """
     first = settings_list[0]
     held_out = fold.held_out
-    if not _has_path(first) or is_foreign(held_out.x):
+    how = first.regularisation
+    if not _has_path(first, how) or is_foreign(held_out.x):
         return None
     fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
     gammas = np.array(fixed, np.float64)
     group_of = first.group_of(fold.train.classes)
-    path = _path_of(fold.train, group_of, first.regularisation, gammas)
+    path = _path_of(fold.train, group_of, how, gammas)
     if path is None:
         return None
     log_priors = log_priors_of(first, fold.train)
@@ -145,6 +148,13 @@ def _path_of(
     gammas: Floats,
 ) -> _Path | None:
     """Return the models at every γ; None where singular covariances are too large to be filled."""
+    if isinstance(train.scatter, RowScatter) and train.scatter.has_few_rows:
+        return _FewRowsPath(
+            origin=train.grand_mean,
+            offsets=train.centred_means,
+            group_of=group_of,
+            covariances=few_rows_path(train, group_of, how, gammas),
+        )
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
@@ -216,6 +226,33 @@ class _ClassPath:
             # −½ (log|Σ(γ)| + Σ_i (z_i − m_i)² / e_i(γ))
             distances = (1 / self.eigenvalues[g]).T @ np.square(z, out=z).T
             scores[k] = -0.5 * (distances + self.log_dets[g][:, None])
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FewRowsPath:
+    """Covariances of fewer rows than features."""
+
+    origin: Floats  # o  (d,)
+    offsets: Floats  # means of the classes less o  (K, d)
+    group_of: Codes  # (K,)
+    covariances: Sequence[Sequence[Covariance]]  # Σ_g(γ) of each γ and group
+
+    def scores(self, x: Floats) -> Floats:
+        rows = x - self.origin
+        scores = np.empty((len(self.group_of), len(self.covariances), len(x)))
+        for i, covariances in enumerate(self.covariances):
+            if len(covariances) == 1:
+                # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: what differs between tied classes
+                weights, bias = discriminant(
+                    covariances[0], self.offsets, np.zeros(len(scores))
+                )
+                scores[:, i] = weights @ rows.T + bias[:, None]
+                continue
+            for k, g in enumerate(self.group_of):
+                distances = covariances[g].squared_distances(rows - self.offsets[k])
+                # −½ (log|Σ(γ)| + Δ²)
+                scores[k, i] = -0.5 * (distances + covariances[g].log_det)
         return scores
 
 

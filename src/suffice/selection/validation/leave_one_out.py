@@ -12,6 +12,7 @@ from suffice.core.estimation.settings import Settings, required_sums
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
+from suffice.core.moments.collect import smallest_storage
 from suffice.core.table import Table
 from suffice.core.table.matrix import has_missing
 from suffice.core.table.table import numbering_rows
@@ -73,9 +74,10 @@ def leave_one_out(
     required = required_sums([settings])
     with numbering_rows(whole):
         table = power_transformed(whole.take(rows), settings.power)
-        moments = Moments.of_table(
-            table, holes=True, storage=required.storage, fourth=required.fourth
+        storage = smallest_storage(
+            required.storage, table.n_rows, table.n_classes, table.n_features
         )
+        moments = Moments.of_table(table, holes=True, storage=storage, fourth=required.fourth)
         scores = _left_out_scores(
             settings, moments, table, temperature, refit_priors=refit_priors
         )
@@ -129,7 +131,7 @@ def _left_out_scores(
         )
 
     reads_levels = moments.schema is not None and not settings.reads_numbers
-    if reads_levels or moments.patterns is not None:
+    if reads_levels or moments.patterns is not None or moments.storage == "rows":
         return np.stack([refitted(i) for i in range(table.n_rows)])
     encoding = moments.encoding
     numbers = moments if encoding is None else moments.select(encoding.kept)

@@ -206,6 +206,7 @@ def quadric_between(
     delta_a = a.log_prior - 0.5 * (a.log_det + a.offset @ a.precision @ a.offset)
     delta_b = b.log_prior - 0.5 * (b.log_det + b.offset @ b.precision @ b.offset)
     # A = ½(P_b − P_a),  ∇y(m) = P_a(μ_a − m) − P_b(μ_b − m),  y(m) = δ_a(m) − δ_b(m)
+    # so that y(x) = xᵀAx + bᵀx + c with b = ∇y(m) − 2Am, c = y(m) − ∇y(m)ᵀm + mᵀAm
     return Quadric.about(
         point=anchor,
         A=0.5 * (b.precision - a.precision),

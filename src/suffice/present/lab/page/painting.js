@@ -139,10 +139,23 @@ function paintNormal(view, look) {
   view.text("w", view.px(tip[0]) + 8, view.py(tip[1]) - 6, look.ink);
 }
 
+// least squares lies on LDA or beside it: dashes in the colour of ink are seen on the wide line
 const THREE = [
-  { model: "lda", name: "LDA: density", width: 6, dash: [], colour: 2 },
-  { model: "squares", name: "least squares: regression", width: 2.5, dash: [8, 5], colour: 4 },
-  { model: "perceptron", name: "perceptron: empirical risk", width: 2.5, dash: [2, 4], colour: 3 },
+  { model: "lda", name: "LDA: density", width: 7, dash: [], colour: (look) => look.classes[2] },
+  {
+    model: "squares",
+    name: "least squares: regression",
+    width: 2.5,
+    dash: [9, 7],
+    colour: (look) => look.ink,
+  },
+  {
+    model: "perceptron",
+    name: "perceptron: empirical risk",
+    width: 2.5,
+    dash: [2, 4],
+    colour: (look) => look.classes[3],
+  },
 ];
 
 /** Draw the lines of the three approaches between two classes. */
@@ -151,12 +164,26 @@ function paintThreeLines(view, look) {
   if (fit.K !== 2 || !fit.settings) {
     return;
   }
-  THREE.forEach(({ model, name, width, dash, colour }, i) => {
+  for (const { model, width, dash, colour } of THREE) {
     const { b, c } = MODELS[model].fit(fit.x, fit.y, 2, fit.settings).boundary(0, 1);
-    view.line(boundaryLine(view, [c, ...b]), look.classes[colour], width, dash);
-    const py = view.h - 62 + 16 * i;
+    view.line(boundaryLine(view, [c, ...b]), colour(look), width, dash);
+  }
+  paintLegendOfLines(view, look);
+}
+
+/** Name the three lines on a ground of paper, so that no line runs through the words. */
+function paintLegendOfLines(view, look) {
+  const { ctx } = view;
+  const widest = Math.max(...THREE.map(({ name }) => view.widthOf(name)));
+  const top = view.h - 78;
+  ctx.globalAlpha = 0.88;
+  ctx.fillStyle = look.ground;
+  ctx.fillRect(4, top, 50 + widest, 16 * THREE.length + 6);
+  ctx.globalAlpha = 1;
+  THREE.forEach(({ name, width, dash, colour }, i) => {
+    const py = top + 16 * (i + 1);
     const swatch = [10, 40].map((px) => [view.x(px), view.y(py - 4)]);
-    view.line(swatch, look.classes[colour], width, dash);
+    view.line(swatch, colour(look), width, dash);
     view.text(name, 46, py, look.ink);
   });
 }

@@ -1,0 +1,70 @@
+"""Intervals of error rates, and p-values adjusted for their number."""
+
+import numpy as np
+
+from suffice.typing import Floats
+
+LEVEL = 0.05  # p-values up to it count as evidence
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
+    adjusted = np.full_like(p, np.nan)
+    finite = np.flatnonzero(np.isfinite(p))
+    order = finite[np.argsort(p[finite], kind="stable")]
+    # p̃_(i) = max_{j ≤ i} (m − j + 1) p_(j), at most 1
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's interval for a share that was observed among n rows."""
+    from scipy.special import ndtri  # slow to import, and seldom needed
+
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    middle = share + z2 / (2 * n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    low = (middle - half) / (1 + z2 / n)
+    high = (middle + half) / (1 + z2 / n)
+    return np.clip(low, 0, share), np.clip(high, share, 1)
+
+
+def newcombe(
+    share: float, n: float, other_share: float, n_others: float
+) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of another share minus a share, of independent rows.
+
+    Newcombe (1998), *Statistics in Medicine* 17, 873–890, method 10.
+    """
+    low, high = wilson(np.array([share, other_share]), np.array([n, n_others]))
+    difference = other_share - share
+    # the ends of both of Wilson's intervals, as far as they concern each side
+    below = np.hypot(other_share - low[1], high[0] - share)
+    above = np.hypot(high[1] - other_share, share - low[0])
+    return float(difference - below), float(difference + above)
+
+
+def effective_rows(
+    losses: Floats,
+    weights: Floats,
+    overlap: float = 0.0,
+    *,
+    grouped: bool = False,
+) -> float:
+    """Return how many independent rows would give an error as exact as these rows, or groups."""
+    # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
+    n = float(weights.sum() ** 2 / (weights @ weights))
+    mean = np.average(losses, weights=weights)
+    variance = np.average(np.square(losses - mean), weights=np.square(weights))
+    if grouped and variance > 0:
+        from scipy.special import ndtri, stdtrit
+
+        # the variance of rows is p (1 − p), that of groups is estimated (Kish 1965); there are at
+        # most Σ w rows
+        n = min(n * mean * (1 - mean) / variance, float(weights.sum()))
+        # the quantile of t, not of the normal, since few groups estimate the variance
+        widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
+        n /= widening**2
+    return float(n / (1 + overlap))

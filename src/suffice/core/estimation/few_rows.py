@@ -1,0 +1,303 @@
+"""Full covariances of fewer rows than features, from inner products of the rows alone.
+
+With B the centred rows times √(weight / divisor), in units D = diag(s) in which the target of
+shrinkage is the identity, Σ(γ) = D ((1 − γ) BᵀB + γ I) D. One Gram matrix B Bᵀ = U diag(q) Uᵀ
+serves every γ: the eigenvalues are (1 − γ) q + γ, and γ in all other directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.core.estimation.degenerate import (
+    SEPARATING_SHARE,
+    RankDeficiency,
+    filled_variances,
+    resolved_variances,
+)
+from suffice.core.estimation.divisors import divided, divisors
+from suffice.core.estimation.groups import GroupScatter, diagonal_groups
+from suffice.core.estimation.pooling import pooled_groups
+from suffice.core.estimation.shrinkage import Regularisation, ledoit_wolf_rule, oas_rule
+from suffice.core.linalg import EPS, rank_tolerance, resolved, symmetric_eigen, unit_scale
+from suffice.core.model.covariance import Covariance
+from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
+from suffice.core.moments import Moments
+from suffice.core.moments.row_scatter import RowScatter
+from suffice.typing import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FewRows:
+    """The centred rows of all classes, and which weight each has in the covariance of a group."""
+
+    moments: Moments
+    group_of: Codes  # group of each class  (K,)
+    how: Regularisation
+    stacked: Floats  # z = x − μ_k of all rows, then μ_k − μ of all classes  (r + K, d)
+    row_weights: Floats  # w  (r,)
+    group_of_row: Codes  # (r,)
+    groups: GroupScatter  # sums of squares of each group, pooled
+    variances: Floats  # of each group, exactly zero where only rounding  (G, d)
+
+    @classmethod
+    def of(cls, moments: Moments, group_of: Codes, how: Regularisation) -> FewRows:
+        """Return what covariances of groups are estimated from."""
+        scatter = moments.scatter
+        assert isinstance(scatter, RowScatter)
+        n_rows = len(scatter.rows)
+        stacked = np.empty((n_rows + moments.n_classes, moments.n_features))
+        centred = scatter.centred(out=stacked)
+        stacked[n_rows:] = moments.centred_means
+        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
+        variances = divided(groups, unbiased=how.unbiased)
+        return cls(
+            moments=moments,
+            group_of=group_of,
+            how=how,
+            stacked=stacked,
+            row_weights=centred.weights,
+            group_of_row=group_of[centred.codes],
+            groups=groups,
+            variances=resolved_variances(variances, moments, group_of),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.row_weights)
+
+    def members(self, g: int) -> Codes:
+        """Return the rows that the covariance of a group is made of."""
+        if self.how.pooling > 0:
+            return np.arange(self.n_rows)
+        return np.flatnonzero(self.group_of_row == g)
+
+    def weights_in(self, g: int) -> Floats:
+        """Return the weight of each row in the scatter of a group, (r,)."""
+        # M_g(λ) = (1 − λ) M_g + λ M
+        own_share = (self.group_of_row == g).astype(np.float64)
+        shares = self.how.pooling + (1 - self.how.pooling) * own_share
+        return np.asarray(shares * self.row_weights)
+
+    def divisor(self, g: int) -> float:
+        """Return the divisor of the scatter of a group; zero where nothing is left of it."""
+        w = divisors(self.groups.weights, self.groups.n_means, unbiased=self.how.unbiased)
+        return float(w[g])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSpectrum:
+    """The covariance of a group in the units of its target, for every shrinkage γ at once."""
+
+    few: FewRows
+    scale: Floats  # s: standard deviations of the target  (d,)
+    is_empty: Floats  # whether the target has no variance of its own there  (d,)
+    members: Codes  # rows of the group  (r,)
+    combinations: Floats  # Uᵀ √(w / divisor)  (r, r)
+    squares: Floats  # q: eigenvalues of the Gram matrix, falling to 0  (r,)
+    quartic: float  # Σ w |z/s|⁴ / n, for Ledoit and Wolf
+
+    @classmethod
+    def of(cls, few: FewRows, g: int) -> GroupSpectrum:
+        """Return the spectrum of the covariance of a group."""
+        moments = few.moments
+        totals = moments.total_variances
+        within = moments.scatter.pooled_diagonal() / moments.total_weight
+        target = few.how.target.variances(few.variances, unit_scale(within))[g]
+        is_empty = target <= 0
+        filled = filled_variances(target, resolved(within, moments.grand_mean, totals), totals)
+        scale = np.sqrt(filled)
+        members = few.members(g)
+        w = few.weights_in(g)[members]
+        divisor = few.divisor(g)
+        # a group of one row, or none, has no spread
+        roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
+        scaled = (
+            few.stacked[: few.n_rows] if len(members) == few.n_rows else few.stacked[members]
+        )
+        scaled = scaled / scale
+        scaled *= roots[:, None]
+        gram = scaled @ scaled.T
+        q, u = symmetric_eigen(gram)
+        kept = q > len(q) * EPS * max(float(q[-1]) if len(q) else 0.0, 0.0)
+        n = max(float(few.groups.weights[g]), np.finfo(float).tiny)
+        lengths = np.diagonal(gram)  # w |z/s|² / divisor
+        quartic = float((np.square(lengths)[w > 0] / w[w > 0]).sum()) * divisor**2 / n
+        return cls(
+            few=few,
+            scale=scale,
+            is_empty=is_empty,
+            members=members,
+            combinations=u[:, kept].T * roots,
+            squares=q[kept],
+            quartic=quartic,
+        )
+
+    def intensity(self, g: int) -> float:
+        """Return the shrinkage γ of the group: the given one, or that of a closed form."""
+        rule = self.few.how.shrinkage
+        if rule.fixed is not None:
+            return rule.fixed
+        n = float(self.few.groups.weights[g])
+        d = len(self.scale)
+        # R = M / n has the eigenvalues q divisor / n
+        q = self.squares * self.few.divisor(g) / max(n, np.finfo(float).tiny)
+        trace_of_square = float(np.square(q).sum())
+        trace = float(q.sum())
+        if rule.needs_fourth:
+            spread = trace_of_square - trace**2 / d
+            return ledoit_wolf_rule(n, d, self.quartic, trace_of_square, spread)
+        return oas_rule(n, d, trace_of_square, trace)
+
+    def covariance(self, gamma: float) -> LowRankCovariance:
+        """Return (1 − γ) Σ + γ T, γ > 0; features without variance have that of all classes."""
+        combinations = np.zeros((len(self.squares), len(self.few.stacked)))
+        combinations[:, self.members] = self.combinations
+        # the target stands there alone, whatever γ
+        scale = np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
+        return LowRankCovariance(
+            scale=scale,
+            base=gamma,
+            rows=self.few.stacked,
+            combinations=combinations,
+            squares=self.squares,
+            eigenvalues=(1 - gamma) * self.squares + gamma,
+        )
+
+
+def few_rows_covariances(
+    moments: Moments,
+    group_of: Codes,
+    how: Regularisation,
+) -> tuple[list[Covariance], list[RankDeficiency]]:
+    """Return one covariance per group; those that are not shrunk are filled from all classes."""
+    few = FewRows.of(moments, group_of, how)
+    covariances: list[Covariance] = []
+    deficient: list[RankDeficiency] = []
+    reference: FilledReference | None = None
+    for g in range(len(few.groups.weights)):
+        gamma = 0.0
+        if how.shrinkage.fixed != 0:
+            spectrum = GroupSpectrum.of(few, g)
+            gamma = spectrum.intensity(g)
+        if gamma > 0:
+            covariances.append(spectrum.covariance(gamma))
+            if spectrum.is_empty.any():
+                deficient.append(RankDeficiency(g, few.variances[g]))
+            continue
+        if reference is None:
+            reference = FilledReference.of(few)
+        filled, rank = reference.filled(g)
+        covariances.append(filled)
+        deficient.append(RankDeficiency(g, few.variances[g], rank=rank))
+    return covariances, deficient
+
+
+def few_rows_path(
+    moments: Moments,
+    group_of: Codes,
+    how: Regularisation,
+    gammas: Floats,
+) -> list[list[Covariance]]:
+    """Return one covariance per group for each γ; one decomposition of a group serves them all."""
+    few = FewRows.of(moments, group_of, how)
+    groups = range(len(few.groups.weights))
+    spectra = [GroupSpectrum.of(few, g) for g in groups] if np.any(gammas > 0) else []
+    reference = FilledReference.of(few) if np.any(gammas == 0) else None
+    path: list[list[Covariance]] = []
+    for gamma in gammas.tolist():
+        if gamma > 0:
+            path.append([spectrum.covariance(gamma) for spectrum in spectra])
+        else:
+            assert reference is not None
+            path.append([reference.filled(g)[0] for g in groups])
+    return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilledReference:
+    """The pooled covariance within classes, with variance in the directions that have none.
+
+    It is the ``ReferenceCovariance`` of few rows: R = D V diag(λ) Vᵀ D.
+    """
+
+    few: FewRows
+    unit_rows: Floats  # the stacked rows in units of all rows  (r + K, d)
+    covariance: LowRankCovariance  # R
+    inside: Floats  # columns of U with variance within classes  (r, p)
+    eigenvalues: Floats  # of the pooled covariance, in units of all rows  (p,)
+
+    @classmethod
+    def of(cls, few: FewRows) -> FilledReference:
+        moments = few.moments
+        scale = unit_scale(moments.total_variances)
+        weights = np.concatenate([few.row_weights, moments.weights])
+        roots = np.sqrt(weights / moments.total_weight)
+        unit_rows = few.stacked / scale
+        gram = (unit_rows @ unit_rows.T) * roots * roots[:, None]
+        n = few.n_rows
+        tolerance = rank_tolerance(len(scale))
+        e, u = symmetric_eigen(gram[:n, :n])
+        is_inside = e > tolerance
+        e = e[is_inside]
+        u = u[:, is_inside]
+        # V = diag(1/√e) Uᵀ B: orthonormal directions with variance within classes
+        inside = np.zeros((len(e), len(weights)))
+        inside[:, :n] = u.T / np.sqrt(e)[:, None]
+        # what is left of the means M outside of V: M − M Vᵀ V, and its own directions
+        outside = -(gram[n:] @ inside.T) @ inside
+        outside[:, n:] += np.eye(moments.n_classes)
+        t, q = symmetric_eigen(outside @ gram @ outside.T)
+        is_apart = t > tolerance
+        apart = (q[:, is_apart].T @ outside) / np.sqrt(t[is_apart])[:, None]
+        combinations = np.vstack([inside, apart])
+        variances = np.concatenate([e, np.full(len(apart), SEPARATING_SHARE)])
+        covariance = LowRankCovariance(
+            scale=scale,
+            base=1.0,
+            rows=few.stacked,
+            combinations=combinations * roots,
+            squares=np.ones(len(variances)),
+            eigenvalues=variances,
+        )
+        return cls(few, unit_rows, covariance, inside=u, eigenvalues=e)
+
+    def filled(self, g: int) -> tuple[LowRankCovariance | NestedCovariance, int]:
+        """Return the covariance of a group, filled by R where it has no variance, and its rank."""
+        few = self.few
+        members = few.members(g)
+        w = few.weights_in(g)[members]
+        divisor = few.divisor(g)
+        if not divisor > 0:
+            return self.covariance, 0
+        if len(few.groups.weights) == 1:
+            return self._tied(few.moments.total_weight / divisor), len(self.eigenvalues)
+        # F⁻¹ Σ F⁻ᵀ = A Aᵀ: with R = F Fᵀ, the rows of V are A = Uᵀ √(w W / (w_i divisor))
+        shares = w / few.row_weights[members] * few.moments.total_weight / divisor
+        a = self.inside[members].T * np.sqrt(shares)
+        p, roots, _ = np.linalg.svd(a, full_matrices=False)
+        variances = np.square(roots)
+        # along u = F⁻ᵀ p, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
+        noise = rank_tolerance(len(few.stacked[0])) * (np.square(p).T @ (1 / self.eigenvalues))
+        is_resolved = variances > noise
+        rank = int(is_resolved.sum())
+        reference = self.covariance
+        directions = p[:, is_resolved].T @ reference.combinations[: len(self.eigenvalues)]
+        inner = LowRankCovariance(
+            scale=np.ones(len(reference.scale)),
+            base=1.0,
+            rows=self.unit_rows,
+            combinations=directions,
+            squares=np.ones(rank),
+            eigenvalues=variances[is_resolved],
+        )
+        return NestedCovariance(reference, inner), rank
+
+    def _tied(self, factor: float) -> LowRankCovariance:
+        """Return R with another divisor of the scatter within classes."""
+        n_inside = len(self.eigenvalues)
+        eigenvalues = self.covariance.eigenvalues.copy()
+        eigenvalues[:n_inside] *= factor
+        return replace(self.covariance, eigenvalues=eigenvalues)

@@ -1,0 +1,213 @@
+"""Covariances of few rows in many features: a multiple of the identity beside a few directions.
+
+Their verbs are those of ``FullCovariance``; each costs some inner products with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.linalg import symmetric_eigen
+from suffice.core.model.scoring import Distances
+from suffice.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from suffice.core.model.covariance import FullCovariance, RarePatterns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRankCovariance:
+    """Σ = D (a I + Vᵀ diag(λ − a) V) D, D = diag(s), V orthonormal.
+
+    The directions are kept as combinations of rows: V = diag(1/√q) P Z D⁻¹. A function f of what is
+    between the two D is f(a) I + Vᵀ diag(f(λ) − f(a)) V.
+    """
+
+    scale: Floats  # s  (d,)
+    base: float  # a
+    rows: Floats  # Z  (m, d), perhaps shared with other covariances
+    combinations: Floats  # P  (r, m)
+    squares: Floats  # q: squared lengths of the directions P Z D⁻¹  (r,)
+    eigenvalues: Floats  # λ  (r,)
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant log|Σ| = 2 Σⱼ log sⱼ + (d − r) log a + Σᵢ log λᵢ."""
+        n_other = len(self.scale) - len(self.eigenvalues)
+        of_scale = 2 * float(np.log(self.scale).sum())
+        return (
+            of_scale
+            + n_other * float(np.log(self.base))
+            + float(np.log(self.eigenvalues).sum())
+        )
+
+    def whiten(self, x: Floats) -> Floats:
+        """Return z = (a I + …)^−½ D⁻¹ x for each row."""
+        return self._function(_inverse_root, x / self.scale)
+
+    def whiten_transposed(self, z: Floats) -> Floats:
+        """Return D⁻¹ (a I + …)^−½ z for each row."""
+        return self._function(_inverse_root, z) / self.scale
+
+    def colorize(self, z: Floats) -> Floats:
+        """Return x = D (a I + …)^½ z for each row."""
+        return self._function(np.sqrt, z) * self.scale
+
+    def precision_times(self, x: Floats) -> Floats:
+        """Return Σ⁻¹ x for each row."""
+        return self._function(np.reciprocal, x / self.scale) / self.scale
+
+    def squared_distances(self, x: Floats) -> Floats:
+        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+        y = x / self.scale
+        # |y|² / a + Σᵢ (1/λᵢ − 1/a) (V y)ᵢ²
+        weights = (1 / self.eigenvalues - 1 / self.base) / self.squares
+        along = np.square(self._project(y)) @ weights
+        return np.asarray(np.einsum("nd,nd->n", y, y) / self.base + along)
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
+        """Return the part of a scorer for the classes that share Σ."""
+        return Distances(classes, constants, means, self)
+
+    def marginal(self, observed: Codes) -> LowRankCovariance:
+        """Return Σ_oo of the features ``observed``, at least one."""
+        # Y = V_o = (Q R)ᵀ,   a I + Yᵀ diag(λ − a) Y = a I + Q W diag(λ') Wᵀ Qᵀ
+        scale = self.scale[observed]
+        roots = np.sqrt(self.squares)[:, None]
+        directions = (self.combinations @ self.rows[:, observed]) / scale / roots
+        q, r = np.linalg.qr(directions.T)
+        changes, w = symmetric_eigen((r * (self.eigenvalues - self.base)) @ r.T)
+        return LowRankCovariance(
+            scale=scale,
+            base=self.base,
+            rows=(w.T @ q.T) * scale,
+            combinations=np.eye(len(changes)),
+            squares=np.ones(len(changes)),
+            eigenvalues=self.base + changes,
+        )
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo, L_mm of the dense Σ; see ``FullCovariance``."""
+        return self.as_full().conditional(observed, missing)
+
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: RarePatterns,  # noqa: ARG002
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return NaN: every pattern of observed features has a marginal of its own."""
+        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
+
+    def variances(self) -> Floats:
+        """Return the diagonal of Σ, (d,)."""
+        return np.square(self.scale) * self._diagonal(lambda e: e)
+
+    def precision_diagonal(self) -> Floats:
+        """Return the diagonal of Σ⁻¹, (d,)."""
+        return self._diagonal(np.reciprocal) / np.square(self.scale)
+
+    def dense(self) -> Floats:
+        """Return Σ, (d, d)."""
+        return self._function(lambda e: e, np.diag(self.scale)) * self.scale
+
+    def dense_precision(self) -> Floats:
+        """Return Σ⁻¹, (d, d)."""
+        return self.precision_times(np.eye(len(self.scale)))
+
+    def as_full(self) -> FullCovariance:
+        """Return the same Σ by its dense factor."""
+        return _as_full(self.dense())
+
+    def _function(self, f: Callable[[Floats], Floats], y: Floats) -> Floats:
+        """Return f(a I + Vᵀ diag(λ − a) V) y for each row."""
+        at_base = float(f(np.array(self.base)))
+        weights = (f(self.eigenvalues) - at_base) / self.squares
+        along = (self._project(y) * weights) @ self.combinations
+        return at_base * y + (along @ self.rows) / self.scale
+
+    def _project(self, y: Floats) -> Floats:
+        """Return P Z D⁻¹ y for each row, (n, r)."""
+        return ((y / self.scale) @ self.rows.T) @ self.combinations.T
+
+    def _diagonal(self, f: Callable[[Floats], Floats]) -> Floats:
+        at_base = float(f(np.array(self.base)))
+        weights = (f(self.eigenvalues) - at_base) / self.squares
+        directions = (self.combinations @ self.rows) / self.scale
+        return np.asarray(at_base + weights @ np.square(directions))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedCovariance:
+    """Σ = L Ψ Lᵀ, where L Lᵀ is one covariance and Ψ another, in the units that L whitens."""
+
+    outer: LowRankCovariance  # L Lᵀ
+    inner: LowRankCovariance  # Ψ
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant log|Σ| = log|L Lᵀ| + log|Ψ|."""
+        return self.outer.log_det + self.inner.log_det
+
+    def whiten(self, x: Floats) -> Floats:
+        return self.inner.whiten(self.outer.whiten(x))
+
+    def whiten_transposed(self, z: Floats) -> Floats:
+        return self.outer.whiten_transposed(self.inner.whiten_transposed(z))
+
+    def colorize(self, z: Floats) -> Floats:
+        return self.outer.colorize(self.inner.colorize(z))
+
+    def precision_times(self, x: Floats) -> Floats:
+        return self.whiten_transposed(self.whiten(x))
+
+    def squared_distances(self, x: Floats) -> Floats:
+        return self.inner.squared_distances(self.outer.whiten(x))
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
+        return Distances(classes, constants, means, self)
+
+    def marginal(self, observed: Codes) -> FullCovariance:
+        return self.as_full().marginal(observed)
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        return self.as_full().conditional(observed, missing)
+
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: RarePatterns,
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
+        return self.outer.observed_distances(y, rare, means)
+
+    def variances(self) -> Floats:
+        return np.asarray(np.square(self.colorize(np.eye(len(self.outer.scale)))).sum(0))
+
+    def precision_diagonal(self) -> Floats:
+        return np.asarray(np.square(self.whiten(np.eye(len(self.outer.scale)))).sum(1))
+
+    def dense(self) -> Floats:
+        root = self.colorize(np.eye(len(self.outer.scale)))
+        return root.T @ root
+
+    def dense_precision(self) -> Floats:
+        root = self.whiten(np.eye(len(self.outer.scale)))
+        return root @ root.T
+
+    def as_full(self) -> FullCovariance:
+        return _as_full(self.dense())
+
+
+def _inverse_root(values: Floats) -> Floats:
+    return 1 / np.sqrt(values)
+
+
+def _as_full(sigma: Floats) -> FullCovariance:
+    from suffice.core.model.covariance import FullCovariance
+
+    return FullCovariance.of(sigma)

@@ -1,0 +1,221 @@
+"""The rows themselves as the fourth storage of scatter, where they are fewer than the features.
+
+A table of 63 rows and 2,308 features holds fewer numbers than one of its scatter matrices. Its rows
+can be added and removed exactly, and every model of few rows can be read from their inner products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from suffice.core.moments.rounding import two_sum
+from suffice.errors import ForgetError
+from suffice.typing import Array, Codes, Floats
+
+MOST_NUMBERS = 1 << 27  # of matrices of all classes that rows may grow into
+
+
+class CentredRows(NamedTuple):
+    """Rows sorted by class, about the means of their classes."""
+
+    rows: Floats  # z = x − μ_k  (r, d)
+    weights: Floats  # w  (r,)
+    codes: Codes  # class of each row  (r,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScatter:
+    """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, kept as the rows x of class k and their weights w.
+
+    Anyone who has such sums has the rows.
+    """
+
+    rows: Array  # x, sorted by class  (r, d), float32 or float64
+    row_weights: Floats  # w > 0  (r,)
+    codes: Codes  # class of each row  (r,)
+    n_classes: int
+    storage: ClassVar[Literal["rows"]] = "rows"
+
+    @classmethod
+    def of(
+        cls,
+        rows: Array,
+        row_weights: Floats,
+        codes: Codes,
+        n_classes: int,
+    ) -> RowScatter:
+        """Return the scatter of rows in any order."""
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if np.any(codes[1:] < codes[:-1]):
+            order = np.argsort(codes, kind="stable")
+            rows = rows[order]
+            row_weights = row_weights[order]
+            codes = codes[order]
+        return cls(rows, row_weights, codes, n_classes)
+
+    @property
+    def values(self) -> Array:
+        """The rows, (r, d)."""
+        return self.rows
+
+    @property
+    def n_features(self) -> int:
+        return int(self.rows.shape[1])
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether inner products of rows are fewer than those of features."""
+        return len(self.rows) < self.n_features
+
+    @property
+    def becomes(self) -> Literal["per-class", "pooled"]:
+        """The storage that takes over once it holds fewer numbers."""
+        n_numbers = self.n_classes * self.n_features**2
+        return "per-class" if n_numbers <= MOST_NUMBERS else "pooled"
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the dense storage would hold fewer numbers."""
+        n_matrices = self.n_classes if self.becomes == "per-class" else 1
+        return len(self.rows) > n_matrices * self.n_features
+
+    def rows_of(self, k: int) -> slice:
+        """Return where the rows of a class stand."""
+        lo, hi = np.searchsorted(self.codes, [k, k + 1])
+        return slice(int(lo), int(hi))
+
+    def centred(self, out: Floats | None = None) -> CentredRows:
+        """Return the rows about their class means, written to the first rows of ``out``."""
+        z = np.empty(self.rows.shape) if out is None else out[: len(self.rows)]
+        for k in np.unique(self.codes):
+            block = self.rows_of(int(k))
+            self._centre(block, z[block])
+        return CentredRows(z, self.row_weights, self.codes)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Return the mean of each class (K, d) in two parts, high and low; zero without rows."""
+        high = np.zeros((self.n_classes, self.n_features))
+        low = np.zeros_like(high)
+        for k in np.unique(self.codes):
+            block = self.rows_of(int(k))
+            z = np.empty(self.rows[block].shape)
+            offset = self._centre(block, z)
+            high[k], low[k] = two_sum(np.asarray(self.rows[block.start], np.float64), offset)
+        return high, low
+
+    def _centre(self, block: slice, out: Floats) -> Floats:
+        """Write rows of a class less their mean; return the mean less the first row, (d,)."""
+        # the first row is taken off first, so that a large mean costs no digits
+        np.subtract(self.rows[block], self.rows[block.start], out=out, dtype=np.float64)
+        share = self.row_weights[block] / self.row_weights[block].sum()
+        offset = np.zeros(self.n_features)
+        for _ in range(2):  # the second pass corrects the rounding of the first
+            correction = share @ out
+            out -= correction
+            offset += correction
+        return offset
+
+    def per_class(self) -> Floats:
+        """Return M_k, shape (K, d, d)."""
+        d = self.n_features
+        scatters = np.zeros((self.n_classes, d, d))
+        z, w, _ = self.centred()
+        for k in range(self.n_classes):
+            block = self.rows_of(k)
+            scatters[k] = (w[block, None] * z[block]).T @ z[block]
+        return scatters
+
+    def pooled(self) -> Floats:
+        """Return Σ_k M_k, shape (d, d)."""
+        z, w, _ = self.centred()
+        z *= np.sqrt(w)[:, None]
+        return z.T @ z
+
+    def diagonals(self) -> Floats:
+        """Return diag M_k, shape (K, d)."""
+        squares = np.zeros((self.n_classes, self.n_features))
+        z, w, _ = self.centred()
+        for k in range(self.n_classes):
+            block = self.rows_of(k)
+            squares[k] = w[block] @ np.square(z[block])
+        return squares
+
+    def pooled_diagonal(self) -> Floats:
+        """Return the diagonal of Σ_k M_k, shape (d,)."""
+        return np.asarray(self.diagonals().sum(0))
+
+    def by_class(self, change: Callable[[Array], Array]) -> RowScatter:
+        """Return the rows of other classes, by a change of the first axis."""
+        # number 0 stands for a class without rows
+        sources = change(np.arange(1, self.n_classes + 1)) - 1
+        places = [np.flatnonzero(self.codes == k) for k in sources]
+        taken = np.concatenate([np.zeros(0, np.intp), *places])
+        sizes = [len(place) for place in places]
+        return replace(
+            self,
+            rows=self.rows[taken],
+            row_weights=self.row_weights[taken],
+            codes=np.repeat(np.arange(len(sources)), sizes),
+            n_classes=len(sources),
+        )
+
+    def select(self, columns: Codes) -> RowScatter:
+        """Return the rows of some features only."""
+        return replace(self, rows=self.rows[:, columns])
+
+    def mapped(self, T: Floats) -> RowScatter:
+        """Return the scatter of T x."""
+        return replace(self, rows=self.rows @ T.T)
+
+    def scaled_by_class(self, factors: Floats) -> RowScatter:
+        """Return f_k M_k."""
+        return replace(self, row_weights=factors[self.codes] * self.row_weights)
+
+    def shifted(self, weights: Floats, deltas: Floats) -> RowScatter:  # noqa: ARG002
+        """Return the rows as they are: they move with their means."""
+        return self
+
+    def plus(self, other: RowScatter) -> RowScatter:
+        """Return the rows of both."""
+        return RowScatter.of(
+            rows=np.concatenate([self.rows, other.rows]),
+            row_weights=np.concatenate([self.row_weights, other.row_weights]),
+            codes=np.concatenate([self.codes, other.codes]),
+            n_classes=self.n_classes,
+        )
+
+    def minus(self, other: RowScatter) -> RowScatter:
+        """Return the rows without those of ``other``, each of which must be here."""
+        kept = np.ones(len(self.rows), bool)
+        places: dict[bytes, list[int]] = {}
+        precision = min(self.rows.dtype, other.rows.dtype)  # of the less precise of the two
+        for i, key in enumerate(self._keys(precision)):
+            places.setdefault(key, []).append(i)
+        for i, key in enumerate(other._keys(precision)):
+            same = places.get(key)
+            if not same:
+                raise ForgetError(
+                    f"cannot forget row {i} of those given, in order of their classes: no row of "
+                    "its class has the same numbers and the same weight, so it was never added"
+                )
+            kept[same.pop()] = False
+        return replace(
+            self,
+            rows=self.rows[kept],
+            row_weights=self.row_weights[kept],
+            codes=self.codes[kept],
+        )
+
+    def _keys(self, precision: np.dtype[np.floating]) -> list[bytes]:
+        """Return what two rows have in common if they are the same."""
+        # minus zero is zero
+        rows = self.rows.astype(precision) + np.zeros(1, precision)
+        keys = []
+        for row, weight, code in zip(rows, self.row_weights, self.codes, strict=True):
+            keys.append(b"%d %r " % (code, float(weight).hex()) + row.tobytes())
+        return keys

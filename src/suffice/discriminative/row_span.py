@@ -1,0 +1,56 @@
+"""Ridge-penalised logistic regression of fewer rows than features, in the span of the rows.
+
+With y = (x − m) / s the penalty is (λ/2) |φ|², so that the best φ is a combination of rows: in
+coordinates along an orthonormal basis of their span, the problem has as many features as rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.core.linalg import EPS, symmetric_eigen
+from suffice.core.moments import Moments
+from suffice.core.table.count_rows import is_sparse
+from suffice.core.table.foreign import is_foreign
+from suffice.core.table.table import Table
+from suffice.discriminative.problem import WIDEST_HESSIAN
+from suffice.discriminative.scaling import Scaling
+from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSpan:
+    """Rows in standard units, and their coordinates along the principal axes of their span."""
+
+    scaling: Scaling  # y = (x − m) / s
+    rows: Floats  # Y  (n, d)
+    combinations: Floats  # U diag(1/√q), where Y Yᵀ = U diag(q) Uᵀ  (n, r)
+    table: Table  # the labelled rows as coordinates U diag(√q), (n, r)
+
+    @classmethod
+    def of(cls, table: Table, moments: Moments, *, fit_intercept: bool) -> RowSpan:
+        """Return the span of the rows of a table, given the moments of these rows."""
+        scaling = Scaling.of(moments, fit_intercept=fit_intercept)
+        rows = np.subtract(table.x, scaling.centre, dtype=np.float64)
+        rows *= scaling.inverse
+        q, u = symmetric_eigen(rows @ rows.T)
+        kept = q > len(q) * EPS * float(q[-1])
+        roots = np.sqrt(q[kept])
+        coordinates = replace(table, x=u[:, kept] * roots, names=None)
+        return cls(scaling, rows, u[:, kept] / roots, coordinates)
+
+    def to_original(self, beta: Floats) -> Floats:
+        """Return (w_0, w) of wᵀx + w_0 for those of coordinates, each (C, 1 + …)."""
+        # φ = Yᵀ U diag(1/√q) β
+        slopes = (beta[:, 1:] @ self.combinations.T) @ self.rows
+        return self.scaling.to_original(np.column_stack([beta[:, 0], slopes]))
+
+
+def is_solved_in_span(table: Table) -> bool:
+    """Return whether rows are fewer than features, and the features too many for a Hessian."""
+    if is_sparse(table.x) or is_foreign(table.x):
+        return False
+    n_parameters = (table.n_classes - 1) * (table.n_features + 1)
+    return table.n_rows < table.n_features and n_parameters > WIDEST_HESSIAN

@@ -1,0 +1,129 @@
+"""Boosted trees fitted to a table, and how many rounds held-out rows ask for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.model.trees import BoostedTrees
+from suffice.core.table import Table
+from suffice.selection.search.tree_growing import bin_edges, bounded_columns
+from suffice.typing import Codes, Floats
+
+N_EDGES = 127  # between bins of equally many rows, where a tree splits
+MOST_ROUNDS = 400
+_RATE = 0.1
+_MIN_LEAF_ROWS = 20
+_MIN_LEAF_CURVATURE = 1e-3
+_L2 = 1.0
+_ROW_SHARE = 0.7
+_FEW_FEATURES = 10  # of which a tree may split all
+_FEATURE_SHARE = 0.6  # of more features
+_PATIENCE = 20  # rounds without a better held-out loss
+_FEWEST_LEAVES = 12
+_MOST_LEAVES = 40
+_PSEUDO_COUNT = 0.5  # of each class, in the scores before the first tree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOutBoosting:
+    """The best number of rounds for rows that were held out, and their posteriors then."""
+
+    n_rounds: int
+    posterior: Floats  # (m, K)
+
+
+def judge_boosting(table: Table, held_out: Table, seed: int) -> HeldOutBoosting:
+    """Return boosting of a table, stopped where the log-loss of held-out rows is least."""
+    edges = bin_edges(bounded_columns(table.x), N_EDGES)
+    parts = _boosted(table, edges, held_out, n_rounds=MOST_ROUNDS, seed=seed)
+    losses, scores = parts[5:]
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    return HeldOutBoosting(int(losses.argmin()), powers / powers.sum(1, keepdims=True))
+
+
+def fit_boosting(table: Table, *, n_rounds: int, n_repeats: int, seed: int) -> BoostedTrees:
+    """Return the mean scores of ``n_repeats`` times boosting, each of which draws other rows."""
+    edges = bin_edges(bounded_columns(table.x), N_EDGES)
+    nobody = table.take(np.zeros(0, np.intp))
+    n_outputs = 1 if table.n_classes == 2 else table.n_classes
+    repeats = []
+    n_nodes = 0
+    for repeat in range(n_repeats):
+        parts = _boosted(table, edges, nobody, n_rounds=n_rounds, seed=seed + repeat)
+        roots, children, feature, split_bin, value = parts[:5]
+        is_leaf = children[:, 0] == np.arange(len(children))
+        threshold = np.where(is_leaf, 0.0, edges[feature, split_bin])
+        class_of_tree = np.arange(len(roots)) % n_outputs + table.n_classes - n_outputs
+        repeats.append(
+            BoostedTrees(
+                roots=roots + n_nodes,
+                left=children[:, 0] + n_nodes,
+                right=children[:, 1] + n_nodes,
+                feature=feature,
+                threshold=threshold,
+                value=value / n_repeats,
+                class_of_tree=class_of_tree,
+                baseline=_baseline(table),
+            )
+        )
+        n_nodes += len(children)
+    return BoostedTrees(
+        roots=np.concatenate([each.roots for each in repeats]),
+        left=np.concatenate([each.left for each in repeats]),
+        right=np.concatenate([each.right for each in repeats]),
+        feature=np.concatenate([each.feature for each in repeats]),
+        threshold=np.concatenate([each.threshold for each in repeats]),
+        value=np.concatenate([each.value for each in repeats]),
+        class_of_tree=np.concatenate([each.class_of_tree for each in repeats]),
+        baseline=_baseline(table),
+    )
+
+
+def _boosted(
+    table: Table,
+    edges: Floats,
+    held_out: Table,
+    *,
+    n_rounds: int,
+    seed: int,
+) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
+    """Return roots, children, feature, last bin on the left, value, losses and best scores."""
+    from suffice.selection.search.boosting_loops import (  # Numba takes long to import
+        Growth,
+        boost,
+        fill_bins,
+    )
+
+    d = table.n_features
+    n_leaves = int(np.clip(np.sqrt(table.n_rows) / 4, _FEWEST_LEAVES, _MOST_LEAVES))
+    n_tried = min(d, max(_FEW_FEATURES, round(_FEATURE_SHARE * d)))
+    growth = Growth(
+        rate=_RATE,
+        n_leaves=n_leaves,
+        min_leaf_rows=_MIN_LEAF_ROWS,
+        min_leaf_curvature=_MIN_LEAF_CURVATURE,
+        l2=_L2,
+        n_rows=max(int(_ROW_SHARE * table.n_rows), min(table.n_rows, 2 * _MIN_LEAF_ROWS)),
+        n_features=n_tried,
+        patience=_PATIENCE,
+    )
+    mean_weight = table.weights.mean()
+    boosted: tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats] = boost(
+        fill_bins(bounded_columns(table.x), edges),
+        table.codes,
+        table.weights / mean_weight,
+        fill_bins(bounded_columns(held_out.x), edges),
+        held_out.codes,
+        held_out.weights,
+        _baseline(table),
+        growth,
+        n_rounds,
+        seed,
+    )
+    return boosted
+
+
+def _baseline(table: Table) -> Floats:
+    """Return log frequencies of the classes, of which the first is 0, (K,)."""
+    log_weights = np.log(table.class_weights / table.weights.mean() + _PSEUDO_COUNT)
+    return np.asarray(log_weights - log_weights[0])
