@@ -257,6 +257,10 @@ def stated_reasons(report: Report) -> list[str]:
     wrong = []
     for reason in report.answer.reasons:
         text = reason.replace("\N{NO-BREAK SPACE}", " ")
+        least = re.search(r"least log-loss \((?:[^,()]+, )?([\d.]+)\)", text)
+        worse = re.search(r"one standard error worse \(([\d.]+)\)", text)
+        if least is not None and worse is not None and least[1] == worse[1]:
+            wrong.append(f"{worse[1]} is called both the least log-loss and a worse one")
         for pattern, fields in REASONS:
             for match in re.finditer(pattern, text):
                 model = models.get(match["model"].lower())

@@ -1,5 +1,7 @@
 """The reason given for a model is the rule that chose it; two errors stand side by side."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -7,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import suffice as sf
 from suffice.core.text.numbers import count, loss, percent
 from suffice.evaluate.comparison.caveats import caveats_of_choice
-from suffice.evaluate.comparison.choice_reason import reason_for
+from suffice.evaluate.comparison.choice_reason import _why_not, reason_for
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
 from suffice.evaluate.comparison.paired import ChoiceEstimate, RowLosses
@@ -72,6 +74,28 @@ def test_who_errs_less_often_is_named_with_the_reason_against_it(comparisons):
                 assert (rival.error == own.error) == (how == "errs as often (")
                 assert rival.error <= own.error
     assert n_rivals >= 2
+
+
+def test_a_worse_log_loss_does_not_read_as_the_least_one():
+    y = np.arange(4000) % 2
+    sign = np.where(np.arange(4000) % 40 == 0, -1, 1) * (2 * y - 1)
+    slope = np.random.default_rng(0).normal(size=4000)
+    least = 0.5 + 0.3 * sign
+    worse = 0.5 + (0.3 - 1e-5 * np.abs(slope)) * sign
+    X = np.column_stack([least, worse])
+    models = {"least": Stated(0), "worse": Stated(1)}
+    result = sf.compare(X, y, models, 5, progress=False)
+    losses = replace(
+        result.row_losses, sizes=np.array([9.0, 99.0, 1.0]), readable=(True, False, True)
+    )
+    assert losses.names == ("least", "worse", "constant")
+    result.__dict__["row_losses"] = losses
+    made = losses.recommendation()
+    assert (made.chosen, made.close) == (0, (0,))
+    assert loss(result["least"].log_loss) == loss(result["worse"].log_loss)
+    assert _why_not(result, made, 1) == (
+        f"Worse errs as often ({percent(result['worse'].error)}), but cannot be written down."
+    )
 
 
 def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model_beside(

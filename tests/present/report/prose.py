@@ -282,6 +282,10 @@ def _classes(report):
         yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
     wrong = counts.sum() - np.trace(counts)
     yield f"It misclassified {count(wrong)} of {count(counts.sum())} rows"
+    logs = rows.log_posteriors[np.arange(len(rows.truth)), rows.truth]
+    worst = np.argsort(logs, kind="stable")[:6]
+    n_more = wrong - (rows.predicted[worst] != rows.truth[worst]).sum()
+    yield f"{count(n_more)} more misclassified row"
 
 
 def _ties(counts, names):

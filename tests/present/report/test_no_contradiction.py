@@ -104,6 +104,9 @@ def test_a_wrong_reason_and_a_wrong_caveat_are_noticed(rare_report):
     ):
         other = replace(answer, reasons=(reason,))
         assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
+    reason = "least log-loss (0.482). It is more than one standard error worse (0.482)."
+    other = replace(answer, reasons=(reason,))
+    assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
     caveat = Caveat("few rows", "serious", "There are only 12 rows.", figures={"n_rows": 13})
     other = replace(answer, caveat_details=(caveat,), caveats=(caveat.sentence,))
     assert len(pages.stated_caveats(replace(rare_report, answer=other))) == 1

@@ -110,6 +110,16 @@ def _rival(losses: RowLosses, made: Recommendation) -> int | None:
     return min(others, key=lambda m: tuple(losses.means[:, m]), default=None)
 
 
+def _reads_as_equal(comparison: Comparison, made: Recommendation, rival: int) -> bool:
+    """Whether a log-loss is written as the least one, and another reason tells models apart."""
+    losses = comparison.row_losses
+    other = comparison[losses.names[rival]]
+    best = comparison[losses.names[made.best]]
+    is_easier = losses.readable[made.chosen] and not losses.readable[rival]
+    is_smaller = losses.sizes[made.chosen] < losses.sizes[rival]
+    return (is_easier or is_smaller) and loss_text(other.log_loss) == loss_text(best.log_loss)
+
+
 def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
     """Return why a model that makes no more errors is not recommended."""
     losses = comparison.row_losses
@@ -127,7 +137,7 @@ def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
             f"{name} {how} ({error}), but its posteriors are worse than the class frequencies "
             f"(log-loss {loss_text(other.log_loss)} against {constant})."
         )
-    if rival not in made.close:
+    if rival not in made.close and not _reads_as_equal(comparison, made, rival):
         return (
             f"{name} {how} ({error}), but its log-loss is more than one standard error worse "
             f"({loss_text(other.log_loss)})."

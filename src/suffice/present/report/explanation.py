@@ -36,8 +36,10 @@ MOST_CLASSES = 9  # columns of a table of parameters
 def explanation(findings: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     effect_charts = effects(findings)
-    blocks = [*importance(findings), *effect_charts[:MOST_OPEN_EFFECTS]]
-    details = [*effect_charts[MOST_OPEN_EFFECTS:]]
+    # small drawings of each of many classes need more room than the open part has
+    n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
+    blocks = [*importance(findings), *effect_charts[:n_open_effects]]
+    details = [*effect_charts[n_open_effects:]]
     charts = RowCharts.of(findings)
     if charts.features is not None:
         details.append(charts.features)
