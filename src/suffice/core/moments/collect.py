@@ -97,8 +97,12 @@ def collect(
     fourth: bool,
     power: PowerTransform | None = None,
     filled: bool = False,
+    higher: bool = True,
 ) -> Iterator[ChunkSums]:
-    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros."""
+    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros.
+
+    Without ``higher`` the third and fourth moments of single columns are left out.
+    """
     # rows are kept as they are: there is nothing to sum in chunks
     small = is_small(table) or storage == "rows"
     # most patterns of missing values have few rows: blocks need not hold many rows of each
@@ -113,7 +117,9 @@ def collect(
         if filled:
             rows = rows.with_rows(_zero_filled(rows.x, small=small))
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
-        sums = _sums_between(numbers, lo, hi, storage, fourth=fourth, small=small, block=block)
+        sums = _sums_between(
+            numbers, lo, hi, storage, fourth=fourth, small=small, block=block, higher=higher
+        )
         if power is None:
             return sums
         return _moved(sums, power.centre)._replace(
@@ -151,6 +157,7 @@ def _sums_between(
     fourth: bool,
     small: bool,
     block: int,
+    higher: bool,
 ) -> ChunkSums:
     """Return the sums of rows lo … hi−1, by NumPy if they are few, else by compiled loops."""
     n_numbers = rows.x.shape[1]
@@ -161,11 +168,14 @@ def _sums_between(
     if storage == "rows":
         return _kept_rows(rows, lo, hi, n_numbers)
     if small:
-        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_numbers=n_numbers)
+        n_higher = n_numbers if higher else 0
+        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_higher=n_higher)
     if storage == "pooled":
         sums = _pooled_sums(rows, lo, hi)
     else:
         sums = _class_sums(rows, lo, hi, storage, fourth=fourth, block=block)
+    if not higher:
+        sums = sums._replace(higher=None)
     return sums if rows.indicators is None else _with_indicators(sums, rows, lo, hi)
 
 
@@ -219,16 +229,19 @@ def _numpy_sums(
     storage: Storage,
     *,
     fourth: bool,
-    n_numbers: int,
+    n_higher: int,
 ) -> ChunkSums:
-    """Sum rows lo … hi−1, sorted by class, about the class means."""
+    """Sum rows lo … hi−1, sorted by class, about the class means.
+
+    The first ``n_higher`` columns have third and fourth moments too; none if it is zero.
+    """
     order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
     if rows.weight is not None:
         order = order[rows.weight[order] > 0]
     codes = rows.codes[order]
     x = rows.x[order].astype(np.float64, copy=False)
     w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
-    higher = HigherMoments.of_rows(x[:, :n_numbers], w)
+    higher = HigherMoments.of_rows(x[:, :n_higher], w) if n_higher else None
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     rows_of = {}

@@ -249,8 +249,13 @@ class Moments:
         holes: bool = False,
         max_patterns: int | None = None,
         exact: RoundingGrid | None = None,
+        higher: bool = True,
     ) -> Moments:
-        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``."""
+        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``.
+
+        Without ``higher`` the third and fourth moments of single columns, which only tests of
+        drift and of covariances read, are left out.
+        """
         if exact is not None:
             return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
         if is_foreign(table.x):
@@ -266,6 +271,7 @@ class Moments:
             power=power,
             holes=holes,
             max_patterns=max_patterns,
+            higher=higher,
         )
 
     @classmethod
@@ -278,6 +284,7 @@ class Moments:
         power: PowerTransform | str | None,
         holes: bool,
         max_patterns: int | None,
+        higher: bool,
     ) -> Moments:
         """Return the floating sums of a table in the memory of the host."""
         if storage == "rows" and (table.schema is not None or has_missing(table.x)):
@@ -290,13 +297,15 @@ class Moments:
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
             return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
-        chunks = collect(table, chosen, fourth=with_fourth, power=transform)
+        chunks = collect(table, chosen, fourth=with_fourth, power=transform, higher=higher)
         total = _total(table.classes, table.names, chunks)
         if not is_finite(total):
             if holes and has_missing(table.x):
                 return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
             rows = _usable_rows(table)
-            return cls.of_table(rows, storage=storage, fourth=fourth, power=transform)
+            return cls.of_table(
+                rows, storage=storage, fourth=fourth, power=transform, higher=higher
+            )
         if transform is None:
             refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
         refuse_weights(total)

@@ -195,7 +195,9 @@ class Folds:
         storage = smallest_storage(storage, n_rows, len(self.classes), n_features)
 
         def moments_of(rows: Codes) -> Moments:
-            return Moments.of_table(self.table.take(rows), storage=storage, fourth=fourth)
+            return Moments.of_table(
+                self.table.take(rows), storage=storage, fourth=fourth, higher=False
+            )
 
         with numbering_rows(self.table):
             if storage == "rows":  # nothing is gained by adding parts

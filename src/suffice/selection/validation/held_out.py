@@ -65,20 +65,18 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
     """Return the places of settings that differ in γ alone, which share their work."""
     groups: dict[Hashable, list[int]] = {}
     for i, settings in enumerate(settings_list):
+        how = settings.regularisation
         key: Hashable = i
-        if _has_path(settings):
-            how = settings.regularisation
-            # priors hold arrays, which have no hash
-            key = pickle.dumps(
-                (settings.tied_classes, how.unbiased, how.target, settings.priors, how.pooling)
-            )
+        if _has_path(settings, how):
+            # priors may hold arrays, which have no hash
+            priors = None if settings.priors is None else pickle.dumps(settings.priors)
+            key = (settings.tied_classes, how.unbiased, how.target, priors, how.pooling)
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 
 
-def _has_path(settings: Settings) -> bool:
+def _has_path(settings: Settings, how: Regularisation) -> bool:
     """Whether the covariance is a full covariance with numbers for pooling and shrinkage."""
-    how = settings.regularisation
     is_full = isinstance(settings.structure, FullStructure)
     is_fixed = how.shrinkage.fixed is not None and how.target.keeps_variances
     return settings.is_plug_in and is_full and is_fixed
@@ -114,12 +112,13 @@ def _path_losses(
     """
     first = settings_list[0]
     held_out = fold.held_out
-    if not _has_path(first) or is_foreign(held_out.x):
+    how = first.regularisation
+    if not _has_path(first, how) or is_foreign(held_out.x):
         return None
     fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
     gammas = np.array(fixed, np.float64)
     group_of = first.group_of(fold.train.classes)
-    path = _path_of(fold.train, group_of, first.regularisation, gammas)
+    path = _path_of(fold.train, group_of, how, gammas)
     if path is None:
         return None
     log_priors = log_priors_of(first, fold.train)
