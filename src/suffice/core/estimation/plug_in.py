@@ -103,8 +103,8 @@ def _sample_sizes(evidence: Evidence, deficient: list[RankDeficiency]) -> Sample
     if n_deficient or not has_whole_weights(evidence.moments):
         return None
     weights = evidence.moments.weights
-    group_weights = np.bincount(group_of, weights)
-    n_means = np.bincount(group_of, present).astype(np.float64)
+    group_weights: Floats = np.bincount(group_of, weights).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, present).astype(np.float64)
     return SampleSizes(
         rows=weights,
         degrees=(group_weights - n_means)[group_of],  # ν = w − K of each group
