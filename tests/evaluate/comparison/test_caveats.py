@@ -137,10 +137,10 @@ def test_a_bound_is_never_rounded_below_itself():
     assert "on more than 99.9" in caveat.sentence  # of 99.83 %
     (few,) = [c for c in caveats_of_rows(X, y, grouped=False) if c.code == "equal rows"]
     assert few.figures["n_rows"] == 2
-    many = np.arange(4000.0)[:, None]
+    many = np.arange(1200.0)[:, None]  # 99.92 %, which is no bound as it is written
     many[1] = many[0]
     assert not [
         c
-        for c in caveats_of_rows(many, np.arange(4000) % 2, grouped=False)
+        for c in caveats_of_rows(many, np.arange(1200) % 2, grouped=False)
         if c.code == "equal rows"
     ]

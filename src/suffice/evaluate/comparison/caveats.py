@@ -32,7 +32,6 @@ CaveatCode: TypeAlias = Literal[
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
 OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
-WORTH_SAYING = 5e-4  # share of rows that no model can be right on
 FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
 
 
@@ -83,10 +82,10 @@ def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...
 
 def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
     """Return the bound of any model where rows with equal values have different classes."""
-    if checks.n_rows - checks.n_separable < WORTH_SAYING * checks.n_rows:
-        return ()
     share = checks.n_separable / checks.n_rows
     most = math.ceil(1000 * share) / 1000  # rounded up: a bound
+    if most == 1:
+        return ()
     sentence = (
         f"No model can be right on more than {percent(most)} of these rows: "
         f"{checks.n_conflicting:,} rows with equal values have different classes."

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import count, number, percent
-from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
+from suffice.data.outliers import OUTLIER_RATE, fitted_row_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import class_distances, threshold_chart
@@ -43,7 +43,7 @@ class Outliers:
             model.model_.density.log_density(x[start : start + BLOCK_ROWS])
             for start in range(0, len(x), BLOCK_ROWS)
         ]
-        threshold = outlier_threshold(model.model_, OUTLIER_RATE)
+        threshold = fitted_row_threshold(model.model_, OUTLIER_RATE)
         return cls(np.concatenate(blocks), threshold)
 
     @property
