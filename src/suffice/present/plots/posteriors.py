@@ -297,4 +297,4 @@ def _finer(centres: Floats) -> Floats:
     """Return evenly spaced points, several for each of some evenly spaced centres."""
     step = centres[1] - centres[0]
     offsets = (np.arange(_PER_CELL) - _PER_CELL // 2) / _PER_CELL
-    return (centres[:, None] + step * offsets).ravel()
+    return np.asarray(centres[:, None] + step * offsets).ravel()
