@@ -4,7 +4,9 @@ A report is made of every CSV file of the folders, and of scikit-learn's tables.
 checked that
 
 - the class that it names is the one with the largest share missed;
-- the stated rule picks the stated model;
+- the stated rule picks the stated model, and one that no fold chooses again has a caveat;
+- no model is recommended whose posteriors are useless, where another has usable ones;
+- every number of a caveat and of the reason for the model is the one of its own field in JSON;
 - every number of its first sentences follows from the numbers in its JSON;
 - each number of the headline, of the threshold and of the recalls is the one of its own field in
   JSON, and the recalls and the threshold are those counted on the held-out rows;
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from suffice.present.report import Report
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-−+]?\d+)?")
+MOST_TIES = 6  # classes that a sentence names all of
 CONSTANTS = {"95", "0.05", "2"}  # of intervals, of tests, "2e-9"
 _FORMATS = ("count", "number", "short", "loss", "percent", "points", "signed")
 
@@ -86,6 +89,10 @@ def failures(file: Path, folder: Path, *options: str) -> list[str]:
         *stated_rule(report),
         *stated_numbers(report),
         *stated_fields(report),
+        *stated_reasons(report),
+        *stated_caveats(report),
+        *unstable_choice(report),
+        *useless_posteriors(report),
         *counted_rows(report),
         *caveats_of_page(report, page.read_text(), answer.output),
         *saved_model(report, model),
@@ -117,15 +124,23 @@ def kept_report() -> Iterator[list[Report]]:
 
 
 def named_class(report: Report) -> list[str]:
-    """Return whether the named class is not the one with the largest share missed."""
+    """Return whether the named classes are not all of those with the largest share missed."""
+    tied = re.search(r"of the rows of each of the classes (.*?) \(\d", report.verdict)
     found = re.search(r"It misses [\d,]+ of [\d,]+ rows? of class (.*?) \(", report.verdict)
     rows = report.judgement.held_out
     missed = np.bincount(rows.truth, rows.truth != rows.predicted, len(rows.classes))
     counts = np.bincount(rows.truth, minlength=len(rows.classes))
     shares = np.divide(missed, counts, out=np.zeros(len(counts)), where=counts > 0)
+    names = [str(label) for label in rows.classes]
+    most = [names[k] for k in np.flatnonzero(shares == shares.max())]
+    if tied is not None:
+        lacking = [name for name in most[:MOST_TIES] if name not in tied[1]]
+        is_short = len(most) <= MOST_TIES
+        return [f"{name} is missed as often and not named" for name in lacking if is_short]
     if found is None:
         return ["a class is missed and none is named"] if shares.any() else []
-    names = [str(label) for label in rows.classes]
+    if len(most) > 1:
+        return [f"{most} are missed equally often and only {found[1]} is named"]
     if found[1] not in names:
         return [f"no class is called {found[1]!r}"]
     share = shares[names.index(found[1])]
@@ -217,6 +232,100 @@ def stated_fields(report: Report) -> list[str]:
     if document["includes_choice"] != ("itself misclassifies" in text):
         wrong.append("the headline mixes the error of the model with that of its choice")
     return wrong
+
+
+# reasons for the model: who is named, and the field of its row that each number must equal
+REASONS = (
+    (r"Why (?P<model>.+?): least log-loss \((?P<log_loss>[\d.]+)\)", {"log_loss"}),
+    (r"Why (?P<model>.+?): least error \((?P<error>[\d.]+) %\)", {"error"}),
+    (
+        r"Why (?P<model>.+?): it is the simplest, with (?P<n_parameters>\S+) par",
+        {"n_parameters"},
+    ),
+    (r"of the least (?:log-loss )?\((?P<model>[^(]+), (?P<log_loss>[\d.]+)\)", {"log_loss"}),
+    (r"(?:^|\. )(?P<model>[^.:]+?) errs (?:as|less) often \((?P<error>[\d.]+) %\)", {"error"}),
+    (
+        r"one tree: (?P<model>.+?) \((?P<error>[\d.]+) % errors, log-loss (?P<log_loss>[\d.]+)\)",
+        {"error", "log_loss"},
+    ),
+)
+
+
+def stated_reasons(report: Report) -> list[str]:
+    """Return the numbers of the reason for the model that differ from those of the named model."""
+    models = {str(row["model"]).lower(): row for row in report.comparison.rows()}
+    wrong = []
+    for reason in report.answer.reasons:
+        text = reason.replace("\N{NO-BREAK SPACE}", " ")
+        least = re.search(r"least log-loss \((?:[^,()]+, )?([\d.]+)\)", text)
+        worse = re.search(r"one standard error worse \(([\d.]+)\)", text)
+        if least is not None and worse is not None and least[1] == worse[1]:
+            wrong.append(f"{worse[1]} is called both the least log-loss and a worse one")
+        for pattern, fields in REASONS:
+            for match in re.finditer(pattern, text):
+                model = models.get(match["model"].lower())
+                if model is None:
+                    wrong.append(f"no model is called {match['model']!r}")
+                    continue
+                wrong += [
+                    f"{match[field]} is stated for {field} of {match['model']}, {model[field]}"
+                    for field in fields
+                    if match[field] not in written_forms(model[field])
+                ]
+    return wrong
+
+
+def stated_caveats(report: Report) -> list[str]:
+    """Return the numbers of caveats that none of their own fields in JSON explains."""
+    document = json.loads(report.write("json"))
+    names = sorted(names_of(report), key=len, reverse=True)
+    wrong = []
+    for caveat in document["caveat_details"]:
+        if caveat["sentence"] not in document["caveats"]:
+            wrong.append(f"the answer lacks the caveat {caveat['sentence']!r}")
+        if caveat["code"] in ("leak", "identifier", "together"):
+            continue  # checks of the data write these, and hold no numbers apart
+        known = CONSTANTS | written_forms(caveat["figures"]) | rounded_up(caveat["figures"])
+        text = caveat["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+        for name in names:
+            text = text.replace(name, " ")
+        numbers = [number for number in NUMBER.findall(text) if number not in known]
+        wrong += [f"{number} in {caveat['sentence']!r} is in no field" for number in numbers]
+    return wrong
+
+
+def rounded_up(figures: dict[str, float]) -> set[str]:
+    """Return the bound of all models as it is written: never below itself."""
+    if "most_right" not in figures:
+        return set()
+    return {f"{np.ceil(1000 * figures['most_right']) / 10:.1f}"}
+
+
+def unstable_choice(report: Report) -> list[str]:
+    """Return whether no fold chooses the model again, and no caveat says so."""
+    choice = report.comparison.choice
+    if choice is None or choice.n_rows or report.comparison.reference in choice.choices:
+        return []
+    if any(caveat.code == "choice" for caveat in report.comparison.caveats):
+        return []
+    return [f"{report.comparison.reference} is chosen in no fold, and no caveat says so"]
+
+
+def useless_posteriors(report: Report) -> list[str]:
+    """Return whether useless posteriors are recommended, and another model has usable ones."""
+    comparison = report.comparison
+    constant = comparison.baseline.name
+    if comparison.difference(constant, "log_loss").verdict != "better":
+        return []
+    usable = []
+    for outcome in comparison.outcomes:
+        if outcome.name != constant:
+            test = comparison.against(outcome.name).difference(constant, "log_loss")
+            if test.verdict == "worse":
+                usable.append(outcome.name)
+    return [
+        f"{comparison.reference} has useless posteriors, {name} usable ones" for name in usable
+    ]
 
 
 def counted_rows(report: Report) -> list[str]:

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import suffice as sf
 from suffice import datasets
+from suffice.estimators.encoder import TableEncoder
+from suffice.estimators.saved import portable
 
 
 @pytest.fixture
@@ -371,3 +374,21 @@ def test_every_data_set_can_be_fitted_and_predicted(ok, ok_json, name):
     ok("fit", name, "-o", "m.suffice", "--shrinkage", "0.1")
     done = ok_json("predict", "m.suffice", name, "-o", "out.csv")
     assert done["rows"] == datasets.load(name).n_rows
+
+
+def test_show_lists_the_coefficients_of_a_recommended_linear_model_of_mixed_columns(ok):
+    rng = np.random.default_rng(0)
+    x = 100 + rng.normal(size=200)
+    kind = np.where(rng.random(200) < 0.5, "a", "b")
+    chance = 1 / (1 + np.exp(-3 * (x - 100) - 2 * (kind == "b")))
+    y = np.where(rng.random(200) < chance, "yes", "no")
+    rows = pl.DataFrame({"x": x, "kind": kind})
+    fitted = make_pipeline(TableEncoder(), sf.LogisticRegression(1.0)).fit(rows, y)
+    portable(fitted).save("d.suffice")  # as a report saves it
+    shown = [line.split() for line in ok("show", "d.suffice").splitlines() if line.strip()]
+    coefficients = {line[0]: line[-1].replace("−", "-") for line in shown}
+    model = sf.load("d.suffice")
+    at = pl.DataFrame({"x": [0.0, 1.0], "kind": ["a", "a"]})
+    log_odds = np.diff(model.predict_log_proba(at), axis=1)[:, 0]
+    assert float(coefficients["x"]) == pytest.approx(log_odds[1] - log_odds[0], rel=0.01)
+    assert float(coefficients["intercept"]) == pytest.approx(log_odds[0], rel=0.01)

@@ -75,10 +75,11 @@ def test_coefficients_and_posteriors_are_those_of_dense_rows(newton, make):
 def test_wide_sparse_rows_give_the_coefficients_of_dense_ones(wide, solver):
     X, y, _ = wide
     with pytest.warns(DegenerateDataWarning, match="constant"):
-        dense = sf.LogisticRegression(solver=solver).fit(X.toarray(), y)
+        # few dense rows are solved in their span by Newton's method, sparse ones by quasi-Newton
+        dense = sf.LogisticRegression(solver=solver, tol=1e-12).fit(X.toarray(), y)
     with pytest.warns(DegenerateDataWarning, match="constant"):
-        fitted = sf.LogisticRegression(solver=solver).fit(X, y)
-    assert_allclose(fitted.coef_, dense.coef_, atol=1e-8)
+        fitted = sf.LogisticRegression(solver=solver, tol=1e-12).fit(X, y)
+    assert_allclose(fitted.coef_, dense.coef_, atol=5e-8)
     assert_allclose(
         fitted.decision_function(X), dense.decision_function(X.toarray()), atol=1e-6
     )

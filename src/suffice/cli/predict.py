@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.001,
-    help="Share of the model's own rows that would count as outliers.",
+    help="Share of new rows of the same population that would count as outliers.",
 )
 @option(
     "--prefix",
@@ -98,7 +98,7 @@ def predict(
     read as the file of the fit wrote them. A row with empty cells is judged by its other cells. If
     the model needs every number, as logistic, perceptron and least-squares do, its answers are
     empty, and a note counts such rows. An outlier has a log density below the quantile
-    --outlier-rate of 50,000 rows drawn from the model itself.
+    --outlier-rate of 50,000 simulated new rows of the same population.
     """
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write

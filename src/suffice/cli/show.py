@@ -11,6 +11,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
+from suffice.core.text.numbers import short_number
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -52,7 +53,13 @@ def show(terminal: Terminal, /, file: Path) -> None:
         columns, rows = _class_table(moments, stated=stated)
         terminal.table(columns, rows)
     elif "coef" in arrays:
-        columns, rows = _coefficient_table(header, arrays)
+        columns, rows = _coefficient_table(header, arrays, arrays["coef"], arrays["intercept"])
+        terminal.table(columns, rows)
+    elif header.get("holds") == "linear model":
+        coef = arrays["weights"]
+        # wᵀ(x − c) + b = wᵀx + b − wᵀc
+        intercept = arrays["intercepts"] - coef @ arrays["centre"]
+        columns, rows = _coefficient_table(header, arrays, coef, intercept)
         terminal.table(columns, rows)
 
 
@@ -158,7 +165,7 @@ def _means(moments: suffice.Moments) -> list[list[float | None]]:
     return means
 
 
-def _coefficient_table(header: Header, arrays: Arrays) -> Table:
+def _coefficient_table(header: Header, arrays: Arrays, coef: Array, intercept: Array) -> Table:
     """Return a table with a column per score: its intercept and coefficients."""
     from suffice.core.table.schema import Encoding
 
@@ -168,9 +175,9 @@ def _coefficient_table(header: Header, arrays: Arrays) -> Table:
     names = encoding.feature_names if encoding else header["feature_names"]
     if not names:
         names = [f"x{j}" for j in range(header["n_features"])]
-    rows: list[list[object]] = [["intercept", *arrays["intercept"].tolist()]]
-    for name, values in zip(names, arrays["coef"].T.tolist(), strict=True):
-        rows.append([name, *values])
+    rows: list[list[object]] = [["intercept", *map(short_number, intercept.tolist())]]
+    for name, values in zip(names, coef.T.tolist(), strict=True):
+        rows.append([name, *map(short_number, values)])
     return _shortened("coefficient", scores, rows)
 
 

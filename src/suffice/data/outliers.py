@@ -1,8 +1,13 @@
 """Which rows are unlike those that a model was fitted to: the log density below which they lie."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from suffice.core.decision import Classifier
+from suffice.core.model.averaged import AveragedModel
+from suffice.core.model.class_model import ClassModel
+from suffice.typing import Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
@@ -10,12 +15,31 @@ _FEW_NUMBERS = 90_000  # rows × features × classes that are scored without com
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
-    """Return the log density that a share ``rate`` of the model's own draws falls below."""
+    """Return the log density that a share ``rate`` of new rows of the population falls below.
+
+    Where the rows of the fit are counted, new rows are drawn with the error of the estimates.
+    """
+    model = classifier.model
+    if isinstance(model, ClassModel | AveragedModel):
+        return _quantile(classifier, replace(classifier, model=model.of_new_rows()), rate)
+    return _quantile(classifier, classifier, rate)
+
+
+def fitted_row_threshold(classifier: Classifier, rate: float) -> float:
+    """Return the log density that a share ``rate`` of the model's own draws falls below.
+
+    It judges rows of the fit, which lie nearer to the estimates than new rows do.
+    """
+    return _quantile(classifier, classifier, rate)
+
+
+def _quantile(classifier: Classifier, population: Classifier, rate: float) -> float:
+    """Return the quantile of the classifier's log densities of rows drawn from a population."""
     rng = np.random.default_rng(0)
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
-    densities = []
+    densities: list[Floats] = []
     for start in range(0, _DRAWS, at_once):
-        rows, _ = classifier.sample(min(at_once, _DRAWS - start), rng)
+        rows, _ = population.sample(min(at_once, _DRAWS - start), rng)
         if isinstance(rows, dict):  # columns by name
             import polars as pl
 

@@ -213,7 +213,8 @@ def predict_stream(
         Put before the name of every answer.
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
-        50,000 rows drawn from the model itself.
+        50,000 simulated new rows. LDA and QDA without shrinkage simulate the error of their
+        estimates too; other models draw from their own densities.
 
     Examples
     --------

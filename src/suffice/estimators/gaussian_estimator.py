@@ -35,7 +35,9 @@ from suffice.core.estimation.settings import (
 from suffice.core.estimation.shrinkage import Shrinkage
 from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
+from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
+from suffice.core.model.mahalanobis import nearest_class_distances, overall_distances
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import smallest_storage
 from suffice.core.moments.sparse_moments import moments_of_sparse
@@ -51,6 +53,7 @@ from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
+    InvalidInputError,
     InvalidParameterError,
     MissingStatisticsError,
     warn,
@@ -440,6 +443,75 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         if not np.isfinite(scores.max(1)).all():
             refuse_unusable(x, self._numbers.feature_names)
         return scores
+
+    def outlier_score(
+        self,
+        X: RowsLike,
+        kind: Literal["mahalanobis", "relative"] = "mahalanobis",
+    ) -> Floats:
+        """Return how far each row is from every class, shape (n,): high values are outliers.
+
+        Parameters
+        ----------
+        kind : {"mahalanobis", "relative"}, default="mahalanobis"
+            The least squared Mahalanobis distance min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k); or this less
+            (x − μ)ᵀ Σ_0⁻¹ (x − μ), the distance under one Gaussian of all rows. Σ_0 is the
+            covariance within classes plus that between the class means.
+
+        References
+        ----------
+        Lee et al. (2018), *NeurIPS* 31; Ren et al. (2021), arXiv:2106.09022.
+
+        Examples
+        --------
+        >>> from suffice import LDA
+        >>> lda = LDA().fit([[0.0], [2.0], [10.0], [12.0]], ["a", "a", "b", "b"])
+        >>> lda.outlier_score([[1.0], [6.0]]).tolist()
+        [0.0, 25.0]
+        """
+        words = {"mahalanobis": False, "relative": True}
+        is_relative = parse_word(kind, words, "kind")
+        check_is_fitted(self)
+        density = self.model_.density
+        if not isinstance(density, GaussianModel) or self.moments_.schema is not None:
+            raise InvalidParameterError(
+                "outlier_score needs one Gaussian for each class and columns of numbers, without "
+                "a power transform: read model_.log_density, of which low values are outliers"
+            )
+        within = self._shrunk_within_covariance() if is_relative else None
+
+        def scores(_: Classifier, rows: RowsLike) -> Floats:
+            x = np.asarray(to_numpy(rows), np.float64)
+            if has_missing(x):
+                raise InvalidInputError(
+                    "outlier_score needs complete rows, but some numbers are missing: fill them "
+                    "with model_.impute, or read model_.log_density"
+                )
+            if not all_finite(x):
+                refuse_unusable(x, self._numbers.feature_names)
+            nearest = nearest_class_distances(density, x)
+            if within is None:
+                return nearest
+            return nearest - overall_distances(density, within, self.moments_.weights, x)
+
+        answer: Floats = like(self._answer(X, scores), X)
+        return answer
+
+    def _shrunk_within_covariance(self) -> Covariance:
+        """Return the covariance within classes, shrunk as the settings say."""
+        shared = self.model_.density.shared_covariance
+        if shared is not None:
+            return shared
+        is_diagonal = self.moments_.storage == "diagonal"
+        tied = Settings(
+            covariance="diagonal" if is_diagonal else "full",
+            tied=True,
+            shrinkage=self.settings_.shrinkage,
+            divisor=self.settings_.divisor,
+        )
+        shared = estimate(self.moments_, tied, quiet=True).shared_covariance
+        assert shared is not None
+        return shared
 
     def calibrate(
         self,

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice
+from suffice.evaluate.comparison.caveats import caveats_of_rows
 
 
 def leaky(n=120):
@@ -111,3 +112,35 @@ def test_posteriors_that_are_worse_than_the_class_frequencies_are_a_caveat():
     assert "use its classes, not its probabilities" in caveat.sentence
     lda = sf.compare(X, y, ["LDA"], cv=5)
     assert not [each for each in lda.caveats if each.code == "posteriors"]
+
+
+def test_equal_rows_of_different_classes_bound_every_model():
+    X = np.repeat(np.arange(12.0), 20)[:, None]
+    y = np.repeat(np.arange(12) % 2, 20)
+    y[:60:20] = 1 - y[:60:20]  # one of twenty equal rows, three times
+    result = sf.compare(X, y, ["tree"], cv=5, progress=False)
+    (caveat,) = [each for each in result.caveats if each.code == "equal rows"]
+    assert caveat.severity == "minor"
+    assert caveat.sentence == (
+        "No model can be right on more than 98.8\N{NO-BREAK SPACE}% of these rows: 60 rows with "
+        "equal values have different classes."
+    )
+    assert caveat.document()["figures"] == {"most_right": 237 / 240, "n_rows": 60}
+    assert caveat.sentence in str(result)
+
+
+def test_a_bound_is_never_rounded_below_itself():
+    X = np.arange(600.0)[:, None]
+    X[1] = X[0]
+    y = np.arange(600) % 2
+    (caveat,) = caveats_of_rows(X, y, grouped=False)[-1:]
+    assert "on more than 99.9" in caveat.sentence  # of 99.83 %
+    (few,) = [c for c in caveats_of_rows(X, y, grouped=False) if c.code == "equal rows"]
+    assert few.figures["n_rows"] == 2
+    many = np.arange(1200.0)[:, None]  # 99.92 %, which is no bound as it is written
+    many[1] = many[0]
+    assert not [
+        c
+        for c in caveats_of_rows(many, np.arange(1200) % 2, grouped=False)
+        if c.code == "equal rows"
+    ]

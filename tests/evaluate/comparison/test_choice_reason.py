@@ -1,14 +1,18 @@
 """The reason given for a model is the rule that chose it; two errors stand side by side."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import suffice as sf
 from suffice.core.text.numbers import count, loss, percent
-from suffice.evaluate.comparison.choice_reason import reason_for
+from suffice.evaluate.comparison.caveats import caveats_of_choice
+from suffice.evaluate.comparison.choice_reason import _why_not, reason_for
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
-from suffice.evaluate.comparison.paired import RowLosses
+from suffice.evaluate.comparison.paired import ChoiceEstimate, RowLosses
 from suffice.evaluate.comparison.verdict import verdict_on
 
 MODELS = ["LDA", "QDA", "NB", "knn", "tree", "least squares"]
@@ -72,6 +76,28 @@ def test_who_errs_less_often_is_named_with_the_reason_against_it(comparisons):
     assert n_rivals >= 2
 
 
+def test_a_worse_log_loss_does_not_read_as_the_least_one():
+    y = np.arange(4000) % 2
+    sign = np.where(np.arange(4000) % 40 == 0, -1, 1) * (2 * y - 1)
+    slope = np.random.default_rng(0).normal(size=4000)
+    least = 0.5 + 0.3 * sign
+    worse = 0.5 + (0.3 - 1e-5 * np.abs(slope)) * sign
+    X = np.column_stack([least, worse])
+    models = {"least": Stated(0), "worse": Stated(1)}
+    result = sf.compare(X, y, models, 5, progress=False)
+    losses = replace(
+        result.row_losses, sizes=np.array([9.0, 99.0, 1.0]), readable=(True, False, True)
+    )
+    assert losses.names == ("least", "worse", "constant")
+    result.__dict__["row_losses"] = losses
+    made = losses.recommendation()
+    assert (made.chosen, made.close) == (0, (0,))
+    assert loss(result["least"].log_loss) == loss(result["worse"].log_loss)
+    assert _why_not(result, made, 1) == (
+        f"Worse errs as often ({percent(result['worse'].error)}), but cannot be written down."
+    )
+
+
 def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model_beside(
     comparisons,
 ):
@@ -112,17 +138,100 @@ def test_a_model_that_was_asked_for_has_no_error_of_a_choice(comparisons):
         assert not verdict_on(same, chosen=False).includes_choice
 
 
-def test_a_choice_that_no_other_rows_make_is_a_serious_caveat(table):
+def estimate(error, low, choices):
+    return ChoiceEstimate(error=error, low=low, high=0.5, choices=choices, n_rows=0)
+
+
+@pytest.mark.parametrize(
+    ("error", "choices", "told"),
+    [
+        (0.20, ("LDA", "LDA", "tree"), "tree in 1 of 3 folds. Rows like these"),  # below 0.25
+        (0.20, ("LDA", "LDA", "QDA"), "tree in 0 of 3 folds. Rows like these"),
+        (0.30, ("LDA", "LDA", "QDA"), "tree in none of 3 folds, but LDA and QDA."),
+        (0.30, ("LDA", "LDA", "tree"), ""),
+        (0.30, ("tree", "tree", "tree"), ""),
+    ],
+)
+def test_a_choice_that_no_other_rows_make_is_a_serious_caveat(error, choices, told):
+    caveats = caveats_of_choice("tree", error, estimate(0.35, 0.25, choices))
+    assert [each.severity for each in caveats] == ["serious"] * bool(told)
+    assert all(told in each.sentence for each in caveats)
+
+
+def test_posteriors_worse_than_the_class_frequencies_lose_to_usable_ones_of_more_errors(table):
     X, y, _ = table("fgl")
     models = ["LDA", "GaussianNB", "logistic regression", "decision tree"]
     result = sf.compare(X, y, models, cv=3, progress=False)
-    assert result.reference == "decision tree"
-    assert result.choice.choices.count("decision tree") == 0
-    (caveat,) = (each for each in result.caveats if each.code == "choice")
-    assert caveat.severity == "serious"
-    assert "decision tree in 0 of 3 folds" in caveat.sentence
-    assert reason_for(result).startswith(
-        "Why decision tree: every other model errs significantly more often, by at least "
+    tree = result["decision tree"]
+    assert tree.log_loss > result.baseline.log_loss
+    assert result.outcomes[0] is tree  # significantly fewer errors than every other
+    own = result[result.reference]
+    assert own.log_loss < result.baseline.log_loss
+    assert (
+        f"Decision tree errs less often ({percent(tree.error)}), but its posteriors are worse"
+    ) in reason_for(result)
+    assert "significant, p" in result.verdict  # the price in errors
+    assert not [each for each in result.caveats if each.code == "posteriors"]
+
+
+def useless_and(log_losses, wrong_of_other):
+    """Return a model of 45 errors and useless posteriors, another one, and the constant."""
+    n = 300
+    wrong = np.zeros((3, n))
+    wrong[0, :45] = wrong[1, wrong_of_other] = wrong[2, :150] = 1
+    logs = np.stack([np.where(wrong[0], 10.0, 0.0), log_losses, np.full(n, 0.69)])
+    return RowLosses(
+        names=("useless", "other", "constant"),
+        losses=np.stack([wrong, logs]),
+        weights=np.ones(n),
+        folds=np.arange(n) % 5,
+        overlap=np.full(3, 0.25),
+        sizes=np.array([1.0, 1000.0, 1.0]),
+        readable=(True, False, True),
+    )
+
+
+def test_useless_posteriors_are_set_aside_only_where_another_model_can_take_their_place():
+    noise = np.random.default_rng(0).normal(scale=0.3, size=300)
+    noise -= noise.mean()
+    often, rarely = slice(40, 180), slice(40, 90)
+    assert useless_and(0.5 + noise, often).recommendation().set_aside == (0,)  # usable ones
+    assert useless_and(0.68 + noise, rarely).recommendation().set_aside == (
+        0,
+    )  # as rarely wrong
+    neither = useless_and(0.68 + noise, often).recommendation()
+    assert (neither.set_aside, neither.chosen) == ((), 0)
+
+
+class Stated(ClassifierMixin, BaseEstimator):
+    """States the posterior of class 1 that stands in a column."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):  # noqa: ARG002
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, self.column], X[:, self.column]])
+
+    def predict(self, X):
+        return (X[:, self.column] > 0.5).astype(int)
+
+
+def test_a_model_that_errs_less_often_than_every_other_is_explained_by_that():
+    y = np.arange(300) % 2
+    row = np.arange(300)
+    timid = 0.5 + 0.02 * np.where(row % 20 == 0, -1, 1) * (2 * y - 1)  # 5 % errors
+    bold = 0.5 + 0.3 * np.where(row % 5 == 0, -1, 1) * (2 * y - 1)  # 20 % errors
+    X = np.column_stack([timid, bold])
+    result = sf.compare(X, y, {"timid": Stated(0), "bold": Stated(1)}, 5, progress=False)
+    assert result["bold"].log_loss < result["timid"].log_loss
+    assert result.reference == "timid"
+    assert reason_for(result) == (
+        "Why timid: every other model errs significantly more often, by at least 15.0 points on "
+        "300 rows."
     )
 
 

@@ -150,8 +150,17 @@ def test_the_class_missed_most_has_the_largest_share_missed_however_small_it_is(
     )
     assert most_missed(found).label == "d"  # two thirds, as of "a", and of more rows
     assert _misses(found) == (
+        "It misses 66.7\N{NO-BREAK SPACE}% of the rows of each of the classes d and a (40 of 60 "
+        "and 2 of 3), and at least half of 1 other class."
+    )
+    assert _misses(found[1:]) == (
         "It misses 40 of 60 rows of class d (66.7\N{NO-BREAK SPACE}%), and at least half of "
-        "2 other classes."
+        "1 other class."
+    )
+    of_equal_size = (ClassRecall("BF", 48, 50), ClassRecall("BM", 48, 50))
+    assert _misses(of_equal_size) == (
+        "It misses 4.0\N{NO-BREAK SPACE}% of the rows of each of the classes BF and BM (2 of 50 "
+        "and 2 of 50)."
     )
     assert most_missed(found[:3]).label == "a"
 
@@ -323,7 +332,7 @@ def test_a_first_look_leaves_simulations_out(iris):
     found = judged(*iris, None, fast=True)
     assert found.growth is None
     assert found.importance == ()
-    assert len(found.comparison.outcomes) == 5
+    assert len(found.comparison.outcomes) == 6
 
 
 def test_a_verdict_does_not_depend_on_the_unit_of_the_weights():

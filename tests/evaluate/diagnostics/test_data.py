@@ -123,6 +123,7 @@ def test_copies_and_contradictions_are_counted():
     found = data_checks(twice, labels)
     assert found.n_duplicates == 45
     assert found.n_conflicting == 15  # five rows, their copies, and those of another class
+    assert found.n_separable == len(labels) - 5  # two of each three may be right
 
 
 def test_copies_of_few_values_are_chance():
@@ -158,3 +159,15 @@ def test_minus_zero_repeats_zero():
     X = np.vstack([X, X[:5]])
     X[0, 1], X[30, 1] = 0.0, -0.0
     assert data_checks(X, np.arange(35) % 2).n_duplicates == 5
+
+
+def test_no_function_of_the_features_is_right_more_often_than_said():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (200, 2)).astype(float)
+    y = rng.integers(0, 3, 200)
+    cells = (3 * X[:, 0] + X[:, 1]).astype(int)
+    counts = np.zeros((9, 3), int)
+    np.add.at(counts, (cells, y), 1)
+    found = data_checks(X, y)
+    assert found.n_separable == counts.max(1).sum()
+    assert data_checks(np.arange(200.0)[:, None], y).n_separable == 200

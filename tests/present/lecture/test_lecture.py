@@ -23,7 +23,7 @@ def test_the_parameters_are_those_of_lda(exam):
     assert page.parameters.rows[1][3] == number(lda.means_[1, 0])
     assert page.covariance.rows == (("x₁", number(lda.covariance_[0, 0])),)
     (boundary,) = page.boundaries
-    plane = lda.boundary("no", "yes")
+    plane = lda.boundary("yes", "no")
     assert boundary.equation == plane.equation()
     assert boundary.distance_of_origin == number(-plane.w_0 / abs(plane.w[0]))
 
@@ -36,6 +36,22 @@ def test_both_models_state_the_log_odds_of_the_second_class(exam):
     expected = (number(lda.intercept_[0]), number(lda.coef_[0, 0]))
     assert generative == ("yes against no", "LDA", *expected)
     assert discriminative[2:] == (number(logistic.intercept_[0]), number(logistic.coef_[0, 0]))
+
+
+def test_hyperplanes_and_log_odds_have_the_same_signs():
+    X, y = sf.datasets.load("iris").arrays()
+    page = lecture(X, y, "iris", cv=3)
+    planes = {(plane.first, plane.second): plane.equation for plane in page.boundaries}
+    assert list(planes) == [
+        ("versicolor", "setosa"),
+        ("virginica", "setosa"),
+        ("virginica", "versicolor"),
+    ]
+    for log_odds, model, w_0, w_1, *_ in page.coefficients.rows:
+        if model == "LDA":
+            equation = planes[tuple(log_odds.split(" against "))]
+            assert equation.startswith(f"{w_1}·")
+            assert w_0.lstrip("−") in equation
 
 
 def test_the_table_counts_parameters_and_held_out_errors(exam):

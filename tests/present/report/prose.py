@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from suffice.core.moments import Moments
+from suffice.core.text.lists import listed
 from suffice.core.text.numbers import (
     count,
     loss,
@@ -201,6 +202,7 @@ def _whole_procedure(verdict):
     if choice is not None:
         same = f"{verdict.model} in {choice.choices.count(verdict.model)} of {len(choice.choices)}"
         yield f"it is {same} folds"
+        yield f"it is {verdict.model} in none of {len(choice.choices)} folds"
         yield f"between {percent(verdict.own.error)} and {percent(choice.high)}"
     for gain in verdict.gains[1:]:
         said = loss if gain.measure == "log-loss" else percent
@@ -265,7 +267,14 @@ def _classes(report):
             missed = f"It misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
             yield f"{missed} ({percent(1 - recalls[c])})"
     yield f"and more than half of {(recalls < 0.5).sum() - 1} other class"
-    yield "The 8 classes of which it finds least."
+    yield f"The 8 classes of which it finds least; {k - 8} more class"
+    yield from _ties(counts, names)
+    checks = report.judgement.checks
+    bound = np.ceil(1000 * checks.n_separable / checks.n_rows) / 1000
+    yield f"right on more than {percent(bound)} of these rows: {count(checks.n_conflicting)} rows"
+    yield "in at most 5 % of tables"
+    yield "Rows are numbered from 0"
+    yield f"{(counts[~np.eye(k, dtype=bool)] > 0).sum() - 10} more pair"
     yield f"Shown: 10 of {k} classes."
     for a, b in permutations(range(k), 2):
         wrong, of = counts[a, b], counts[a].sum()
@@ -273,6 +282,22 @@ def _classes(report):
         yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
     wrong = counts.sum() - np.trace(counts)
     yield f"It misclassified {count(wrong)} of {count(counts.sum())} rows"
+    logs = rows.log_posteriors[np.arange(len(rows.truth)), rows.truth]
+    worst = np.argsort(logs, kind="stable")[:6]
+    n_more = wrong - (rows.predicted[worst] != rows.truth[worst]).sum()
+    yield f"{count(n_more)} more misclassified row"
+
+
+def _ties(counts, names):
+    """Yield the share missed of classes that tie, with the counts of each."""
+    found = np.diagonal(counts)
+    of = counts.sum(1)
+    shares = found / of
+    tied = np.flatnonzero(shares == shares.min())
+    tied = tied[np.argsort(-of[tied], kind="stable")]
+    of_each = [f"{count(of[c] - found[c])} of {count(of[c])}" for c in tied]
+    told = f"{percent(1 - shares.min())} of the rows of each of the classes "
+    yield f"{told}{listed([names[c] for c in tied], 5)} ({listed(of_each, 5)})"
 
 
 def _comparison(report):

@@ -8,6 +8,8 @@ import pytest
 from benchmarks import pages
 from sklearn.datasets import load_wine
 
+from suffice.evaluate.comparison.caveats import Caveat
+
 
 def exam():
     """Return one number and two classes."""
@@ -88,3 +90,42 @@ def test_a_number_of_another_field_is_noticed(rare_report):
     recalls = (first, *standing.recalls[1:])
     other = replace(answer, standing=standing._replace(recalls=recalls))
     assert pages.counted_rows(replace(rare_report, answer=other))
+
+
+def test_a_wrong_reason_and_a_wrong_caveat_are_noticed(rare_report):
+    assert pages.stated_reasons(rare_report) == []
+    assert pages.stated_caveats(rare_report) == []
+    answer = rare_report.answer
+    log_loss = rare_report.comparison[answer.model].log_loss
+    for reason in (
+        f"Why {answer.model}: least log-loss ({log_loss + 0.01:.3f}).",
+        "Decision tree errs less often (1.2 %), but cannot be written down.",
+        "Why the moon: least log-loss (0.100).",
+    ):
+        other = replace(answer, reasons=(reason,))
+        assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
+    reason = "least log-loss (0.482). It is more than one standard error worse (0.482)."
+    other = replace(answer, reasons=(reason,))
+    assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
+    caveat = Caveat("few rows", "serious", "There are only 12 rows.", figures={"n_rows": 13})
+    other = replace(answer, caveat_details=(caveat,), caveats=(caveat.sentence,))
+    assert len(pages.stated_caveats(replace(rare_report, answer=other))) == 1
+    other = replace(answer, caveat_details=(replace(caveat, figures={"n_rows": 12}),))
+    (lacking,) = pages.stated_caveats(replace(rare_report, answer=other))
+    assert lacking.startswith("the answer lacks")
+
+
+def test_a_choice_that_no_fold_makes_again_needs_a_caveat(rare_report):
+    assert pages.unstable_choice(rare_report) == []
+    comparison = replace(rare_report.comparison, data_caveats=())
+    comparison.__dict__["choice"] = replace(comparison.choice, choices=("tree",) * 5, low=0.0)
+    (found,) = [each for each in comparison.caveats if each.code == "choice"]
+    assert "in none of 5 folds, but tree." in found.sentence
+    assert pages.unstable_choice(replace(rare_report, comparison=comparison)) == []
+
+
+def test_useless_posteriors_are_noticed_where_another_model_has_usable_ones(rare_report):
+    assert pages.useless_posteriors(rare_report) == []
+    tree = rare_report.comparison.against("decision tree")
+    found = pages.useless_posteriors(replace(rare_report, comparison=tree))
+    assert any("has useless posteriors" in each for each in found)

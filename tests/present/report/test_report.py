@@ -83,10 +83,10 @@ def test_confused_rows_are_named_by_posteriors_of_models_that_have_not_seen_them
         held_out[test] = p[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
     confused = table(iris_report, "Worst predictions")
     assert [int(row[0]) for row in confused.rows] == np.argsort(held_out, kind="stable")[
-        :10
+        :6
     ].tolist()
     np.testing.assert_allclose(
-        [row[3] for row in confused.rows], np.sort(held_out)[:10], rtol=1e-6
+        [row[3] for row in confused.rows], np.sort(held_out)[:6], rtol=1e-6
     )
 
 
@@ -385,7 +385,7 @@ def test_rows_of_weight_zero_are_left_out_and_others_keep_their_names(iris):
     page = sf.report(X, y, sample_weight=weights, models=["LDA"], cv=5, fast=True)
     assert "50 rows of weight zero left out" in page.write("md")
     worst = table(page, "Worst predictions").rows
-    assert len(worst) == 10
+    assert len(worst) == 6
     for name, truth, *_ in worst:
         assert weights[int(name)] == 1
         assert y[int(name)] == truth

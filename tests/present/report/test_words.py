@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.text.numbers import percent
+from suffice.core.text.numbers import cell, percent
 from suffice.evaluate.diagnostics import predictive_check
 from suffice.present.report.assumptions import checks_in_words
 from suffice.present.report.blocks import Check, Checks, DataTable, Equation
+from suffice.present.report.data_summary import _correlations
 from suffice.present.report.documented_table import DocumentedTable
-from suffice.present.report.explanation import chosen_model, model_in_words
+from suffice.present.report.explanation import chosen_model, explanation, model_in_words
 from suffice.present.report.findings import ReportSettings, judge
 from suffice.present.report.misclassified import misclassified
 
@@ -117,6 +118,36 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
     told = chosen_model(judged(mixed, y, models=["logistic"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
     assert table.caption.endswith("one unit of a feature")
+
+
+def test_coefficients_of_many_features_and_classes_are_shown_as_far_as_there_is_room():
+    rng = np.random.default_rng(0)
+    y = np.arange(360) % 12
+    X = rng.normal(size=(360, 20)) + np.eye(20)[y] * 3
+    X[:, 0] *= 0.01  # of hardly any weight in a score, however large its coefficient
+    findings = judged(X, y, estimator=sf.LogisticRegression(1.0), models=["NB"])
+    section = explanation(findings)
+    (table,) = (b for b in section.blocks if "hange of a class" in getattr(b, "caption", ""))
+    names = [row[0] for row in table.rows]
+    assert len(names) == 1 + 15
+    assert names[0] == "intercept"
+    assert table.columns == ("", *map(str, range(9)))
+    assert table.note.endswith("5 more features not shown. 3 more classes not shown.")
+    w = findings.estimator.coef_
+    order = np.argsort(-np.abs(w).max(0) * X.std(0), kind="stable")[:15]
+    assert names[1:] == [f"x{j + 1}" for j in order]
+    for row, j in zip(table.rows[1:], order, strict=True):
+        np.testing.assert_allclose(row[1:], w[:9, j])
+
+
+def test_a_constant_feature_has_no_correlation(rows):
+    X, y = rows
+    findings = judged(np.column_stack([X, np.ones(len(y))]), y, models=["NB"])
+    (table,) = _correlations(findings)
+    of_feature = {name: values for name, *values in table.rows}
+    assert np.isnan(of_feature["x5"]).all()
+    assert np.isfinite(of_feature["x1"]).sum() == 4
+    assert cell(of_feature["x5"][0], "signed") == "–"
 
 
 def test_differences_are_told_by_their_tests_not_by_shares_that_chance_explains(rows):

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 import suffice as sf
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
-from suffice.selection.validation.copies import Copies, joined_groups
+from suffice.selection.validation.copies import Copies, joined_groups, row_hashes
 from suffice.selection.validation.folds import Folds, search_folds
 
 
@@ -158,3 +158,13 @@ def test_automatic_classifiers_choose_without_copies():
     X, y = copied(10, n=100)
     auto = sf.AutoGaussian().fit(X, y)
     assert min(choice.log_loss for choice in auto.choices_) > 0.6
+
+
+def test_different_rows_of_small_whole_numbers_have_different_hashes():
+    levels = np.arange(-3.0, 4.0)
+    X = np.array(list(itertools.product(levels, repeat=5)))
+    table = Table.of(X, np.arange(len(X)) % 2)
+    assert len(set(row_hashes(table).tolist())) == len(X)
+    zeros = Table.of(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]), [0, 1, 0])
+    first, second, third = row_hashes(zeros).tolist()
+    assert first == second != third

@@ -118,8 +118,7 @@ class GroupSpectrum:
             few.stacked[: few.n_rows] if len(members) == few.n_rows else few.stacked[members]
         )
         scaled = scaled / scale
-        scaled *= roots[:, None]
-        gram = scaled @ scaled.T
+        gram = (scaled @ scaled.T) * roots * roots[:, None]
         q, u = symmetric_eigen(gram)
         kept = q > len(q) * EPS * max(float(q[-1]) if len(q) else 0.0, 0.0)
         n = max(float(few.groups.weights[g]), np.finfo(float).tiny)

@@ -28,6 +28,9 @@ def fit_numbers(
     """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
     evidence = read_evidence(whole, settings, quiet=quiet, encoding=encoding)
+    # EM completes rows by expected values, and indicators are not Gaussian
+    if settings.is_plug_in and whole is moments and encoding is None:
+        evidence = replace(evidence, counts_rows=True)
     model = _learn(evidence, settings)
     if settings.n_components is None or not settings.plugs_in:
         return model

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import Estimates, Structure
+from suffice.core.estimation.covariance_estimates import Estimates, FullStructure, Structure
 from suffice.core.estimation.degenerate import RankDeficiency, warn_of_deficient
+from suffice.core.estimation.divisors import divisors
 from suffice.core.estimation.priors import priors_among
 from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.model.covariance import Covariance, FullCovariance
-from suffice.core.model.gaussian import GaussianModel
+from suffice.core.model.gaussian import GaussianModel, SampleSizes
 from suffice.core.moments import Moments
+from suffice.core.moments.whole_weights import has_whole_weights
 from suffice.core.table.schema import Encoding
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import TooFewClassesError
@@ -28,6 +30,7 @@ class Evidence:
     priors: Floats  # π  (K,); not yet zero for classes without rows
     quiet: bool  # whether to keep silent about directions without variance
     encoding: Encoding | None = None  # where some features are indicators of levels
+    counts_rows: bool = False  # whether the sums are of complete rows, each counted once
 
     @property
     def present(self) -> Flags:
@@ -62,11 +65,17 @@ def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
     covariances, deficient = evidence.structure.covariances(
         moments, evidence.group_of, evidence.how
     )
-    model = gaussian_model(evidence, moments.centred_means, (covariances, deficient))
+    sizes = _sample_sizes(evidence, deficient)
+    model = gaussian_model(evidence, moments.centred_means, (covariances, deficient), sizes)
     return model, deficient
 
 
-def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) -> GaussianModel:
+def gaussian_model(
+    evidence: Evidence,
+    offsets: Floats,
+    estimates: Estimates,
+    sample_sizes: SampleSizes | None = None,
+) -> GaussianModel:
     """Return the model, and warn of groups with rows that lacked variance."""
     covariances, deficient = estimates
     if not evidence.quiet:
@@ -78,6 +87,28 @@ def gaussian_model(evidence: Evidence, offsets: Floats, estimates: Estimates) ->
         covariances=covariances,
         group_of=evidence.group_of,
         n_covariance_parameters=_n_covariance_parameters(evidence, covariances),
+        sample_sizes=sample_sizes,
+    )
+
+
+def _sample_sizes(evidence: Evidence, deficient: list[RankDeficiency]) -> SampleSizes | None:
+    """Return the rows behind scatters that are only divided; None where they are regularised."""
+    how = evidence.how
+    is_plain = how.pooling == 0 and how.shrinkage.fixed == 0
+    if not evidence.counts_rows or not is_plain or evidence.structure != FullStructure():
+        return None
+    group_of = evidence.group_of
+    present = evidence.present
+    n_deficient = sum(present[group_of == each.group].any() for each in deficient)
+    if n_deficient or not has_whole_weights(evidence.moments):
+        return None
+    weights = evidence.moments.weights
+    group_weights: Floats = np.bincount(group_of, weights).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, present).astype(np.float64)
+    return SampleSizes(
+        rows=weights,
+        degrees=(group_weights - n_means)[group_of],  # ν = w − K of each group
+        divisors=divisors(group_weights, n_means, unbiased=how.unbiased)[group_of],
     )
 
 

@@ -120,6 +120,10 @@ class AveragedModel:
         """Draw a row of class k of the best model for each code k, shape (n, d)."""
         return self.best.sample_of(codes, rng)
 
+    def of_new_rows(self) -> Self:
+        """Return the average whose best model is that of new rows."""
+        return replace(self, best=self.best.of_new_rows())
+
     def impute(self, x: Array) -> Floats:
         """Return the rows, NaN replaced by its conditional mean under the best model, (n, d)."""
         return np.asarray(self.best.impute(x))

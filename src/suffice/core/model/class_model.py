@@ -127,6 +127,13 @@ class ClassModel(ScoredModel):
         k = drawn_classes(self.priors, size, rng)
         return self.sample_of(k, rng), k
 
+    def of_new_rows(self) -> ClassModel:
+        """Return the model that new rows follow if this one is estimated from counted rows.
+
+        Its densities are wider than those of the estimates by the error of the estimates.
+        """
+        return self
+
     @abstractmethod
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         """Draw a row of the density of class k for each code k, shape (n, d)."""

@@ -12,15 +12,34 @@ import numpy as np
 from suffice.core.linalg import LOG_2PI
 from suffice.core.missing.e_step import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
+from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.elliptical import EllipticalModel
 from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
+from suffice.core.model.student import StudentModel
 from suffice.core.moments import Moments
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Array, Codes, Floats, RowsLike
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleSizes:
+    """How many rows the mean and the covariance Σ_k = M_k / divisor_k of each class come from."""
+
+    rows: Floats  # n of the mean  (K,)
+    degrees: Floats  # ν of the scatter M of all classes that share it  (K,)
+    divisors: Floats  # M / Σ  (K,)
+
+    def some(self, classes: Codes | slice) -> SampleSizes:
+        """Return the sizes of some classes only."""
+        return SampleSizes(
+            rows=self.rows[classes],
+            degrees=self.degrees[classes],
+            divisors=self.divisors[classes],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +53,7 @@ class GaussianModel(EllipticalModel):
     group_of: Codes  # group of each class  (K,)
     n_covariance_parameters: int = 0
     temperature: float = 1.0
+    sample_sizes: SampleSizes | None = None  # None: stated, regularised or of weighted rows
 
     @classmethod
     def of(
@@ -46,6 +66,7 @@ class GaussianModel(EllipticalModel):
         group_of: Codes,
         n_covariance_parameters: int = 0,
         temperature: float = 1.0,
+        sample_sizes: SampleSizes | None = None,
     ) -> Self:
         """Return the model of priors π rather than their logarithms."""
         with np.errstate(divide="ignore"):
@@ -58,6 +79,7 @@ class GaussianModel(EllipticalModel):
             group_of=group_of,
             n_covariance_parameters=n_covariance_parameters,
             temperature=temperature,
+            sample_sizes=sample_sizes,
         )
 
     @property
@@ -97,12 +119,38 @@ class GaussianModel(EllipticalModel):
     def some(self, classes: Codes | slice) -> GaussianModel:
         """Return the model of some classes only, by codes or slice; priors stay as they are."""
         groups, group_of = np.unique(self.group_of[classes], return_inverse=True)
+        sizes = self.sample_sizes
         return replace(
             self,
             log_priors=self.log_priors[classes],
             offsets=self.offsets[classes],
             covariances=tuple(self.covariances[g] for g in groups),
             group_of=group_of,
+            sample_sizes=None if sizes is None else sizes.some(classes),
+        )
+
+    def of_new_rows(self) -> ClassModel:
+        """Return the Student t model of new rows, or this model if its rows are not counted."""
+        sizes = self.sample_sizes
+        if sizes is None:
+            return self
+        degrees = sizes.degrees - self.n_features + 1
+        has_law = (sizes.rows > 0) & (degrees > 0)
+        if not has_law[np.isfinite(self.log_priors)].all():
+            return self
+        # Hotelling (1931), *Annals of Mathematical Statistics* 2: with f = ν − d + 1,
+        # (x − m)ᵀ M⁻¹ (x − m) ~ (1 + 1/n) d/f F(d, f), as of a Student t with f degrees and
+        # shape (1 + 1/n) M / f = Σ / (s f),  s = n / ((n + 1) divisor)
+        shares = sizes.rows / ((sizes.rows + 1) * np.where(has_law, sizes.divisors, 1.0))
+        return StudentModel(
+            log_priors=self.log_priors,
+            centre=self.centre,
+            offsets=self.offsets,
+            shapes=self.covariances,
+            group_of=self.group_of,
+            degrees=np.where(has_law, degrees, 1.0),
+            shares=np.where(has_law, shares, 1.0),
+            temperature=self.temperature,
         )
 
     def marginal(self, observed: Codes) -> GaussianModel:

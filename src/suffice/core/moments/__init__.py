@@ -3,7 +3,7 @@
 `Moments` (moments.py) holds the sums; collect.py, indicators.py and device.py take them of rows;
 merging.py, schema_change.py and forgetting.py add and subtract them; incomplete.py, pattern_sums.py
 and column_sums.py keep those of rows with missing numbers; validity.py says which sums some rows
-could have.
+could have; whole_weights.py whether weights are whole, as counts are.
 
 The package imports `core.power_transform`, `core.table` and the modules below these.
 `Moments.save` and `Moments.of_archive` import `suffice.persistence` when they are called.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +28,15 @@ class CentredRows(NamedTuple):
     codes: Codes  # class of each row  (r,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class ClassSums(NamedTuple):
+    """What rows sum to in each class, read-only."""
+
+    means: Floats  # μ, high part; zero without rows  (K, d)
+    means_low: Floats  # μ, low part  (K, d)
+    squares: Floats  # Σ w (x − μ)²  (K, d)
+
+
+@dataclass(frozen=True, eq=False)
 class RowScatter:
     """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, kept as the rows x of class k and their weights w.
 
@@ -99,14 +108,25 @@ class RowScatter:
 
     def means(self) -> tuple[Floats, Floats]:
         """Return the mean of each class (K, d) in two parts, high and low; zero without rows."""
-        high = np.zeros((self.n_classes, self.n_features))
-        low = np.zeros_like(high)
+        return self._class_sums.means, self._class_sums.means_low
+
+    @cached_property
+    def _class_sums(self) -> ClassSums:
+        """Means and sums of squares of each class; one fit reads them several times."""
+        means = np.zeros((self.n_classes, self.n_features))
+        means_low = np.zeros_like(means)
+        squares = np.zeros_like(means)
         for k in np.unique(self.codes):
             block = self.rows_of(int(k))
             z = np.empty(self.rows[block].shape)
             offset = self._centre(block, z)
-            high[k], low[k] = two_sum(np.asarray(self.rows[block.start], np.float64), offset)
-        return high, low
+            first_row = np.asarray(self.rows[block.start], np.float64)
+            means[k], means_low[k] = two_sum(first_row, offset)
+            np.square(z, out=z)
+            squares[k] = self.row_weights[block] @ z
+        for array in (means, means_low, squares):
+            array.flags.writeable = False
+        return ClassSums(means, means_low, squares)
 
     def _centre(self, block: slice, out: Floats) -> Floats:
         """Write rows of a class less their mean; return the mean less the first row, (d,)."""
@@ -137,13 +157,8 @@ class RowScatter:
         return z.T @ z
 
     def diagonals(self) -> Floats:
-        """Return diag M_k, shape (K, d)."""
-        squares = np.zeros((self.n_classes, self.n_features))
-        z, w, _ = self.centred()
-        for k in range(self.n_classes):
-            block = self.rows_of(k)
-            squares[k] = w[block] @ np.square(z[block])
-        return squares
+        """Return diag M_k, shape (K, d), read-only."""
+        return self._class_sums.squares
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k M_k, shape (d,)."""

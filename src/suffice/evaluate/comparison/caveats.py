@@ -1,13 +1,14 @@
 """What a reader should know before believing an error: leaks, copies, few rows, rare classes."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from suffice.core.decision.predictions import Predictions
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import loss, percent
 from suffice.evaluate.comparison.copied_rows import CopiesEffect
 from suffice.evaluate.comparison.paired import ChoiceEstimate
@@ -19,6 +20,7 @@ CaveatCode: TypeAlias = Literal[
     "leak",
     "identifier",
     "copies",
+    "equal rows",
     "together",
     "few rows",
     "rare class",
@@ -42,6 +44,7 @@ class Caveat:
     sentence: str
     columns: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers of the sentence
 
     def document(self) -> dict[str, object]:
         """Return the caveat as JSON holds it."""
@@ -51,6 +54,7 @@ class Caveat:
             "sentence": self.sentence,
             "columns": list(self.columns),
             "classes": list(self.classes),
+            "figures": dict(self.figures),
         }
 
 
@@ -72,7 +76,22 @@ def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...
     ]
     if checks.together and not grouped:
         caveats.append(Caveat("together", "serious", f"{checks.together}."))
+    caveats.extend(_on_equal_rows(checks))
     return tuple(caveats)
+
+
+def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
+    """Return the bound of any model where rows with equal values have different classes."""
+    share = checks.n_separable / checks.n_rows
+    most = math.ceil(1000 * share) / 1000  # rounded up: a bound
+    if most == 1:
+        return ()
+    sentence = (
+        f"No model can be right on more than {percent(most)} of these rows: "
+        f"{checks.n_conflicting:,} rows with equal values have different classes."
+    )
+    figures = {"most_right": share, "n_rows": checks.n_conflicting}
+    return (Caveat("equal rows", "minor", sentence, figures=figures),)
 
 
 def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
@@ -80,7 +99,7 @@ def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
     if copies is None:
         return ()
     severity: Severity = "serious" if copies.n_seen else "minor"
-    return (Caveat("copies", severity, copies.sentence),)
+    return (Caveat("copies", severity, copies.sentence, figures=copies.figures),)
 
 
 def caveats_of_posteriors(
@@ -94,23 +113,39 @@ def caveats_of_posteriors(
         f"{loss(log_loss)} against {loss(constant)}, {counted(n_rows, 'row')}): use its classes, "
         "not its probabilities."
     )
-    return (Caveat("posteriors", "serious", sentence),)
+    figures = {"log_loss": log_loss, "constant_log_loss": constant, "n_rows": n_rows}
+    return (Caveat("posteriors", "serious", sentence, figures=figures),)
 
 
 def caveats_of_choice(
     name: str, error: float, choice: ChoiceEstimate | None
 ) -> tuple[Caveat, ...]:
-    """Return the caveat on a choice that other rows would not have made, with a larger error."""
-    if choice is None or choice.n_rows or error >= choice.low:
+    """Return the caveat on a choice that no fold makes again, or that has a larger error."""
+    if choice is None or choice.n_rows:
         return ()
     n_folds = len(choice.choices)
     n_same = choice.choices.count(name)
+    if n_same > 0 and error >= choice.low:
+        return ()
+    figures = {
+        "n_same": n_same,
+        "n_folds": n_folds,
+        "error": error,
+        "choice_high": choice.high,
+    }
+    if error >= choice.low:
+        others = listed(sorted({*choice.choices}))
+        sentence = (
+            f"The choice of the model is unstable: made again without each fold, it is {name} in "
+            f"none of {n_folds} folds, but {others}."
+        )
+        return (Caveat("choice", "serious", sentence, figures=figures),)
     sentence = (
         f"The choice of the model is unstable: made again without each fold, it is {name} in "
         f"{n_same} of {n_folds} folds. Rows like these have an error between {percent(error)} and "
         f"{percent(choice.high)}."
     )
-    return (Caveat("choice", "serious", sentence),)
+    return (Caveat("choice", "serious", sentence, figures=figures),)
 
 
 def caveats_of_error(error: float) -> tuple[Caveat, ...]:
@@ -124,7 +159,11 @@ def caveats_of_splits(errors: RealErrors | None) -> tuple[Caveat, ...]:
     """Return the caveat on an error that is larger for unseen groups or later rows."""
     if errors is None or not errors.headline.is_worse:
         return ()
-    return (Caveat("split", "serious", errors.sentence),)
+    figures: dict[str, float] = {}
+    for each in errors.errors:
+        figures[each.split] = each.error
+    figures["p"] = errors.headline.p_value
+    return (Caveat("split", "serious", errors.sentence, figures=figures),)
 
 
 def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:
@@ -135,7 +174,7 @@ def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:
     n_rows = int(counts.sum())
     if n_rows < FEW_ROWS:
         sentence = f"There are only {counted(n_rows, 'row')}: the error is known only roughly."
-        return (Caveat("few rows", "serious", sentence),)
+        return (Caveat("few rows", "serious", sentence, figures={"n_rows": n_rows}),)
     return _on_rare_classes([str(label) for label in rows.classes], counts, present)
 
 
@@ -152,7 +191,15 @@ def _on_rare_classes(
     sentence = (
         f"Class {names[rarest]} has only {n_rarest}: how often it is found is hardly known."
     )
-    return (Caveat("rare class", "serious", sentence, classes=tuple(names[k] for k in rare)),)
+    return (
+        Caveat(
+            code="rare class",
+            severity="serious",
+            sentence=sentence,
+            classes=tuple(names[k] for k in rare),
+            figures={"n_rows": int(counts[rarest])},
+        ),
+    )
 
 
 def leaking_columns(caveats: Iterable[Caveat]) -> tuple[str, ...]:

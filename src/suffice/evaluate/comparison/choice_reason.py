@@ -43,22 +43,16 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
         return f"Why {name}: no other model was compared."
     if made.chosen == made.best and _has_least(losses, made):
         return f"Why {name}: least {measure} ({least})."
+    rows = counted(comparison.n_rows, "row")
     if len(made.rarely_wrong) == 1:
-        errors = losses.means[ERROR]
-        others = [
-            m
-            for m, each in enumerate(losses.names)
-            if each != CONSTANT and m != made.chosen and np.isfinite(errors[m])
-        ]
-        least_gap = min(errors[m] for m in others) - errors[made.chosen]
-        return (
-            f"Why {name}: every other model errs significantly more often, by at least "
-            f"{100 * least_gap:.1f} points on {counted(comparison.n_rows, 'row')}."
-        )
+        return _why_only_one(losses, made, rows)
     if made.chosen == made.best:
+        of_which = f"the {len(made.rarely_wrong)} models"
+        if made.set_aside:
+            of_which = f"the {len(made.rarely_wrong)} models of usable posteriors"
         return (
-            f"Why {name}: least {measure} ({least}) of the {len(made.rarely_wrong)} models that no "
-            f"other one beats significantly in errors on {counted(comparison.n_rows, 'row')}."
+            f"Why {name}: least {measure} ({least}) of {of_which} that no other one beats "
+            f"significantly in errors on {rows}."
         )
     size = losses.sizes[made.chosen]
     if np.isfinite(size) and size == min(losses.sizes[m] for m in made.close):
@@ -69,6 +63,31 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
     return (
         f"Why {name}: its {measure} is within one standard error of the least ({best.name}, "
         f"{least}), and it can be written down, as an equation or one tree."
+    )
+
+
+def _why_only_one(losses: RowLosses, made: Recommendation, rows: str) -> str:
+    """Return that every other eligible model errs more often, and by how much at least."""
+    name = losses.names[made.chosen]
+    errors = losses.means[ERROR]
+    others = [
+        m
+        for m, each in enumerate(losses.names)
+        if each != CONSTANT
+        and m != made.chosen
+        and m not in made.set_aside
+        and np.isfinite(errors[m])
+    ]
+    if not others:
+        return (
+            f"Why {name}: the posteriors of every other model are significantly worse than the "
+            f"class frequencies on {rows}."
+        )
+    least_gap = min(errors[m] for m in others) - errors[made.chosen]
+    which = "other model of usable posteriors" if made.set_aside else "other model"
+    return (
+        f"Why {name}: every {which} errs significantly more often, by at least "
+        f"{100 * least_gap:.1f} points on {rows}."
     )
 
 
@@ -91,6 +110,16 @@ def _rival(losses: RowLosses, made: Recommendation) -> int | None:
     return min(others, key=lambda m: tuple(losses.means[:, m]), default=None)
 
 
+def _reads_as_equal(comparison: Comparison, made: Recommendation, rival: int) -> bool:
+    """Whether a log-loss is written as the least one, and another reason tells models apart."""
+    losses = comparison.row_losses
+    other = comparison[losses.names[rival]]
+    best = comparison[losses.names[made.best]]
+    is_easier = losses.readable[made.chosen] and not losses.readable[rival]
+    is_smaller = losses.sizes[made.chosen] < losses.sizes[rival]
+    return (is_easier or is_smaller) and loss_text(other.log_loss) == loss_text(best.log_loss)
+
+
 def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
     """Return why a model that makes no more errors is not recommended."""
     losses = comparison.row_losses
@@ -101,13 +130,14 @@ def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
     how = "errs as often" if is_equal else "errs less often"
     if np.isnan(other.log_loss) and made.loss == LOG_LOSS:
         return f"{name} {how} ({error}), but states no probabilities."
-    if made.loss == LOG_LOSS and not losses.has_useful_posteriors(rival):
+    is_useless = made.loss == LOG_LOSS and not losses.has_useful_posteriors(rival)
+    if is_useless or rival in made.set_aside:
         constant = loss_text(comparison.baseline.log_loss)
         return (
             f"{name} {how} ({error}), but its posteriors are worse than the class frequencies "
             f"(log-loss {loss_text(other.log_loss)} against {constant})."
         )
-    if rival not in made.close:
+    if rival not in made.close and not _reads_as_equal(comparison, made, rival):
         return (
             f"{name} {how} ({error}), but its log-loss is more than one standard error worse "
             f"({loss_text(other.log_loss)})."

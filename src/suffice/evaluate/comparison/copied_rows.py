@@ -28,6 +28,19 @@ class CopiesEffect:
     error_apart: float  # the same with copies in different folds
 
     @property
+    def figures(self) -> dict[str, float]:
+        """The numbers of the sentence; no errors where copies in several folds were not tried."""
+        figures: dict[str, float] = {
+            "n_copies": self.n_rows,
+            "n_rows": self.of,
+            "n_seen": self.n_seen,
+        }
+        if not np.isnan(self.error_apart):
+            figures["error_together"] = self.error_together
+            figures["error_apart"] = self.error_apart
+        return figures
+
+    @property
     def sentence(self) -> str:
         """What a reader should know of the copies."""
         repeated = counted(self.n_rows, "row")

@@ -60,7 +60,10 @@ class Recommendation(NamedTuple):
     best: int  # the model of least loss
     loss: int  # by which: the log-loss, or the error where no model has posteriors
     close: tuple[int, ...]  # models within one standard error of the best, itself included
-    rarely_wrong: tuple[int, ...]  # models that no other one beats significantly in errors
+    rarely_wrong: tuple[
+        int, ...
+    ]  # models that no other eligible one beats significantly in errors
+    set_aside: tuple[int, ...]  # models whose posteriors are significantly useless
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +194,26 @@ class RowLosses:
             return bool(np.isfinite(log_losses[model]))
         return bool(log_losses[model] < log_losses[self.names.index(CONSTANT)])
 
+    def _against_frequencies(self, model: int) -> Literal["better", "worse", "alike"]:
+        """Return how the log-loss compares with that of the class frequencies, by its test."""
+        if CONSTANT not in self.names:
+            return "alike"
+        constant = self.names.index(CONSTANT)
+        return self.difference(LOG_LOSS, model, constant).verdict
+
+    def _set_aside(self, models: Sequence[int]) -> tuple[int, ...]:
+        """Return the models whose posteriors are useless, if another one can take their place."""
+        verdicts = {m: self._against_frequencies(m) for m in models}
+        useless = [m for m in models if verdicts[m] == "worse"]
+        if not useless:
+            return ()
+        is_replaced = any(
+            verdicts[m] == "better" or not self.is_beaten(m, ERROR, useless)
+            for m in models
+            if m not in useless
+        )
+        return tuple(useless) if is_replaced else ()
+
     def recommended(self) -> int:
         """Return the number of the model that ``recommendation`` arrives at."""
         return self.recommendation().chosen
@@ -198,7 +221,10 @@ class RowLosses:
     def recommendation(self) -> Recommendation:
         """Return the simplest model that is about as good as the best, and what it was chosen from.
 
-        1. No model makes significantly fewer errors.
+        0. Models whose log-loss is significantly above that of the class frequencies are set aside,
+           if the log-loss of another one is significantly below it, or no model that is set aside
+           makes significantly fewer errors.
+        1. No other model makes significantly fewer errors.
         2. Its log-loss is below that of the class frequencies, if any model of step 1 has such
            posteriors.
         3. No model of step 2 has a significantly lower log-loss. The best one has the least.
@@ -209,6 +235,8 @@ class RowLosses:
         The error takes the place of the log-loss where no model of step 1 has posteriors.
         """
         models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
+        set_aside = self._set_aside(models)
+        models = [m for m in models if m not in set_aside]
         rarely_wrong = [m for m in models if not self.is_beaten(m, ERROR, models)]
         able = [m for m in rarely_wrong if self.has_useful_posteriors(m)] or rarely_wrong
         with_posteriors = [m for m in able if np.isfinite(self.means[LOG_LOSS, m])]
@@ -232,6 +260,7 @@ class RowLosses:
             loss=loss,
             close=tuple(dict.fromkeys([*close, *simpler])),
             rarely_wrong=tuple(rarely_wrong),
+            set_aside=set_aside,
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:

@@ -39,6 +39,10 @@ _APART_FROM_BOTH: dict[Split, str] = {
     "the future": "later rows, which had no part in either",
 }
 WORTH_SAYING = 5e-4  # difference of two errors
+LEVEL_IN_WORDS = (
+    "Where models are equally good, a difference of errors or log-losses is called significant in "
+    "at most 5 % of tables."
+)
 FEW = 5  # names that are listed in full
 
 
@@ -52,6 +56,7 @@ def verdict_in_words(comparison: Comparison) -> str:
     if clauses:
         against = f"Against {comparison.reference} on the same {_rows_judged(comparison)}"
         sentences.append(f"{against}: {'; '.join(clauses)}.")
+        sentences.append(LEVEL_IN_WORDS)
     return " ".join(sentences)
 
 
@@ -611,20 +616,35 @@ def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
     return min(recalls, key=lambda recall: (recall.n_found / recall.of, -recall.of))
 
 
-def _misses(recalls: Sequence[ClassRecall]) -> str:
-    """Return how many rows are missed of the class that is missed most."""
+def all_most_missed(recalls: Sequence[ClassRecall]) -> tuple[ClassRecall, ...]:
+    """Return all classes with the largest share missed, the one of most rows first."""
     worst = most_missed(recalls)
+    tied = [each for each in recalls if each.n_found * worst.of == worst.n_found * each.of]
+    return tuple(sorted(tied, key=lambda recall: -recall.of))
+
+
+def _misses(recalls: Sequence[ClassRecall]) -> str:
+    """Return how many rows are missed of the class that is missed most, or of all that tie."""
+    tied = all_most_missed(recalls)
+    worst = tied[0]
     n_missed = worst.of - worst.n_found
     if n_missed == 0:
         return "It finds all rows of every class."
-    others = [each for each in recalls if each is not worst and each.misses_half]
+    others = [each for each in recalls if each not in tied and each.misses_half]
+    missed = _share_missed(tied)
     if others:
-        return (
-            f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
-            f"({percent(n_missed / worst.of)}), and at least half of "
-            f"{counted(len(others), 'other class')}."
-        )
-    return (
-        f"It misses {n_missed:,} of {counted(worst.of, 'row')} of class {worst.label} "
-        f"({percent(n_missed / worst.of)})."
-    )
+        return f"{missed}, and at least half of {counted(len(others), 'other class')}."
+    return f"{missed}."
+
+
+def _share_missed(tied: Sequence[ClassRecall]) -> str:
+    """Return how much is missed of one class, or of each class of several with the same share."""
+    worst = tied[0]
+    n_missed = worst.of - worst.n_found
+    share = percent(n_missed / worst.of)
+    if len(tied) == 1:
+        rows = counted(worst.of, "row")
+        return f"It misses {n_missed:,} of {rows} of class {worst.label} ({share})"
+    names = listed([str(each.label) for each in tied], FEW)
+    counts = listed([f"{each.of - each.n_found:,} of {each.of:,}" for each in tied], FEW)
+    return f"It misses {share} of the rows of each of the classes {names} ({counts})"

@@ -12,6 +12,7 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
 from suffice.core.text.lists import counted
 from suffice.core.text.numbers import number, percent
+from suffice.selection.validation.copies import row_hashes
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 FEWEST_ROWS = 20  # from which a column can be suspicious
@@ -56,6 +57,7 @@ class DataChecks:
     n_rows: int
     n_duplicates: int  # rows whose features equal those of an earlier row
     n_conflicting: int  # rows whose features equal those of a row of another class
+    n_separable: int  # rows that a function of the features can be right on, at most
     has_many_values: bool  # whether equal rows are unlikely unless they were copied
     suspects: tuple[Suspect, ...]  # row numbers, identifiers, columns that predict alone
     impossible: tuple[Suspect, ...]  # columns with values that may mean "unknown"
@@ -94,11 +96,12 @@ def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -
     impossible = []
     for name, values in numbers.items():
         impossible += [Suspect(name, why) for why in _impossible(values)]
-    n_duplicates, n_conflicting = _copies(table)
+    n_duplicates, n_conflicting, n_separable = _copies(table)
     return DataChecks(
         n_rows=table.n_rows,
         n_duplicates=n_duplicates,
         n_conflicting=n_conflicting,
+        n_separable=n_separable,
         has_many_values=any(len(np.unique(v)) > table.n_rows / 4 for v in columns.values()),
         suspects=tuple(suspects),
         impossible=tuple(impossible),
@@ -137,26 +140,26 @@ def _suspects(
     return suspects
 
 
-def _copies(table: Table) -> tuple[int, int]:
-    """Return the rows that repeat an earlier one, and those that equal one of another class."""
-    columns = list(table.x.T)
-    if table.indicators is not None:
-        columns += list(table.indicators.T)
-    factors = np.random.default_rng(0).integers(1, 2**63, len(columns), np.uint64) * 2 + 1
-    # The hash Σ_j a_j b_j mod 2⁶⁴ of the bits b_j, with a_j odd, differs between different rows but
-    # for one pair in 10¹⁹.
-    hashes = np.zeros(table.n_rows, np.uint64)
-    for factor, column in zip(factors, columns, strict=True):
-        without_minus_zero = np.asarray(column, np.float64) + 0.0
-        hashes += factor * without_minus_zero.view(np.uint64)
-    order = np.argsort(hashes)
+def _copies(table: Table) -> tuple[int, int, int]:
+    """Return the rows that repeat an earlier one, and those that equal one of another class.
+
+    The third number is that of the rows which predicting the most frequent class of each set of
+    equal rows gets right: no function of the features is right more often.
+    """
+    hashes = row_hashes(table)
+    order = np.lexsort((table.codes, hashes))
     hashes = hashes[order]
     codes = table.codes[order]
     # equal rows are neighbours now: a group starts where the hash changes
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
     sizes = np.diff(np.append(starts, len(hashes)))
     mixed = np.minimum.reduceat(codes, starts) < np.maximum.reduceat(codes, starts)
-    return len(hashes) - len(starts), int(sizes[mixed].sum())
+    # within a set, rows of one class are neighbours
+    starts_class = np.append(True, (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1]))
+    sizes_of_classes = np.diff(np.append(np.flatnonzero(starts_class), len(hashes)))
+    first_class = np.searchsorted(np.flatnonzero(starts_class), starts)
+    most_frequent = np.maximum.reduceat(sizes_of_classes, first_class)
+    return len(hashes) - len(starts), int(sizes[mixed].sum()), int(most_frequent.sum())
 
 
 def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from suffice.core.estimation.degenerate import independent_columns
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.linalg import resolved
 from suffice.core.moments import Moments
+from suffice.core.moments.whole_weights import has_whole_weights
 from suffice.core.table.matrix import refuse_unusable
 from suffice.core.table.sampling import ranks_within
 from suffice.core.table.table import Table
@@ -72,9 +73,8 @@ def can_count_rows(moments: Moments) -> bool:
     fewer than the rows, as an effective number of rows does: weights of at most 1 then make
     p-values too large, not too small. Sums alone do not tell how far other weights vary.
     """
-    is_whole = np.abs(moments.weights - np.rint(moments.weights)) <= 1e-9 * moments.weights
     n_rows = float(moments.counts.sum())
-    return bool(is_whole.all()) or moments.total_weight < n_rows * (1 - 1e-9)
+    return has_whole_weights(moments) or moments.total_weight < n_rows * (1 - 1e-9)
 
 
 def names_of(moments: Moments) -> tuple[str, ...]:

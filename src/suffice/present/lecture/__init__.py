@@ -127,8 +127,9 @@ def _covariance(lda: LDA, names: tuple[str, ...]) -> LectureTable | None:
 
 
 def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
+    """Return hyperplanes, positive where the later class is more probable, as ``coef_`` is."""
     found = []
-    for first, second in list(combinations(lda.classes_, 2))[:MOST_PAIRS]:
+    for second, first in list(combinations(lda.classes_, 2))[:MOST_PAIRS]:
         plane = lda.boundary(first, second)
         found.append(
             Boundary(

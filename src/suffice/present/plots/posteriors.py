@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from scipy.ndimage import gaussian_filter
 from scipy.special import softmax
 
 from suffice.core.table.labels import code_of
@@ -19,6 +20,7 @@ from suffice.present.plots.style import Theme, mixed
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier
 
 POINTS = 601  # along a line
+_PER_CELL = 4  # points along each side of a cell of a surface
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
@@ -227,7 +229,7 @@ def posterior_surface(
     at : array (d,), optional
         Where other features are held; by default at their mean.
     resolution : int
-        Points along each side.
+        Points along each side. The surface is smoothed over about one cell.
     legend : bool
         Whether to write what is drawn beside the axes.
     theme : {"light", "dark"}
@@ -252,8 +254,7 @@ def posterior_surface(
     (left, right), (bottom, top) = plane.window(fitted.rows)
     xs = np.linspace(left, right, resolution)
     ys = np.linspace(bottom, top, resolution)
-    posteriors = fitted.posteriors(plane.lift(mesh(xs, ys)))
-    posteriors = posteriors.reshape(resolution, resolution, -1)
+    surface = _smooth_posteriors(fitted, plane, xs, ys)
     k = event_of(fitted, label)
     with open_canvas(
         ax, theme, classes=fitted.classes, legend=legend, size=SIZE_3D, projection="3d"
@@ -262,16 +263,38 @@ def posterior_surface(
         if k is None:
             # one surface: sheets that cross would be sorted by depth face by face, with teeth
             paint = np.array([to_rgb(look.colour) for look in canvas.looks])
-            leading = posteriors.argmax(axis=-1)
-            draw_surface(canvas, xs, ys, posteriors.max(axis=-1), paint[leading])
+            leading = surface[..., :-1].argmax(axis=-1)
+            draw_surface(canvas, xs, ys, surface[..., -1], paint[leading])
             canvas.name_axes(*plane.names, "greatest posterior")
         else:
             # from the other class's colour, or grey for several, to that of class k
             rest = canvas.looks[1 - k].colour if n_classes == 2 else canvas.style.soft
-            colours = mixed(canvas.looks[k].colour, rest, posteriors[..., k : k + 1])
-            draw_surface(canvas, xs, ys, posteriors[..., k], colours)
+            colours = mixed(canvas.looks[k].colour, rest, surface[..., k : k + 1])
+            draw_surface(canvas, xs, ys, surface[..., k], colours)
             canvas.name_axes(*plane.names, f"p({canvas.looks[k].name} | x)")
         canvas.ax_3d.set_zlim(0, 1)
         if k is None or n_classes == 2:
             canvas.legend(canvas.entries())
     return canvas.ax
+
+
+def _smooth_posteriors(fitted: Fitted, plane: Plane, xs: Floats, ys: Floats) -> Floats:
+    """Return p(k | x) of each class over a grid, and the greatest of them last, (y, x, K + 1).
+
+    All are smoothed over about one cell: a valley that is narrower than a cell would otherwise be
+    drawn with teeth, where the grid happens to meet it.
+    """
+    fine = mesh(_finer(xs), _finer(ys))
+    posteriors = fitted.posteriors(plane.lift(fine))
+    greatest = posteriors.max(axis=1)
+    values = np.column_stack([posteriors, greatest])
+    values = values.reshape(_PER_CELL * len(ys), _PER_CELL * len(xs), -1)
+    smooth = gaussian_filter(values, sigma=(_PER_CELL, _PER_CELL, 0), mode="nearest")
+    return np.asarray(smooth[_PER_CELL // 2 :: _PER_CELL, _PER_CELL // 2 :: _PER_CELL])
+
+
+def _finer(centres: Floats) -> Floats:
+    """Return evenly spaced points, several for each of some evenly spaced centres."""
+    step = centres[1] - centres[0]
+    offsets = (np.arange(_PER_CELL) - _PER_CELL // 2) / _PER_CELL
+    return np.asarray(centres[:, None] + step * offsets).ravel()

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, exact_number, p_statement, percent
-from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS
+from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS, Caveat
 from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.real_errors import RealErrors, Split
 from suffice.evaluate.comparison.verdict import (
@@ -17,6 +17,7 @@ from suffice.evaluate.comparison.verdict import (
     StatedError,
     Threshold,
     Usable,
+    all_most_missed,
     choice_document,
     most_missed,
 )
@@ -48,6 +49,7 @@ class Answer:
     next_step: str
     measured: str  # how the errors were counted
     real_errors: RealErrors | None = None  # of other splits
+    caveat_details: tuple[Caveat, ...] = ()  # of the comparison, each with its numbers
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
@@ -68,6 +70,7 @@ class Answer:
             next_step=next_step(findings),
             measured=_how_measured(findings),
             real_errors=verdict.real_errors,
+            caveat_details=findings.comparison.caveats,
         )
 
     @property
@@ -102,6 +105,7 @@ class Answer:
             "own_error_low": self.own_interval[0],
             "own_error_high": self.own_interval[1],
             "caveats": list(self.caveats),
+            "caveat_details": [caveat.document() for caveat in self.caveat_details],
             "reasons": list(self.reasons),
             "next": self.next_step,
             "measured": self.measured,
@@ -215,7 +219,8 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
         items.append(page.Interval(str(each.label), each.n_found / each.of, remark))
     note = ""
     if len(classes) > MOST_CLASSES:
-        note = f"The {MOST_CLASSES} classes of which it finds least."
+        n_more = counted(len(classes) - MOST_CLASSES, "more class")
+        note = f"The {MOST_CLASSES} classes of which it finds least; {n_more} not shown."
     return page.Intervals(
         caption=f"What {findings.verdict.model} finds of each class",
         axis="share of the class",
@@ -290,21 +295,25 @@ def _next_step_with_care(findings: Findings) -> str:
         return "Next: collect more rows before anything depends on it."
     classes = findings.verdict.recalls
     missed = most_missed(classes)
+    names = [str(each.label) for each in all_most_missed(classes)]
     small = [each for each in classes if each.of < FEW_OF_A_CLASS]
     if small:
         rare = most_missed(small)
-        if rare.label == missed.label or not missed.misses_half:
-            return (
-                f"Next: collect more rows of class {rare.label} before anything depends on it."
-            )
-        return (
-            f"Next: collect more rows of classes {missed.label} and {rare.label} before anything "
-            "depends on it."
-        )
+        if not missed.misses_half:
+            names = [str(rare.label)]
+        elif str(rare.label) not in names:
+            names.append(str(rare.label))
+        return f"Next: collect more rows of {_classes(names)} before anything depends on it."
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":
         return (
-            f"Next: look for other columns that separate class {missed.label} from the others "
-            "before anything depends on it."
+            f"Next: look for other columns that separate {_classes(names)} from the others before "
+            "anything depends on it."
         )
-    return f"Next: collect more rows of class {missed.label} before anything depends on it."
+    return f"Next: collect more rows of {_classes(names)} before anything depends on it."
+
+
+def _classes(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"class {names[0]}"
+    return f"classes {listed(names)}"

@@ -299,6 +299,7 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
         return []
     n_shown = min(loadings.shape[1], MOST_COORDINATES)
     order = findings.ranked_features[:MOST_FEATURES]
+    n_more = len(loadings) - len(order)
     body = [(findings.data.names[j], *loadings[j, :n_shown].tolist()) for j in order]
     headings = [
         f"coordinate {i + 1}, canonical correlation {loss(float(separation_test.correlations[i]))}"
@@ -309,6 +310,7 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
         columns=("feature", *headings),
         styles=("text", *["signed"] * n_shown),
         rows=tuple(body),
+        note=f"{counted(n_more, 'more feature')} not shown." if n_more else "",
     )
     return [page.Paragraph(f"{separation_test!r}."), table]
 
@@ -320,27 +322,30 @@ def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Blo
     correlations = _within_correlations(moments)
     first, second = np.triu_indices(data.table.n_features, 1)
     of_pair = correlations[first, second]
-    body = []
-    for pair in np.argsort(-np.abs(of_pair), kind="stable")[:MOST_PAIRS]:
-        if abs(of_pair[pair]) >= COLLINEAR:
-            names = (data.names[first[pair]], data.names[second[pair]])
-            body.append((*names, float(of_pair[pair])))
-    if not body:
+    n_collinear = int((np.abs(of_pair) >= COLLINEAR).sum())
+    if n_collinear == 0:
         return []
+    body = []
+    for pair in np.argsort(-np.abs(of_pair), kind="stable")[: min(n_collinear, MOST_PAIRS)]:
+        names = (data.names[first[pair]], data.names[second[pair]])
+        body.append((*names, float(of_pair[pair])))
+    note = "Do not read the linear coefficients of such columns one by one."
+    if n_collinear > len(body):
+        note = f"{counted(n_collinear - len(body), 'more pair')} not shown. {note}"
     table = page.DataTable(
         caption=f"Collinear columns: correlation within classes of {COLLINEAR} or more",
         columns=("column", "and", "correlation"),
         styles=("text", "text", "loss"),
         rows=tuple(body),
-        note="Do not read the linear coefficients of such columns one by one.",
+        note=note,
     )
     return [table]
 
 
 def _within_correlations(moments: Moments) -> Floats:
-    """Return the pooled correlations within classes, (d, d); 0 of a constant feature."""
+    """Return the pooled correlations within classes, (d, d); NaN of a constant feature."""
     scatter = moments.pooled_scatter
     scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
     products = np.outer(scale, scale)
-    nothing = np.zeros_like(products)
-    return np.asarray(np.divide(scatter, products, out=nothing, where=products > 0))
+    unknown = np.full_like(products, np.nan)
+    return np.asarray(np.divide(scatter, products, out=unknown, where=products > 0))

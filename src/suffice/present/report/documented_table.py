@@ -136,6 +136,12 @@ class DocumentedTable:
     def names(self) -> tuple[str, ...]:
         return self.table.names or ()
 
+    @property
+    def rows_are_numbered(self) -> bool:
+        """Whether ids are the numbers of rows, from 0 on, rather than a column or labels."""
+        is_whole = self.ids.dtype.kind in "iu"
+        return self.id_name == "row" and is_whole and bool(self.ids.min() == 0)
+
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """Classes as text, (K,)."""

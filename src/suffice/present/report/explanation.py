@@ -36,14 +36,17 @@ MOST_CLASSES = 9  # columns of a table of parameters
 def explanation(findings: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     effect_charts = effects(findings)
-    blocks = [*importance(findings), *effect_charts[:MOST_OPEN_EFFECTS]]
-    details = [*effect_charts[MOST_OPEN_EFFECTS:]]
+    # small drawings of each of many classes need more room than the open part has
+    n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
+    blocks = [*importance(findings), *effect_charts[:n_open_effects]]
+    details = [*effect_charts[n_open_effects:]]
     charts = RowCharts.of(findings)
     if charts.features is not None:
         details.append(charts.features)
     model_blocks = chosen_model(findings)
-    blocks.extend(model_blocks[:1])  # the model in words
-    details.extend(model_blocks[1:])
+    n_open = 2 if _is_explained_by_coefficients(findings) else 1
+    blocks.extend(model_blocks[:n_open])  # the model in words, and its coefficients
+    details.extend(model_blocks[n_open:])
     return page.Section(
         key="why",
         title="Why: how it decides",
@@ -405,47 +408,88 @@ def _model_without_densities(findings: Findings) -> list[page.Block]:
     if not findings.outcome.is_readable:
         sentences.append("It has no short equation.")
     blocks: list[page.Block] = [page.Paragraph(" ".join(sentences))]
-    has_boundary = hasattr(fitted, "boundary") and findings.held_out.logs is not None
-    if has_boundary and fitted.coef_.shape[1] <= MOST_LINEAR_FEATURES:
-        blocks.extend(_boundaries(fitted, is_linear=True))
     coefficients = _coefficients(findings)
     if coefficients is not None:
         blocks.append(coefficients)
+    has_boundary = hasattr(fitted, "boundary") and findings.held_out.logs is not None
+    if has_boundary and fitted.coef_.shape[1] <= MOST_LINEAR_FEATURES:
+        blocks.extend(_boundaries(fitted, is_linear=True))
     return blocks
 
 
+def _is_explained_by_coefficients(findings: Findings) -> bool:
+    """Whether the model is linear, and not one with densities, whose parameters say more."""
+    return findings.gaussian is None and hasattr(core(findings.estimator), "coef_")
+
+
 def _coefficients(findings: Findings) -> page.DataTable | None:
+    """Return the coefficients of a linear model that is not Gaussian, those that matter most first.
+
+    A feature matters by its largest coefficient times its standard deviation.
+    """
     fitted = findings.estimator
     model: Any = core(fitted)  # the last step of a pipeline
-    weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
-    feature_names = findings.data.names
-    steps_before: list[Any] = []
-    if fitted is not model:
-        steps_before = [step for _, step in fitted.steps[:-1]]
-    if getattr(model, "encoding_", None) is not None:
-        feature_names = model.encoding_.feature_names
-    elif steps_before and hasattr(steps_before[0], "get_feature_names_out"):
-        feature_names = fitted[:-1].get_feature_names_out()
-    if len(feature_names) != weights.shape[1]:
+    if not _is_explained_by_coefficients(findings):
         return None
-    if len(feature_names) > MOST_FEATURES or len(weights) > MOST_CLASSES:
+    weights = np.atleast_2d(model.coef_)
+    features = _features_of_coefficients(findings, model)
+    if len(features.names) != weights.shape[1]:
         return None
+    order = np.argsort(-np.abs(weights).max(0) * features.scales, kind="stable")
+    shown = order[:MOST_FEATURES]
     caption = "Coefficients: change of a class's score for one unit of a feature"
-    if any(hasattr(step, "scale_") for step in steps_before):
+    if features.are_scaled:
         caption = (
             "Coefficients: change of a class's score for one unit of a feature, as the steps "
             "before it scale it"
         )
-    body = [("intercept", *np.ravel(model.intercept_).tolist())]
-    for name, weights_of_feature in zip(feature_names, weights.T, strict=True):
-        body.append((str(name), *weights_of_feature.tolist()))
-    score_names = _score_names(findings.class_names, len(weights))
+    score_names = _score_names(findings.class_names, len(weights))[:MOST_CLASSES]
+    n_scores = len(score_names)
+    intercept = ("intercept", *np.ravel(model.intercept_)[:n_scores].tolist())
+    body = [(features.names[j], *weights[:n_scores, j].tolist()) for j in shown]
+    notes = ["Features that move a score most come first, by one standard deviation of each."]
+    n_more_features = len(order) - len(shown)
+    n_more_classes = len(weights) - n_scores
+    if n_more_features:
+        notes.append(f"{counted(n_more_features, 'more feature')} not shown.")
+    if n_more_classes:
+        notes.append(f"{counted(n_more_classes, 'more class')} not shown.")
     return page.DataTable(
         caption=caption,
         columns=("", *score_names),
-        styles=("text", *["short"] * len(score_names)),
-        rows=tuple(body),
+        styles=("text", *["short"] * n_scores),
+        rows=(intercept, *body),
+        note=" ".join(notes),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LinearFeatures:
+    """What the coefficients of a linear model multiply."""
+
+    names: tuple[str, ...]  # (d,)
+    scales: (
+        Floats  # standard deviations over the judged rows; 1 where they are not known  (d,)
+    )
+    are_scaled: bool = False  # whether a step before the model changes units
+
+
+def _features_of_coefficients(findings: Findings, model: Any) -> _LinearFeatures:
+    fitted = findings.estimator
+    if fitted is not model:
+        steps_before = fitted[:-1]
+        names = findings.data.names
+        if hasattr(steps_before[0], "get_feature_names_out"):
+            names = tuple(map(str, steps_before.get_feature_names_out()))
+        rows = np.asarray(steps_before.transform(findings.sample.named_rows), np.float64)
+        are_scaled = any(hasattr(step, "scale_") for _, step in steps_before.steps)
+        return _LinearFeatures(names, rows.std(0), are_scaled)
+    names = findings.data.names
+    if getattr(model, "encoding_", None) is not None:
+        names = tuple(map(str, model.encoding_.feature_names))
+    if names == findings.data.names:
+        return _LinearFeatures(names, findings.sample.table.x.std(0))
+    return _LinearFeatures(names, np.ones(len(names)))
 
 
 def _score_names(classes: tuple[str, ...], n_scores: int) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, LabelsLike, SklearnClassifier
 
-FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree")
+FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree", "random forest")
 SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
 MANY_CLASSES = 9  # beyond which curves and clouds of every class hide each other
 
@@ -142,10 +142,13 @@ class ReportSettings:
     ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
         """Return the models to compare, a given estimator first, and those that take too long."""
         models = self.models
-        if models is None and self.fast:
+        is_first_look = models is None and self.fast
+        if is_first_look:
             models = FAST_MODELS
         members = parse_models(models, self.seed)
         left_out: tuple[str, ...] = ()
+        if is_first_look:
+            members, left_out = affordable(members, n_fits, size)
         if models is None:
             members, left_out = affordable(members, n_fits, size)
             if not any(member.name in SEARCHING_MODELS for member in members):

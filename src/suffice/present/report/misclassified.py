@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import count, number, percent
-from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
+from suffice.data.outliers import OUTLIER_RATE, fitted_row_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import class_distances, threshold_chart
@@ -17,6 +17,7 @@ from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
 MOST_ROWS = 10  # rows or pairs of classes shown
+MOST_WORST = 6  # rows of the smallest posteriors shown
 MOST_PARTS = 5  # columns shown with their contribution
 MOST_COLUMNS = 300  # columns whose contribution is computed one by one
 BLOCK_ROWS = 65_536  # rows whose density is computed at once
@@ -42,7 +43,7 @@ class Outliers:
             model.model_.density.log_density(x[start : start + BLOCK_ROWS])
             for start in range(0, len(x), BLOCK_ROWS)
         ]
-        threshold = outlier_threshold(model.model_, OUTLIER_RATE)
+        threshold = fitted_row_threshold(model.model_, OUTLIER_RATE)
         return cls(np.concatenate(blocks), threshold)
 
     @property
@@ -140,6 +141,7 @@ def _confusion_matrix(findings: Findings, counts: Floats, order: Codes) -> page.
 
 def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.Intervals:
     items = []
+    n_more = int((errors > 0).sum()) - MOST_ROWS
     for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST_ROWS]:
         truth, predicted = np.unravel_index(flat, errors.shape)
         n_wrong = float(errors[truth, predicted])
@@ -152,6 +154,7 @@ def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.
         axis=findings.counted,
         style="count",
         items=tuple(items),
+        note=f"{counted(n_more, 'more pair')} not shown." if n_more > 0 else "",
     )
 
 
@@ -190,7 +193,7 @@ class _WorstRows:
         held_out = findings.held_out
         truth = held_out.truth
         log_of_truth = held_out.log_posteriors[np.arange(len(truth)), truth]
-        rows = np.argsort(log_of_truth, kind="stable")[:MOST_ROWS]
+        rows = np.argsort(log_of_truth, kind="stable")[:MOST_WORST]
         of_others = held_out.posteriors[rows].copy()
         of_others[np.arange(len(rows)), truth[rows]] = -1
         rivals = of_others.argmax(1)  # the most probable wrong class
@@ -238,14 +241,25 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
         ),
         styles=(*_NAMED_STYLES, *styles),
         rows=tuple(body),
-        note=(
-            "Smallest posterior of the true class first, while the row was held out; rows in "
-            "colour were misclassified. On the right, the values of the columns that matter most "
-            "to these rows."
-        ),
+        note=_note_on_worst_rows(findings, len(worst.misclassified(findings))),
         marked=worst.misclassified(findings),
         linked=True,
     )
+
+
+def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
+    """Return how the rows were chosen, how many more are wrong, and how rows are numbered."""
+    note = (
+        "Smallest posterior of the true class first, while the row was held out; rows in colour "
+        "were misclassified. On the right, the values of the columns that matter most to these "
+        "rows."
+    )
+    n_more = int(findings.held_out.wrong.sum()) - n_misclassified
+    if n_more:
+        note = f"{note} {counted(n_more, 'more misclassified row')} not shown."
+    if findings.data.rows_are_numbered:
+        return f"{note} Rows are numbered from 0, in the order of the data."
+    return note
 
 
 def _reasons_for_worst_predictions(

@@ -2,6 +2,7 @@
 
 from suffice.core.text.lists import listed
 from suffice.evaluate.comparison.models import CONSTANT
+from suffice.evaluate.comparison.verdict import LEVEL_IN_WORDS
 from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 
@@ -71,10 +72,11 @@ def _table_of_models(findings: Findings) -> page.DataTable:
             "From, to: 95 % interval of the error (Wilson). p: whether it errs as often as "
             f"{findings.name}, on the same rows (McNemar), adjusted for the number of models "
             "(Bonferroni) but for the constant classifier. Both are widened, since folds share "
-            "training rows. Brier and AUC: sum and mean over classes. Calib. error: expected "
-            "calibration error of the most probable class. Size: free parameters. Fit: time for "
-            "one fold. Generative models describe the columns of each class and derive posteriors "
-            "by Bayes' rule; discriminative models describe the posteriors or boundaries alone."
+            f"training rows. {LEVEL_IN_WORDS} "
+            "Brier and AUC: sum and mean over classes. Calib. error: expected calibration error of "
+            "the most probable class. Size: free parameters. Fit: time for one fold. Generative "
+            "models describe the columns of each class and derive posteriors by Bayes' rule; "
+            "discriminative models describe the posteriors or boundaries alone."
         ),
         marked=tuple(chosen),
     )

@@ -30,7 +30,7 @@ class Copies:
         pairs of rows agree in all columns but one. Copies agree in every column.
         """
         columns = _feature_columns(table)
-        hashes = _row_hashes(columns, table.n_rows)
+        hashes = row_hashes(table)
         n_equal = _n_equal_pairs(hashes)
         if n_equal == 0 or n_equal <= _n_near_pairs(columns, hashes, n_equal):
             return None
@@ -72,13 +72,14 @@ def _feature_columns(table: Table) -> list[Array]:
     return columns
 
 
-def _row_hashes(columns: list[Array], n_rows: int) -> Array:
-    """Return a hash of each row, (n,)."""
-    # The hash Σ_j a_j b_j mod 2⁶⁴ of the bits b_j, with a_j odd, differs between different rows but
-    # for one pair in 10¹⁹.
-    hashes = np.zeros(n_rows, np.uint64)
+def row_hashes(table: Table) -> Array:
+    """Return a hash of the features of each row, (n,)."""
+    columns = _feature_columns(table)
+    # The hash Σ_j a_j b_j mod 2⁶⁴ of the mixed bits b_j, with a_j odd, differs between different
+    # rows but for one pair in 10¹⁹.
+    hashes = np.zeros(table.n_rows, np.uint64)
     for factor, column in zip(_factors(len(columns)), columns, strict=True):
-        hashes += factor * _bits(column)
+        hashes += factor * _mixed_bits(column)
     return hashes
 
 
@@ -86,11 +87,18 @@ def _factors(n_columns: int) -> Array:
     return np.random.default_rng(0).integers(1, 2**63, n_columns, np.uint64) * 2 + 1
 
 
-def _bits(column: Array) -> Array:
-    """Return the bits of each number, the same for 0 and −0, and for every NaN."""
+def _mixed_bits(column: Array) -> Array:
+    """Return 64 bits of each number, the same for 0 and −0, and for every NaN.
+
+    Whole numbers end in 52 bits of zero, which a product would keep: each bit is first spread over
+    all, one to one, by the last steps of SplitMix64 (Steele, Lea & Flood 2014).
+    """
     numbers = np.asarray(column, np.float64) + 0.0
     numbers = np.where(np.isnan(numbers), np.nan, numbers)
-    return numbers.view(np.uint64)
+    bits = numbers.view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def _n_equal_pairs(hashes: Array) -> int:
@@ -109,7 +117,7 @@ def _n_near_pairs(columns: list[Array], hashes: Array, enough: int) -> float:
     n_near = 0.0
     for j in chosen:
         # the hash without column j: Σ_i a_i b_i − a_j b_j
-        without = hashes - factors[j] * _bits(columns[j])
+        without = hashes - factors[j] * _mixed_bits(columns[j])
         n_near += (_n_equal_pairs(without) - n_equal) * n_columns / n_read
         if n_near >= enough:
             break

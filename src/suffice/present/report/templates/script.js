@@ -178,7 +178,7 @@ function toggleRow(name) {
 
 // ---- tables that are sorted by any column, and filtered by what is typed
 
-const ROWS_WITH_FILTER = 10;
+const ROWS_WITH_FILTER = 6;
 
 function setUpTables() {
   for (const table of elements("table.data")) {
