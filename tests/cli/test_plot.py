@@ -133,7 +133,7 @@ def test_an_unknown_kind_is_refused(refused):
 
 def test_show_prints_the_coefficients_of_a_logistic_model(ok, ok_json):
     ok("fit", "exam", "-m", "logistic", "--set", "l2=0", "-o", "exam.suffice", "-q")
-    assert re.search(r"intercept +-4\.0777\d* *\n +hours +1\.5046", ok("show", "exam.suffice"))
+    assert re.search(r"intercept +−4\.07771 *\n +hours +1\.50465", ok("show", "exam.suffice"))
     told = ok_json("show", "exam.suffice")
     np.testing.assert_allclose(
         [told["intercept"][0], told["coef"][0][0]], [-4.0777, 1.5046], atol=1e-4

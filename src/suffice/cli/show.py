@@ -11,7 +11,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
-from suffice.core.text.numbers import short_number
+from suffice.core.text.numbers import number
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -175,10 +175,15 @@ def _coefficient_table(header: Header, arrays: Arrays, coef: Array, intercept: A
     names = encoding.feature_names if encoding else header["feature_names"]
     if not names:
         names = [f"x{j}" for j in range(header["n_features"])]
-    rows: list[list[object]] = [["intercept", *map(short_number, intercept.tolist())]]
+    rows: list[list[object]] = [["intercept", *map(_coefficient, intercept.tolist())]]
     for name, values in zip(names, coef.T.tolist(), strict=True):
-        rows.append([name, *map(short_number, values)])
+        rows.append([name, *map(_coefficient, values)])
     return _shortened("coefficient", scores, rows)
+
+
+def _coefficient(value: float) -> str:
+    """Return a coefficient with the digits that a reader needs to check a prediction."""
+    return number(value, 6)
 
 
 def _shortened(first: str, labels: Sequence[object], rows: list[list[object]]) -> Table:
