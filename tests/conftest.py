@@ -65,7 +65,17 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     report = yield
-    skips_missing_extra(report)
+    call = getattr(report, "call", None)
+    if call is not None and call.excinfo is not None:
+        skips_missing_extra(report, call.excinfo.value)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call):
+    report = yield
+    if call.excinfo is not None:
+        skips_missing_extra(report, call.excinfo.value)
     return report
 
 

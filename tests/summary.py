@@ -6,6 +6,7 @@ Also what it refuses: a part that CI installs and tests skip, and files left in 
 import os
 import re
 from collections import Counter
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -67,27 +68,30 @@ REASONS = {
 IGNORED = {"__pycache__", "node_modules", "dist", "build", "site"}
 
 
-def skips_missing_extra(report):
-    """Turn the error of a file whose optional package is missing into a skip that names it."""
-    call = getattr(report, "call", None)
-    if not report.failed or call is None or call.excinfo is None:
+def skips_missing_extra(report, error):
+    """Turn the error of a file or a test that lacks an optional package into a skip naming it."""
+    if not report.failed:
         return
-    error = call.excinfo.value
-    for cause in (error, error.__cause__):
-        package = _missing_extra(cause) if isinstance(cause, ImportError) else None
+    while error is not None:
+        package = _missing_extra(error) if isinstance(error, ImportError) else None
         if package is not None:
             report.outcome = "skipped"
             report.longrepr = (report.nodeid, 0, f"Skipped: could not import '{package}'")
             return
+        error = error.__cause__
 
 
 def _missing_extra(error):
     """Return the optional package that an import has not found, or None."""
-    if error.name:
-        package = error.name.partition(".")[0]
-        return package if package in EXTRAS else None
-    named = EXTRAS & set(re.findall(r"\w+", str(error)))
-    return min(named, default=None)
+    named = (
+        {error.name.partition(".")[0]} if error.name else set(re.findall(r"\w+", str(error)))
+    )
+    return min((name for name in named & EXTRAS if not is_installed(name)), default=None)
+
+
+def is_installed(package):
+    """Return whether a package can be imported, though a test may have hidden it."""
+    return PathFinder.find_spec(package) is not None
 
 
 def _reason(report):
