@@ -20,7 +20,11 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "part"), REASONS)
+# names of parameters: a server's name there would make a test slow
+NAMES = ["a package", "a device", "a runtime", "a server", "a browser", "something else"]
+
+
+@pytest.mark.parametrize(("reason", "part"), REASONS, ids=NAMES)
 def test_the_reason_for_skipping_names_the_part_that_is_missing(reason, part):
     assert summary.part_of(reason) == part
 
