@@ -235,6 +235,7 @@ def test_names_that_are_there_twice_are_a_fault_of_the_file(tmp_path, iris):
         ("class_priors", lambda a: a - 1),
         ("factors", lambda a: a * 0),
         ("factors", lambda a: -a),
+        ("factors", lambda a: a + np.triu(np.ones(a.shape[1:]), 1)),
         ("group_of", lambda a: a + 99),
     ],
 )

@@ -88,11 +88,11 @@ def scaled_cholesky(sigma: Floats) -> Floats | None:
 
 
 def inverse_lower(factor: Floats) -> Floats:
-    """Return L⁻¹ of a lower triangular L."""
+    """Return L⁻¹ of a lower triangular L, whose upper triangle holds zeros."""
     inverse, info = lapack.dtrtri(factor, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
-    return np.tril(inverse)
+    return np.asarray(inverse)  # zero above the diagonal, as L is
 
 
 def solve_lower(factor: Floats, b: Floats) -> Floats:

@@ -162,6 +162,11 @@ def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
     scales = factors if is_diagonal else np.diagonal(factors, axis1=1, axis2=2)
     if np.any(scales <= 0):
         raise FileFormatError("field 'factors' holds a scale that is not positive")
+    if not is_diagonal and np.any(np.triu(factors, 1)):
+        raise FileFormatError(
+            "field 'factors' holds numbers above a diagonal, where a triangular factor has zeros: "
+            "write the file again"
+        )
 
 
 def refuse_misfits(classifier: Classifier) -> None:

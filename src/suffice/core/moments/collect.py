@@ -493,8 +493,11 @@ def recentred(
 
 def _symmetric(lower: Floats) -> Floats:
     """Return the matrices whose lower triangles are given."""
-    low = np.tril(lower)
-    return np.asarray(low + np.swapaxes(np.tril(low, -1), -1, -2))
+    below = np.tril(lower, -1)
+    symmetric = below + np.swapaxes(below, -1, -2)
+    diagonal = np.arange(lower.shape[-1])
+    symmetric[..., diagonal, diagonal] = lower[..., diagonal, diagonal]
+    return np.asarray(symmetric)
 
 
 def ratio(top: Array, bottom: Array) -> Floats:
