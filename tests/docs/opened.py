@@ -1,7 +1,7 @@
 """``python tests/docs/opened.py site``: the built site in headless Chromium.
 
-Pages are opened wide and as a phone shows them, light and dark: nothing overflows, nothing is
-loaded from elsewhere, the console is quiet, and the search finds a word of the course.
+Pages are opened wide and as a phone shows them, light and dark: nothing overflows, no formula is
+cut, nothing is loaded from elsewhere, the console is quiet, and the search finds a word.
 """
 
 import functools
@@ -19,6 +19,7 @@ SHOWN = [
     "",
     "course/",
     "course/05-linear-discriminant/",
+    "lectures/",
     "glossary/",
     "api/gaussian/",
     "figures/",
@@ -42,6 +43,8 @@ function measured(frame) {
   const pictures = [...view.document.querySelectorAll("article img")];
   return {
     overflow: root.scrollWidth - root.clientWidth,
+    cut: [...view.document.querySelectorAll("article :is(math, .formula, .lectures td)")]
+      .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent),
     ground: view.getComputedStyle(view.document.body).backgroundColor,
     missing: pictures.filter((p) => p.loading !== "lazy" && !p.naturalWidth).map((p) => p.src),
     elsewhere: view.performance.getEntriesByType("resource").map((r) => r.name)
@@ -139,6 +142,7 @@ def main():
         assert any("03-maximum-likelihood" in link for link in told["found"]), told["found"]
         for page, seen in told["pages"].items():
             assert seen["overflow"] <= 0, (page, seen)
+            assert not seen["cut"], (page, seen)
             assert not seen["missing"], (page, seen)
             assert not seen["elsewhere"], (page, seen)
         grounds.append({seen["ground"] for seen in told["pages"].values()})

@@ -1,6 +1,7 @@
 """The line-by-line page: no row of the lectures is missing, no cell is empty, every call runs."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import matplotlib as mpl
@@ -99,3 +100,32 @@ def test_a_formula_is_typeset_and_code_is_left_alone():
     # within a paragraph, also where its line begins with a formula
     assert with_formulas("One\n$x$ two.").startswith("One\n<span><math")
     assert "|" not in mathml(r"\lvert x \rvert", block=False)
+    # Markdown would read an asterisk as emphasis
+    assert "*" not in mathml("h^*(x)", block=False)
+
+
+def parts_of(latex):
+    """Return the text of each part between which a browser may break the line."""
+    parts = re.findall(r"<math.*?</math>", mathml(latex, block=False))
+    return [unescape(re.sub(r"<.*?>", "", part)) for part in parts]
+
+
+def test_a_long_formula_breaks_before_relations_and_signs():
+    assert parts_of("a = b + c") == ["a=b+c"]
+    long = (
+        r"f(a + b) = -\frac{1}{2} (x - \mu)^\top \Sigma^{-1} (x - \mu) + \log \pi, \quad n = 3"
+    )
+    assert parts_of(long) == ["f(a+b)", "=−12(x−μ)⊤Σ−1(x−μ)", "+logπ,", "n=3"]
+    assert mathml(long, block=False).count('<span class="equation">') == 2
+
+
+def test_a_long_bracket_breaks_and_a_power_of_a_bracket_does_not():
+    sums = " + ".join(f"a_{k} b_{k}" for k in range(8))
+    assert len(parts_of(rf"y = \left( {sums} \right)")) == 9
+    assert len(parts_of(rf"y = \left( {sums} \right)^2")) == 2
+
+
+def test_no_command_of_latex_is_left_in_a_formula():
+    for page in (ROOT / "docs").rglob("*.md"):
+        formulas = re.findall(r"<math.*?</math>", with_formulas(page.read_text()))
+        assert [each for each in formulas if "&#92;" in each] == [], page.name
