@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from suffice.core.text.lists import without_passwords
+from suffice.core.text.lists import quote, without_passwords
 from suffice.data.source import MALFORMED, Scan
 from suffice.errors import InvalidInputError
 
@@ -130,8 +130,9 @@ def _explained(complaint: str, label: str) -> str:
             column = match["column"]
             value = match["value"].rstrip(MALFORMED)
             return (
-                f"{label}: column {column!r} holds {value!r} where its first rows hold something "
-                f"else: correct it, declare {value!r} as missing, or ignore the column"
+                f"{label}: column {column!r} holds {quote(value)} where its first rows hold "
+                f"something else: correct it, declare {quote(value)} as missing, or ignore the "
+                "column"
             )
     if "invalid utf-8" in complaint:
         return (

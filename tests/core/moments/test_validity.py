@@ -86,6 +86,13 @@ def test_a_store_neither_takes_nor_gives_sums_that_overflow(iris, tmp_path):
         store.total()
 
 
+def test_the_first_part_of_a_store_need_not_be_added_to_itself(tmp_path):
+    large_sums = Moments.of([[9e153], [-9e153]], ["a", "a"], fourth=False)
+    store = MomentStore(tmp_path / "s")
+    store.add(large_sums, "first")
+    assert store.total().counts.sum() == 2
+
+
 def test_fourth_powers_that_overflow_are_not_kept_and_refused_if_asked_for(iris, tmp_path):
     X, y = iris
     sums = Moments.of(X * 1e90, y)
@@ -164,6 +171,12 @@ def test_whole_classes_of_other_means_were_never_added(iris, storage, shift):
     with pytest.raises(ForgetError, match="never added"):
         total - Moments.of(X[one_class] + shift, y[one_class], storage=storage)
     assert (total - Moments.of(X, y, storage=storage)).counts.sum() == 0
+
+
+def test_means_that_differ_in_late_digits_are_shown_with_them(iris):
+    X, y = iris
+    with pytest.raises(ForgetError, match=r"is 5\.006, not 5\.006001,"):
+        Moments.of(X, y) - Moments.of(X + 1e-6, y)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e8])

@@ -118,3 +118,14 @@ def test_more_columns_of_text_than_are_judged_are_refused_at_once(tmp_path, monk
     (tmp_path / "wide.csv").write_text(f"{header}\n{row}\n{row}\n")
     with pytest.raises(InvalidInputError, match="10,002 columns that are not plain numbers"):
         sf.summarize(tmp_path / "wide.csv", target="x0")
+
+
+@pytest.mark.parametrize("at", [0, 12_000])
+def test_a_long_cell_is_quoted_in_a_few_letters(tmp_path, at):
+    cells = [str(i % 97) for i in range(12_010)]
+    cells[at] = "x" * 100_000
+    lines = [f"{cell},{'ab'[i % 2]}" for i, cell in enumerate(cells)]
+    (tmp_path / "long.csv").write_text("\n".join(["x,k", *lines]) + "\n")
+    with pytest.raises(InvalidInputError, match="'xxxxx") as refused:
+        sf.summarize(tmp_path / "long.csv", target="k")
+    assert len(str(refused.value)) < 1_000

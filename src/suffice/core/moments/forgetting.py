@@ -90,8 +90,8 @@ def _check_emptied(total: Moments, part: Moments) -> None:
             k, j = difference
             raise ForgetError(
                 f"cannot forget all rows of class {total.classes[k].item()!r}: their mean in "
-                f"column {column_name(total.feature_names, j)} is {total.means[k, j]:g}, not "
-                f"{part.means[k, j]:g}, so some of them were never added"
+                f"column {column_name(total.feature_names, j)} is {total.means[k, j]:.12g}, not "
+                f"{part.means[k, j]:.12g}, so some of them were never added"
             )
 
 

@@ -98,8 +98,8 @@ def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -
     k, j = other
     raise ForgetError(
         f"cannot forget all numbers of column {column_name(m.feature_names, j)} of class "
-        f"{m.classes[k].item()!r}: their mean is {total.means[k, j]:g}, not "
-        f"{part.means[k, j]:g}, so some of them were never added"
+        f"{m.classes[k].item()!r}: their mean is {total.means[k, j]:.12g}, not "
+        f"{part.means[k, j]:.12g}, so some of them were never added"
     )
 
 

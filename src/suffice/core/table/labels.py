@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.table.cells import is_empty
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.text_labels import EncodedLabels, encode_records, encoded_text
-from suffice.core.text.lists import python_scalar, quoted
+from suffice.core.text.lists import python_scalar, quote, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Flags, Labels, LabelsLike
 
@@ -66,8 +66,8 @@ def _refuse_trailing_zeros(labels: Sequence[object]) -> None:
     for row, label in enumerate(labels):
         if isinstance(label, str) and label.endswith("\0"):
             raise InvalidInputError(
-                f"row {row} of y is {label!r}: NumPy drops zero characters at the end of a text, "
-                "so that different labels would become equal; remove them"
+                f"row {row} of y is {quote(label)}: NumPy drops zero characters at the end of a "
+                "text, so that different labels would become equal; remove them"
             )
 
 
@@ -258,7 +258,7 @@ def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) ->
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
         raise UnknownLabelError(
-            f"row {row} has label {python_scalar(wanted[row])!r}, which is not one of "
+            f"row {row} has label {quote(wanted[row])}, which is not one of "
             f"{quoted(all_labels, SHOWN)}"
         )
     return codes
@@ -271,7 +271,7 @@ def _codes_of_text(text: EncodedLabels, classes: LabelsLike, *, strict: bool) ->
         row = int(np.argmin(codes))
         label = None if text.codes[row] < 0 else str(text.classes[text.codes[row]])
         raise UnknownLabelError(
-            f"row {row} has label {label!r}, which is not one of "
+            f"row {row} has label {quote(label)}, which is not one of "
             f"{quoted(np.asarray(classes), SHOWN)}"
         )
     return codes
@@ -306,7 +306,7 @@ def position(label: object, code_of_label: Mapping[object, int], *, where: str) 
         return code_of_label[name]
     except (KeyError, TypeError):
         raise UnknownLabelError(
-            f"{where} names the label {name!r}, which is no class{_hint(name, code_of_label)}"
+            f"{where} names the label {quote(name)}, which is no class{_hint(name, code_of_label)}"
         ) from None
 
 

@@ -18,7 +18,7 @@ from suffice.core.table.schema import (
     Number,
     Schema,
 )
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import quote, quoted
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.typing import Array, Floats
 
@@ -404,5 +404,5 @@ def _refuse_text(name: str, value: Levels) -> None:
     row = int(np.argmax(value.codes == code))
     raise InvalidInputError(
         f"column {name!r} holds numbers in the model and text here (row {row}: "
-        f"{value.levels[code]!r}): convert it, or name it in categorical=[...] at fit"
+        f"{quote(value.levels[code])}): convert it, or name it in categorical=[...] at fit"
     )

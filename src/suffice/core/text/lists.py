@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 WIDEST = 22  # letters of a label in a legend or beside a tick
+_LONGEST_QUOTE = 80  # letters of a cell, label or name in a message
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 # control characters except tab and line feed, and marks that change the direction of writing
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -53,9 +54,17 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def quote(value: object) -> str:
+    """Return a cell, label or name as a message quotes it; a long text loses its middle."""
+    scalar = python_scalar(value)
+    if isinstance(scalar, str):
+        scalar = _without_middle(scalar, _LONGEST_QUOTE)
+    return repr(scalar)
+
+
 def quoted(labels: Iterable[object], most: int = 4) -> str:
     """Return labels as a message quotes them, the first few of many."""
-    names = [repr(python_scalar(label)) for label in labels]
+    names = [quote(label) for label in labels]
     if len(names) <= most + 1:  # the name of one more is as short as the words "1 more"
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from suffice.core.text.lists import listed
+from suffice.core.text.lists import listed, quote
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Labels
 
@@ -40,7 +40,7 @@ def refuse_pairs(name: str, labels: Iterable[str], label: str) -> None:
     pairs = pairs_in(labels)
     if not pairs:
         return
-    named = [f"{first!r} and {second!r}" for first, second in pairs]
+    named = [f"{quote(first)} and {quote(second)}" for first, second in pairs]
     raise InvalidInputError(
         f"{label}: labels of the target {name!r} may name the same class: "
         f"{listed(named, len(named))}. Make them alike, or add --merge-labels "
@@ -83,8 +83,8 @@ class LabelMerge:
             if name not in _LONG_FORMS:
                 raise InvalidInputError(
                     f"{label}: the first labels are spellings of yes and no, so that 'y' is merged "
-                    f"into 'yes', but the later label {name!r} is neither: write all labels in one "
-                    "spelling"
+                    f"into 'yes', but the later label {quote(name)} is neither: write all labels "
+                    "in one spelling"
                 )
 
     def require_applied(self, classes: Labels, label: str) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from suffice.core.table.mixed import category_of, is_free_text, levels_of
 from suffice.core.table.schema import Category, Column, Number, Schema
-from suffice.core.text.lists import counted, noun_for, quoted
+from suffice.core.text.lists import counted, noun_for, quote, quoted
 from suffice.data.columns.guessing import check_target, guess_target, id_columns, is_wide
 from suffice.data.columns.kinds import (
     DAYS,
@@ -348,9 +348,9 @@ def _refuse_unclear(
         odd = _odd_cell(values)
         if odd is not None:
             raise InvalidInputError(
-                f"{source.label}: column {name!r} mixes numbers and text such as {odd.text!r} in "
-                f"row {odd.row:,}: correct it, declare {odd.text!r} as missing, name the column "
-                "as categorical, or ignore it"
+                f"{source.label}: column {name!r} mixes numbers and text such as {quote(odd.text)} "
+                f"in row {odd.row:,}: correct it, declare {quote(odd.text)} as missing, name the "
+                "column as categorical, or ignore it"
             )
 
 
@@ -386,7 +386,7 @@ def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> No
             continue
         values = values_of(sample, name).drop_nulls()
         if len(values):
-            example = repr(values[0]) if kind == TEXT else values.dtype
+            example = quote(values[0]) if kind == TEXT else values.dtype
             raise InvalidInputError(
                 f"{label}: column {name!r} must hold numbers, but holds {example}: correct it, "
                 "declare that value as missing, or encode the column as numbers"

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from suffice.core.text.lists import quote
 from suffice.data.source import ColumnType
 from suffice.data.sql.files import sqlite_file
 from suffice.errors import InvalidInputError, InvalidParameterError
@@ -226,7 +227,7 @@ def _moment(text: str, name: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        msg = f"column {name!r} holds {text!r} among its dates: write them as 2026-11-16"
+        msg = f"column {name!r} holds {quote(text)} among its dates: write them as 2026-11-16"
         raise InvalidInputError(msg) from error
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 

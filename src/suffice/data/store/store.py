@@ -496,6 +496,8 @@ def _refuse_unlike(part: _Part, first: Entry, first_sums: Moments) -> None:
         raise errors.FeatureMismatchError(
             f"{names}: the columns have names on one side only: name them"
         )
+    if part.entry == first:
+        return
     try:
         _ = first_sums + sums
     except errors.SufficeError as error:

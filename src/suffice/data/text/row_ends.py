@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, quote
 from suffice.data.files import contents
 from suffice.errors import InvalidInputError, warn
 
@@ -32,9 +32,10 @@ class LateCodeError(InvalidInputError):
         self.cell = cell
         self.line = line
         super().__init__(
-            f"{label}: column {column!r} holds {cell!r} in line {line:,}, a code that would lose "
-            "its zeros as a number like those of its first rows: name the column as categorical, "
-            "or, if it is the target, say that the target holds classes (--target-kind class)"
+            f"{label}: column {column!r} holds {quote(cell)} in line {line:,}, a code that would "
+            "lose its zeros as a number like those of its first rows: name the column as "
+            "categorical, or, if it is the target, say that the target holds classes "
+            "(--target-kind class)"
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, int]]:

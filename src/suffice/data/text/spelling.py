@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 import polars as pl
 
 from suffice.core.table.notation import Notation
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import quote, quoted
 from suffice.data.options import TextFormat
 from suffice.data.source import MALFORMED, exactly
 from suffice.data.text.dates import EITHER, are_dates, date_format_of, dates, look_like_dates
@@ -234,7 +234,8 @@ def _with_units(
         example = cells.get_column(name).alias("cells").drop_nulls()[0]
         value = pl.select(spellings[name].values(pl.lit(example))).item()
         remarks.append(
-            f"column {name!r}: reading {example!r} as {value:.15g}, a number of the unit {unit!r}"
+            f"column {name!r}: reading {quote(example)} as {value:.15g}, a number of the unit "
+            f"{unit!r}"
         )
     return remarks
 
@@ -279,8 +280,8 @@ def _are_plain(cells: pl.Series) -> bool:
 def _other_notation(notation: Notation, cell: str, row: int) -> str:
     """Return how a cell differs from the numbers that a model was fitted to."""
     return (
-        f"holds {cell!r} in row {row:,}, which is not written like the numbers of the fit: they "
-        f"have {notation.described}; write the column in that way, or name the marks of this "
+        f"holds {quote(cell)} in row {row:,}, which is not written like the numbers of the fit: "
+        f"they have {notation.described}; write the column in that way, or name the marks of this "
         "file with --decimal and --thousands (TextFormat(decimal=…, thousands=…) in Python)"
     )
 
@@ -292,7 +293,7 @@ def _dates_by(form: str, column: pl.Series) -> Words:
         return Words(partial(dates, form=form), date=form)
     row = int((~fits).arg_max() or 0)
     return Words(
-        doubt=f"holds {column[row]!r} in row {row:,}, which is no date of the format {form!r} "
+        doubt=f"holds {quote(column[row])} in row {row:,}, which is no date of the format {form!r} "
         "that the fit had: write all dates as 2024-01-31 there and here, or in the same way"
     )
 
@@ -477,8 +478,8 @@ def _words(column: pl.Series, cells: pl.Series) -> Words:
     if len(units) > 1:
         row = column.str.ends_with(units[1]).arg_max() or 0
         return Words(
-            doubt=f"mixes the units {quoted(units)}, the second in row {row:,} ({column[row]!r}): "
-            "convert all numbers to one unit"
+            doubt=f"mixes the units {quoted(units)}, the second in row {row:,} "
+            f"({quote(column[row])}): convert all numbers to one unit"
         )
     form = date_format_of(cells)
     if form in ("", EITHER):
@@ -540,8 +541,8 @@ def _two_ways(column: pl.Series, text: TextFormat) -> str:
     other = cells[(~best).arg_max() or len(cells) - 1]
     row = column.index_of(other) or 0
     return (
-        f"writes numbers in two ways, {cells[0]!r} and {other!r} in row {row:,}: write all in one "
-        "way"
+        f"writes numbers in two ways, {quote(cells[0])} and {quote(other)} in row {row:,}: "
+        "write all in one way"
     )
 
 
@@ -565,20 +566,20 @@ def _settled(
         if not has_comma and mark == ".":
             return Numbers(native=True), ""
         remark = (
-            f"column {name!r}: reading {example!r} as {values[mark]}, since {mark!r} is the "
+            f"column {name!r}: reading {quote(example)} as {values[mark]}, since {mark!r} is the "
             "decimal mark of other columns; --decimal says otherwise"
         )
         return formats[mark], remark
     if has_comma and text.delimiter == ",":
         remark = (
-            f"column {name!r}: reading {example!r} as {values['.']}, since ',' separates the cells "
-            "of this file; --decimal says otherwise"
+            f"column {name!r}: reading {quote(example)} as {values['.']}, since ',' separates the "
+            "cells of this file; --decimal says otherwise"
         )
         return formats["."], remark
     if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
         return Numbers(native=True), ""
     doubt = (
-        f"is ambiguous, {example!r} may be {values['.']} or {values[',']}: name the mark with "
+        f"is ambiguous, {quote(example)} may be {values['.']} or {values[',']}: name the mark with "
         "--decimal or --thousands (TextFormat(decimal=…, thousands=…) in Python)"
     )
     return Words(doubt=doubt), ""
