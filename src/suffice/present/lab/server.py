@@ -290,16 +290,18 @@ def application(lab: Lab, token: str) -> "Starlette":
 
 
 async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
+    from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse, PlainTextResponse, Response
 
     body = bytearray()
-    async for part in request.stream():
-        body.extend(part)
-        if len(body) > MOST_BYTES:
-            message = (
-                f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
-            )
-            return PlainTextResponse(message, 413)
+    try:
+        async for part in request.stream():
+            body.extend(part)
+            if len(body) > MOST_BYTES:
+                message = f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
+                return PlainTextResponse(message, 413)
+    except ClientDisconnect:  # nobody is left to read an answer
+        return PlainTextResponse("the request was not sent to its end", 400)
     try:
         content = await asyncio.to_thread(lab.answer, verb, bytes(body), request.query_params)
     except errors.SufficeError as error:
