@@ -15,6 +15,7 @@ import os
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.mutation.blocks import References
@@ -84,6 +85,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--cap", type=float, default=60.0, help="most seconds of tests for one mutant"
     )
+    parser.add_argument(
+        "--own-tests",
+        action="store_true",
+        help="only the tests of the packages tried: quicker, and stricter",
+    )
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--table", action="store_true", help="only print what is on record")
     return parser.parse_args(arguments)
@@ -94,8 +100,8 @@ def _sources(package: str) -> list[Path]:
     return [path for path in files if path.name not in NOT_TRIED]
 
 
-def _files_of_tests(sources: list[Path]) -> list[Path]:
-    files = [path for name in TESTS for path in sorted((ROOT / name).rglob("test_*.py"))]
+def _files_of_tests(folders: Iterable[str], sources: list[Path]) -> list[Path]:
+    files = [path for name in folders for path in sorted((ROOT / name).rglob("test_*.py"))]
     with_examples = [path for path in sources if ">>>" in path.read_text(encoding="utf-8")]
     return files + with_examples
 
@@ -123,7 +129,11 @@ def _try_all(
     os.chdir(ROOT)
     preload()
     test_map = TestMap(ROOT, Path(options.map))
-    files = _files_of_tests(sources)
+    if options.own_tests:
+        folders = [folder for package in chosen for folder in PACKAGES[package]]
+        files = _files_of_tests(folders, [path for p in chosen for path in _sources(p)])
+    else:
+        files = _files_of_tests(TESTS, sources)
     if not test_map.complete(files, sources, options.jobs, deadline):
         print("the time ended before all tests were known: run again to continue")
         return

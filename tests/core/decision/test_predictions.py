@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax
 
-from suffice.core.decision.error_intervals import effective_rows, holm, wilson
+from suffice.core.decision.error_intervals import effective_rows, holm, newcombe, wilson
 from suffice.core.decision.predictions import (
     ABSENT_LOSS,
     Predictions,
@@ -29,6 +29,12 @@ def test_intervals_of_shares_are_those_of_wilson(hits, n, confidence):
     found = wilson(np.array([hits / n]), np.array([n]), confidence)
     expected = stats.binomtest(hits, n).proportion_ci(confidence, method="wilson")
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe():
+    # Newcombe (1998), Table II (a): 56/70 against 48/80
+    assert newcombe(48 / 80, 80, 56 / 70, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert newcombe(0 / 20, 20, 0 / 10, 10) == pytest.approx((-0.1611, 0.2775), abs=5e-5)
 
 
 def test_adjusted_p_values_are_those_of_holm_step_by_step():

@@ -90,6 +90,19 @@ def test_two_tied_classes_with_equal_priors_err_by_phi_of_half_their_distance():
     assert found == pytest.approx(stats.norm.cdf(-2.5 / 2), rel=1e-12)  # Δ = 5 / 2
 
 
+@pytest.mark.parametrize("priors", [(0.8, 0.2), (0.2, 0.8)])
+def test_two_tied_classes_with_other_priors_err_by_the_integral_of_the_smaller_joint_density(
+    priors,
+):
+    a, b = priors
+    one, two = stats.norm(0, 2), stats.norm(3, 2)
+    error = quad(lambda x: min(a * one.pdf(x), b * two.pdf(x)), -40, 40, limit=400)[0]
+    model = model_of(priors, [[0.0], [3.0]], [[[4.0]]])
+    found = model.bayes_error(10, np.random.default_rng(0))
+    assert found.is_exact
+    assert found == pytest.approx(error, rel=1e-7)
+
+
 def test_bounds_of_many_classes_are_only_formed_when_asked_for():
     k = 3000  # a table of pairs would be 72 MB, and 4.5 million distances
     rng = np.random.default_rng(0)

@@ -183,12 +183,6 @@ def test_errors_of_new_rows_are_compared_with_uncertain_ones(n, m):
     assert LEAST <= level <= MOST
 
 
-def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe():
-    # Newcombe (1998), Table II (a): 56/70 against 48/80
-    assert newcombe(48 / 80, 80, 56 / 70, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
-    assert newcombe(0 / 20, 20, 0 / 10, 10) == pytest.approx((-0.1611, 0.2775), abs=5e-5)
-
-
 def test_one_row_or_one_class_has_no_test_of_calibration():
     one_row = calibration([1], [[0.4, 0.6]], [0, 1])
     one_class = calibration([0] * 60, np.ones((60, 1)), [0])
