@@ -211,6 +211,10 @@ def test_uneven_tails_leave_fewer_degrees_of_freedom():
     fourths = (z**2).T @ z**2 / 240
     correlation = (z[:, 0] @ z[:, 1]) / 240
     elliptical = fourths.sum() / (2 * 3 + 2 * (1 + 2 * correlation**2)) * 240 / 238
+    # classes that differ have larger fourth moments together, in proportion to M
+    m = brute_m(x, y)
+    first = cumulant_test(3 * m / (4 * elliptical - 1), np.array([119.0, 119.0]), 2)
+    elliptical /= 1 + 2 / 240 * (first.statistic / first.df - 1)
     inflation = (4 * elliptical - 1) / 3
     of_variances = (np.diagonal(fourths) - 1) / 2
     rest = 3 * inflation - of_variances.sum()
@@ -220,9 +224,45 @@ def test_uneven_tails_leave_fewer_degrees_of_freedom():
     assert found.inflation == pytest.approx(inflation)
     assert found.effective_share == pytest.approx(share)
     test = cumulant_test(found.statistic / inflation, found.degrees, 2)
-    assert found.p_value == pytest.approx(
-        stats.chi2(share * test.df).sf(share * test.statistic)
-    )
+    law = stats.f(share * test.df, found.inflation_df)
+    assert found.p_value == pytest.approx(law.sf(test.statistic / test.df))
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
+def test_the_error_of_the_inflation_is_that_of_simulated_normal_classes(correlation):
+    rng = np.random.default_rng(7)
+    n, d = 80, 4
+    y = np.arange(n) % 2
+    inflations = []
+    degrees = []
+    for _ in range(600):
+        common = rng.normal(size=(n, 1))
+        x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=(n, d))
+        found = box_m(Moments.of(x, y, fourth=True))
+        inflations.append(found.inflation)
+        degrees.append(found.inflation_df)
+    assert np.mean(inflations) == pytest.approx(1, abs=0.03)
+    relative_variance = np.var(inflations) / np.mean(inflations) ** 2
+    assert 2 / np.median(degrees) == pytest.approx(relative_variance, rel=0.2)
+
+
+def test_correlated_normal_classes_keep_the_level():
+    rng = np.random.default_rng(8)
+    y = np.arange(150) % 3
+    p = []
+    for _ in range(400):
+        x = np.sqrt(0.8) * rng.normal(size=(150, 1)) + np.sqrt(0.2) * rng.normal(size=(150, 6))
+        p.append(box_m(Moments.of(x, y, fourth=True)).p_value)
+    assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.075
+
+
+def test_classes_that_differ_do_not_pass_for_heavy_tails():
+    rng = np.random.default_rng(9)
+    y = np.arange(200) % 2
+    x = rng.normal(size=(200, 2)) * np.where(y == 0, 1.0, 2.0)[:, None]
+    found = box_m(Moments.of(x, y, fourth=True))
+    assert found.inflation < 1.5
+    assert "heavy tails" not in str(found)
 
 
 def test_heavy_tails_are_said_to_make_the_test_cautious():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, polygamma
+from scipy.special import chdtrc, fdtrc, polygamma
 
 from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.linalg import resolved, scaled_cholesky
@@ -98,6 +98,7 @@ class BoxM(Diagnostic):
     left_out_columns: tuple[str, ...]  # constant in all classes, or combinations of others
     weighted: bool
     inflation: float = np.nan  # E M over that of normal classes, NaN where it is not known
+    inflation_df: float = np.inf  # 2/r², r the relative standard error of ``inflation``
     effective_share: float = 1.0  # of the degrees of freedom, where variances vary more
     counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
 
@@ -105,16 +106,18 @@ class BoxM(Diagnostic):
     def p_value(self) -> float:
         """P(M this large) if the covariances were equal.
 
-        M is divided by ``inflation``, which the fourth moments of the classes tell. Without them,
-        the p-value is that of normal classes. It is NaN where weights do not count rows.
+        M is divided by ``inflation``, which the fourth moments of the classes tell; the p-value is
+        that of F, since both vary. Without fourth moments, it is that of normal classes. It is NaN
+        where weights do not count rows.
         """
         if not self.counts_rows:
             return np.nan
         if np.isnan(self.inflation):
             return self.cumulants.p_value
         test = cumulant_test(self.statistic / self.inflation, self.degrees, self.n_features)
-        share = self.effective_share
-        return ChiSquareTest(share * test.statistic, share * test.df).p_value
+        df = self.effective_share * test.df
+        # χ²_df / df over an estimate of relative variance 2/f is F(df, f) by its first two moments
+        return float(fdtrc(df, self.inflation_df, max(test.statistic / test.df, 0.0)))
 
     @property
     def log_det_errors(self) -> Floats:
@@ -211,7 +214,7 @@ def box_m(moments: Moments) -> BoxM:
     # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
     log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
     m = float(-v @ log_dets)
-    inflation = _inflation(used, codes)
+    inflation = _inflation(used, codes, m)
     return BoxM(
         classes=moments.classes[codes],
         degrees=v,
@@ -224,6 +227,7 @@ def box_m(moments: Moments) -> BoxM:
         left_out_columns=left_out_columns,
         weighted=is_weighted(moments),
         inflation=inflation,
+        inflation_df=_inflation_df(used, codes, inflation),
         effective_share=_effective_share(used, codes, inflation),
         counts_rows=can_count_rows(moments),
     )
@@ -247,7 +251,7 @@ def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
     return min(total**2 / (df * squares), 1.0)
 
 
-def _inflation(moments: Moments, codes: Codes) -> float:
+def _inflation(moments: Moments, codes: Codes, m: float) -> float:
     """Return E M over its value for normal classes, from fourth moments; NaN without them.
 
     M ≈ ½ Σ_k v_k tr (W_k − I)² has the expectation ½ (K − 1)(E|z|⁴ − d) of whitened rows z, and
@@ -267,7 +271,42 @@ def _inflation(moments: Moments, codes: Codes) -> float:
     # the kurtosis of few normal rows is too small on average:  3 ν/(ν + 2)
     nu = weight - len(codes)
     one_plus_kappa *= (nu + 2) / nu
-    return max(float((d + 2) * one_plus_kappa - 1) / (d + 1), 0.25)
+    # Classes that differ have a larger kurtosis together, in proportion to M: by 2 (K − 1)/n where
+    # M is as large as equal covariances lead one to expect, which the step above counts.
+    test = cumulant_test(m / _inflation_of(one_plus_kappa, d), moments.weights[codes] - 1, d)
+    ratio = max(test.statistic / test.df, 0.0)
+    one_plus_kappa /= 1 + 2 * (len(codes) - 1) / weight * (ratio - 1)
+    return _inflation_of(one_plus_kappa, d)
+
+
+def _inflation_of(one_plus_kappa: float, d: int) -> float:
+    # E|z|⁴ − d = (1 + κ) d (d + 2) − d over its value for κ = 0
+    return max(((d + 2) * one_plus_kappa - 1) / (d + 1), 0.25)
+
+
+def _inflation_df(moments: Moments, codes: Codes, inflation: float) -> float:
+    """Return 2/r² of the relative standard error r of ``_inflation`` for normal classes.
+
+    The estimate of 1 + κ is the mean of |u|⁴ over its normal expectation, for standardised columns
+    u with correlations R. Correlated columns tell less of κ than independent ones do.
+    """
+    if moments.fourth is None:
+        return np.inf
+    d = moments.n_features
+    sigma = moments.scatters[codes].sum(0)
+    squared_correlations = np.square(sigma) / np.outer(np.diagonal(sigma), np.diagonal(sigma))
+    correlations = sigma / np.sqrt(np.outer(np.diagonal(sigma), np.diagonal(sigma)))
+    # |u|⁴ = Σᵢⱼ uᵢ²uⱼ² has the expectation d² + 2 tr R². Once the covariances are estimated, its
+    # part of fourth order is left, of variance 8 ((tr R²)² + 2 tr R⁴) (Isserlis 1918)
+    trace_2 = float(squared_correlations.sum())
+    trace_4 = float(np.square(correlations @ correlations).sum())
+    n = float(moments.weights[codes].sum()) - len(codes) + 1
+    # few rows: the variance of the kurtosis of n normal numbers over 24/n (Fisher 1930)
+    of_few = n**2 * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    variance = 8 * (trace_2**2 + 2 * trace_4) / (d**2 + 2 * trace_2) ** 2 / n * of_few
+    # inflation = ((d + 2)(1 + κ) − 1)/(d + 1), with (1 + κ) of relative variance v
+    relative_error = np.sqrt(variance) * (inflation * (d + 1) + 1) / (inflation * (d + 1))
+    return 2 / max(float(relative_error**2), 1e-12)
 
 
 def _full_rank_classes(moments: Moments, present: Codes) -> Codes:
