@@ -2,7 +2,8 @@
 
 ``python -m benchmarks levels run --jobs N --repeats R --seconds S --out FILE`` simulates every
 test, interval and alarm that a user can meet, and appends a line of JSON for each turn of a case.
-``python -m benchmarks levels table FILE ...`` prints what such files say, as Markdown.
+``python -m benchmarks levels keep FILE ...`` keeps the rates of such files in ``results.csv``, in
+place of those of the same settings, and ``page`` writes them to ``docs/levels.md``.
 ``python -m benchmarks levels real`` compares halves of real tables by ``suffice drift``.
 """
 
@@ -20,11 +21,9 @@ def main(arguments: list[str]) -> None:
     run.add_argument("--jobs", type=int, default=1)
     run.add_argument("--seconds", type=float, default=600.0, help="after which no turn begins")
     run.add_argument("--out", type=Path, default=Path("levels.jsonl"))
-    table = commands.add_parser("table", help="print the results of runs as Markdown")
-    table.add_argument("files", type=Path, nargs="+")
-    table.add_argument(
-        "--out-of-band", action="store_true", help="only what is out of its band"
-    )
+    keep = commands.add_parser("keep", help="keep the rates of runs, and write the page")
+    keep.add_argument("files", type=Path, nargs="+")
+    commands.add_parser("page", help="write the rates that were kept to docs/levels.md")
     real = commands.add_parser("real", help="halves of real tables, by the command line")
     real.add_argument("folders", type=Path, nargs="*", help="folders of CSV files")
     real.add_argument("--seed", type=int, default=0)
@@ -40,10 +39,16 @@ def main(arguments: list[str]) -> None:
             options.seconds,
             options.out,
         )
-    elif options.command == "table":
-        from benchmarks.levels.summary import print_table
+    elif options.command == "keep":
+        from benchmarks.levels.page import write_page
+        from benchmarks.levels.summary import keep as keep_rates
 
-        print_table(options.files, only_out_of_band=options.out_of_band)
+        keep_rates(options.files)
+        write_page()
+    elif options.command == "page":
+        from benchmarks.levels.page import write_page
+
+        write_page()
     else:
         from benchmarks.levels.real import compare_halves
 

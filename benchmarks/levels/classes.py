@@ -6,7 +6,7 @@ import numpy as np
 
 import suffice as sf
 from benchmarks.levels.case import CONTINUOUS, DRAWS, Case, Draw, Finding, is_alarm
-from suffice.data.outliers import outlier_threshold
+from suffice.data.outliers import fitted_row_threshold, outlier_threshold
 from suffice.evaluate.diagnostics.box_m import HEAVY_TAILS
 
 NORMALITY_SIZES = (
@@ -19,7 +19,8 @@ NORMALITY_SIZES = (
     (1500, 5),
     (300, 50),
 )
-CLASS_SIZES = ((40, 2, 2), (90, 4, 3), (300, 12, 3), (800, 3, 8))
+CLASS_SIZES = ((40, 2, 2), (60, 1, 2), (90, 4, 3), (300, 12, 3), (800, 3, 8))
+NORMAL = ("normal", "correlated normal")
 EFFECT = "one class: twice the spread, mean by 1 standard deviation"
 
 
@@ -36,7 +37,9 @@ def _class_cases() -> Iterator[Case]:
     for n, d, k in CLASS_SIZES:
         for name in CONTINUOUS:
             setting = f"{name}, n = {n}, d = {d}, K = {k}"
-            yield Case(setting, n // k, EFFECT, _Classes(DRAWS[name], n, d, k).findings)
+            is_normal = name in NORMAL
+            findings = _Classes(DRAWS[name], n, d, k, is_normal).findings
+            yield Case(setting, n // k, EFFECT, findings)
 
 
 def _model_cases() -> Iterator[Case]:
@@ -66,11 +69,12 @@ class _Normal:
 
 
 class _Classes:
-    def __init__(self, draw: Draw, n: int, d: int, k: int):
+    def __init__(self, draw: Draw, n: int, d: int, k: int, is_normal: bool):
         self.draw = draw
         self.n = n
         self.d = d
         self.k = k
+        self.is_normal = is_normal
 
     def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
         x = self.draw(rng, (self.n, self.d))
@@ -84,10 +88,15 @@ class _Classes:
         wilks = sf.diagnostics.class_separation(sf.Moments.of(moved, y))
         # with heavy tails the result says that its level is at most 5 %
         heavy = ", at most 5 %" if box.inflation > HEAVY_TAILS else ""
-        return {
+        findings = {
             f"Box's M{heavy}": is_alarm(box.p_value),
             "Wilks' lambda": is_alarm(wilks.p_value),
         }
+        if self.is_normal:
+            # these assume normal classes
+            findings["Box's M without fourth moments"] = is_alarm(box.cumulants.p_value)
+            findings["Box's M by χ²"] = is_alarm(box.chi_square.p_value)
+        return findings
 
 
 class _OwnDraws:
@@ -107,7 +116,11 @@ class _OwnDraws:
         found = sf.diagnostics.predictive_check(
             self.model().fit(x, y), x, y, simulations=39, random_state=seed
         )
-        return {"predictive check": is_alarm(found.p_value)}
+        row = found.rows()[int(rng.integers(len(found.rows())))]
+        return {
+            "predictive check": is_alarm(found.p_value),
+            "predictive check, one class and feature": is_alarm(row["p_value"]),
+        }
 
 
 class _Far:
@@ -120,11 +133,17 @@ class _Far:
 
     def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
         y = np.arange(self.n) % 2
-        fitted = self.model().fit(rng.normal(size=(self.n, self.d)) + y[:, None], y)
+        x = rng.normal(size=(self.n, self.d)) + y[:, None]
+        fitted = self.model().fit(x, y)
         row = rng.normal(size=(1, self.d)) + int(rng.integers(2))
         if has_effect:
             row[0, 0] += 5.0
         density = fitted.model_.log_density(row)[0]
-        return {
+        findings: dict[str, Finding] = {
             "outlier at a rate of 5 %": bool(density < outlier_threshold(fitted.model_, 0.05))
         }
+        if not has_effect:
+            of_fit = fitted.model_.log_density(x[:1])[0]
+            threshold = fitted_row_threshold(fitted.model_, 0.05)
+            findings["outlier of the report at a rate of 5 %"] = bool(of_fit < threshold)
+        return findings

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -20,8 +21,8 @@ from suffice.core.decision.predictions import losses_of_rows
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import growth
-from suffice.evaluate.comparison.models import ComparedModel
-from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS
+from suffice.evaluate.comparison.models import CONSTANT, STABLE_SHARE, ComparedModel
+from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, RowLosses
 from suffice.evaluate.comparison.real_errors import real_errors
 from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_threshold
 from suffice.typing import Codes, Floats, SklearnClassifier
@@ -196,6 +197,12 @@ def _other_cases() -> Iterator[Case]:
                 _Importance(population).findings,
                 True,
             )
+    for n in (60, 150, 400):
+        setting = f"six models LDA, n = {n}, each with 2 columns of its own"
+        yield Case(setting, n, "", _Several(n).findings, True)
+    for n in (30, 100, 1000):
+        setting = f"{n} rows, posteriors too sharp by as much as they tell"
+        yield Case(setting, n, "posteriors sharper still", _Sharp(n).findings)
     for n, n_groups in ((120, 12), (300, 30), (300, 100)):
         setting = f"{n} rows in {n_groups} groups that do not matter"
         yield Case(
@@ -263,6 +270,64 @@ class _Pair:
 
 class _FreshPair(_Pair):
     """The same, for settings that had no part in the choice of ρ."""
+
+
+class _Several:
+    """Whether any of several models that are equally good is called better or worse."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        y = rng.integers(0, 2, self.n)
+        x = rng.normal(size=(self.n, 12))
+        x[:, ::2] += y[:, None]
+        models = []
+        for b in range(6):
+            block = FunctionTransformer(_columns, kw_args={"first": 2 * b, "last": 2 * b + 2})
+            models.append(ComparedModel(f"block {b}", make_pipeline(block, LEARNERS["LDA"]())))
+        seed = _seed(rng)
+        folds = folds_for(x, y, 10, None, None, seed)
+        result = compared(tuple(models), folds, seed, progress=False)
+        others = [d for d in result.differences() if d.model != result.baseline.name]
+        by_error = [d.verdict != "alike" for d in others if d.loss == "error"]
+        by_log_loss = [d.verdict != "alike" for d in others if d.loss == "log_loss"]
+        return {
+            "difference of errors, any of six models": any(by_error),
+            "difference of log-losses, any of six models": any(by_log_loss),
+        }
+
+
+class _Sharp:
+    """Whether posteriors are called worse than the class frequencies, which are as good."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        # A class of posterior 0.7 is stated with q, where
+        # −0.7 log q − 0.3 log (1 − q) = log 2, the log-loss of the frequencies
+        q = 0.97 if has_effect else brentq(_excess_of_stated, 0.71, 0.999)
+        is_right = rng.random(self.n) < 0.7
+        stated = -np.log(np.where(is_right, q, 1 - q))
+        known = np.full(self.n, np.log(2))
+        errors = np.zeros(self.n)
+        rows = RowLosses(
+            names=("model", CONSTANT),
+            losses=np.array([[errors, errors], [stated, known]]),
+            weights=np.ones(self.n),
+            folds=np.arange(self.n) % 10,
+            overlap=np.full(2, STABLE_SHARE / 0.9),
+            sizes=np.ones(2),
+            readable=(True, True),
+        )
+        verdict = rows.difference(LOG_LOSS, 0, 1).verdict
+        return {"posteriors are useless": verdict == "worse"}
+
+
+def _excess_of_stated(q: float) -> float:
+    """Return the log-loss of stating q, of a class whose posterior is 0.7, less log 2."""
+    return float(-0.7 * np.log(q) - 0.3 * np.log(1 - q) - np.log(2))
 
 
 class _Gain:

@@ -57,13 +57,16 @@ class _Stated:
             # overconfident: the odds squared
             stated = p**2 / (p**2).sum(1, keepdims=True)
         seed = int(rng.integers(2**31))
-        findings: dict[str, Finding] = {}
-        if not self.weighted:
-            found = sf.diagnostics.calibration(
-                y, stated, np.arange(self.k), simulations=199, random_state=seed
-            )
-            findings["calibration"] = is_alarm(found.p_value)
         weight = rng.gamma(2, size=self.n) if self.weighted else None
+        calibrated = sf.diagnostics.calibration(
+            y,
+            stated,
+            np.arange(self.k),
+            sample_weight=weight,
+            simulations=199,
+            random_state=seed,
+        )
+        findings: dict[str, Finding] = {"calibration": is_alarm(calibrated.p_value)}
         happened = y == stated.argmax(1)
         bins = reliability(happened, stated.max(1), weight, bins=5, equal_counts=True)
         if not has_effect:
