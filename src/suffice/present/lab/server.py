@@ -298,7 +298,10 @@ async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
         async for part in request.stream():
             body.extend(part)
             if len(body) > MOST_BYTES:
-                message = f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
+                message = (
+                    f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the "
+                    "file"
+                )
                 return PlainTextResponse(message, 413)
     except ClientDisconnect:  # nobody is left to read an answer
         return PlainTextResponse("the request was not sent to its end", 400)
