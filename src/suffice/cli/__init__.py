@@ -19,7 +19,7 @@ from types import FrameType
 SIGNAL_EXIT = 128  # plus the number of the signal: the exit code, as in shells
 BROKEN_PIPE = SIGNAL_EXIT + 13  # SIGPIPE, which Python ignores: the reader closed the pipe
 # new objects before Python looks for reference cycles: imports alone make more than the default
-_GARBAGE_THRESHOLD = 100_000
+_GARBAGE_THRESHOLD = 200_000
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]
 if hasattr(signal, "SIGHUP"):  # not on Windows
     _SIGNALS.append(signal.SIGHUP)
@@ -45,6 +45,8 @@ def main() -> None:
         if isinstance(leaving.code, int) and leaving.code > SIGNAL_EXIT:
             _leave_at_once(leaving.code)
         raise
+    finally:
+        gc.freeze()  # the interpreter looks for cycles once more before it leaves
 
 
 class Stopped(KeyboardInterrupt):

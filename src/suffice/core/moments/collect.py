@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from suffice.core.moments.higher_moments import HigherMoments
+from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers, indicator_sums, joined_scatter
 from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.row_scatter import RowScatter
@@ -81,7 +81,7 @@ class ChunkSums(NamedTuple):
     fourth: FourthMoments | None
     power: PowerTransform | None = None
     log_slopes: Floats | None = None  # (K, d)
-    higher: HigherMoments | None = None  # of the columns of numbers
+    higher: HigherMoments | PowerSums | None = None  # of the columns of numbers
 
 
 def is_small(table: Table) -> bool:
@@ -198,7 +198,7 @@ def _moved(sums: ChunkSums, centre: Floats) -> ChunkSums:
     shift[: len(centre)] = centre
     # a mean of 1e8 has its digits in two parts
     high, low = two_sum(np.where(sums.weights[:, None] > 0, shift, 0.0), sums.means)
-    higher = sums.higher
+    higher = HigherMoments.of_chunks([sums.higher])
     if higher is not None:
         higher = higher.moved(shift[: len(higher.weights)])
     return sums._replace(means=high, means_low=low + sums.means_low, higher=higher)
@@ -418,9 +418,9 @@ def _class_sums(
     fourth_moments = None
     if fourth:
         fourth_moments = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
-    powers = (sums, scatter.diagonals(), cubes, fourth_powers)
-    about_means = recentred(weights, shifts, sums, scatter, fourth_moments)
-    return about_means._replace(higher=HigherMoments.of_classes(weights, shifts, powers))
+    squares = scatter.diagonals().copy()  # the matrices themselves are not kept
+    higher = PowerSums(weights, shifts, sums, squares, cubes, fourth_powers)
+    return recentred(weights, shifts, sums, scatter, fourth_moments)._replace(higher=higher)
 
 
 def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,17 @@ from suffice.typing import Codes, Flags, Floats
 
 _BLOCK_CELLS = 1 << 15  # numbers held at once
 _MANY_CELLS = 200_000  # from which compiled loops pay
+
+
+class PowerSums(NamedTuple):
+    """Σ w zᵖ of groups of rows, z = x − shift of the group."""
+
+    weights: Floats  # p = 0  (G,)
+    shifts: Floats  # (G, d)
+    sums: Floats  # p = 1  (G, d)
+    squares: Floats  # p = 2  (G, d)
+    cubes: Floats  # p = 3  (G, d)
+    fourths: Floats  # p = 4  (G, d)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,16 +92,29 @@ class HigherMoments:
             return cls.of_powers(np.stack([s0, s1, s2, cubes, fourths]), origin)
 
     @classmethod
-    def of_classes(
-        cls, weights: Floats, shifts: Floats, powers: tuple[Floats, ...]
-    ) -> HigherMoments:
-        """Return the moments of all classes, given Σ w zᵖ (K, d), p = 1 … 4, z = x − shift."""
-        s1, s2, s3, s4 = powers
+    def of_chunks(
+        cls, chunks: Sequence[HigherMoments | PowerSums | None]
+    ) -> HigherMoments | None:
+        """Return the moments of all rows, given those of chunks; None where a chunk has none."""
+        parts = [chunk for chunk in chunks if isinstance(chunk, HigherMoments)]
+        groups = [chunk for chunk in chunks if isinstance(chunk, PowerSums)]
+        if len(parts) + len(groups) < len(chunks):
+            return None
+        if groups:
+            parts.append(cls.of_groups(groups))
+        return cls.of_parts(parts)
+
+    @classmethod
+    def of_groups(cls, chunks: Sequence[PowerSums]) -> HigherMoments:
+        """Return the moments of the rows of all groups of one or more chunks."""
+        w0, shifts, s1, s2, s3, s4 = (
+            np.concatenate(sums) for sums in zip(*chunks, strict=True)
+        )
         # an overflow is reported later, by its row and column
         with np.errstate(over="ignore", invalid="ignore"):
-            w = weights[:, None]
-            total = weights.sum()
-            pivot = shifts[np.argmax(weights)]
+            w = w0[:, None]
+            total = w0.sum()
+            pivot = shifts[np.argmax(w0)]
             offsets = np.where(w > 0, shifts - pivot, 0.0)
             sums_about_pivot = (s1 + w * offsets).sum(0)
             mean = pivot + sums_about_pivot / total if total > 0 else pivot

@@ -31,7 +31,7 @@ from suffice.core.moments.exact_collect import (
 )
 from suffice.core.moments.forgetting import check_held
 from suffice.core.moments.grid import RoundingGrid
-from suffice.core.moments.higher_moments import HigherMoments
+from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.incomplete import (
     Incomplete,
     combined,
@@ -578,7 +578,7 @@ def _total(
     """Return the sum of the chunks; the rows are not counted yet."""
     no_counts = np.zeros(len(classes), np.intp)
     total: Moments | None = None
-    higher: list[HigherMoments | None] = []
+    higher: list[HigherMoments | PowerSums | None] = []
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         for sums in chunks:
@@ -598,10 +598,7 @@ def _total(
             higher.append(sums.higher)
         assert total is not None  # a table of no rows is one chunk
         # once for all chunks: a merge of each would take longer than its sums
-        known = [moments for moments in higher if moments is not None]
-        if len(known) < len(higher):
-            return total
-        return replace(total, higher=HigherMoments.of_parts(known))
+        return replace(total, higher=HigherMoments.of_chunks(higher))
 
 
 def _counted(total: Moments, table: Table) -> Moments:
