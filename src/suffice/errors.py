@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Self
+from typing import ClassVar, Self
 
 
 class SufficeError(ValueError):
@@ -72,15 +72,27 @@ class ClusterError(SufficeError):
 
 
 class SufficeWarning(UserWarning):
-    """Base class of warnings: valid input, surprising result."""
+    """Valid input that may give a surprising result; its text ends with a stable code.
+
+    ``docs/codes.md`` lists the codes, each with an example and a cure.
+    """
+
+    code: ClassVar[str] = "SF100"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} [{self.code}]"
 
 
 class DegenerateDataWarning(SufficeWarning):
-    """Some class has no variance in some direction."""
+    """A class has no variance in some direction, or columns are combinations of others."""
+
+    code = "SF101"
 
 
 class UnusedDataWarning(SufficeWarning):
-    """Columns or rows that are left out, and how many."""
+    """Columns or rows are left out; ``columns`` and ``rows`` are their numbers."""
+
+    code = "SF102"
 
     def __init__(self, message: str, *, columns: int = 0, rows: int = 0) -> None:
         super().__init__(message)
@@ -89,18 +101,34 @@ class UnusedDataWarning(SufficeWarning):
 
 
 class SeparationWarning(SufficeWarning):
-    """The classes are separated without error, so the likelihood has no maximum."""
+    """A hyperplane separates the classes without error, so the likelihood has no maximum."""
+
+    code = "SF103"
 
 
 class NotConvergedWarning(SufficeWarning):
-    """An iteration ended before it arrived."""
+    """An iterative solver stopped before it reached its tolerance."""
+
+    code = "SF104"
+
+
+class ReadingWarning(SufficeWarning):
+    """The text or the columns of a table can be read in two ways, and one was chosen."""
+
+    code = "SF105"
+
+
+class LostDetailWarning(SufficeWarning):
+    """Sums keep less detail than the rows: rare levels are merged, or values are rounded."""
+
+    code = "SF106"
 
 
 def warn(
     message: str | SufficeWarning,
     category: type[SufficeWarning] = SufficeWarning,
 ) -> None:
-    """Say something that is valid but may surprise, at the line that called this library."""
+    """Issue a warning at the line of the caller that is outside this library."""
     frame = sys._getframe(0)
     depth = 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
@@ -110,14 +138,14 @@ def warn(
 
 
 def require_word(word: object, words: Collection[str], name: str) -> None:
-    """Raise unless a setting is one of some words."""
+    """Raise ``InvalidParameterError`` unless the setting ``name`` is one of ``words``."""
     if not isinstance(word, str) or word not in words:
         msg = f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}"
         raise InvalidParameterError(msg)
 
 
 def extra(module: str, name: str, what: str) -> ModuleType:
-    """Return a module of an extra, or say that something needs it and how to install it."""
+    """Import a module of an optional extra; raise with the install command if it is missing."""
     try:
         return import_module(module)
     except ImportError as error:

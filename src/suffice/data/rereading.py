@@ -7,7 +7,7 @@ from typing import TypeVar
 from suffice.data.columns.distinct import LateValuesError
 from suffice.data.source import Source
 from suffice.data.text.row_ends import LateCodeError
-from suffice.errors import warn
+from suffice.errors import ReadingWarning, warn
 
 Result = TypeVar("Result")
 
@@ -22,7 +22,8 @@ def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
                 raise
             warn(
                 f"{late.label}: column {late.column!r} holds {late.cell!r} in line {late.line:,}, "
-                "a code with leading zeros: the rows are read again with this column as text"
+                "a code with leading zeros: the rows are read again with this column as text",
+                ReadingWarning,
             )
             source = replace(source.with_text(late.column), repeating=source.repeating)
         except LateValuesError as late:
@@ -30,6 +31,7 @@ def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
                 raise
             warn(
                 f"{late.label}: column {late.column!r} {late.reason}: the rows are read again, and "
-                "all of them decide what the column is"
+                "all of them decide what the column is",
+                ReadingWarning,
             )
             source = replace(source, repeating=source.repeating | {late.column})

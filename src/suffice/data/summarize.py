@@ -23,7 +23,7 @@ from suffice.data.source import Progress, Source, exactly
 from suffice.data.sums.checkpoint import Checkpoint, sums_with_checkpoint
 from suffice.data.sums.groups import sums_by_column
 from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
-from suffice.errors import InvalidParameterError, require_word, warn
+from suffice.errors import InvalidParameterError, LostDetailWarning, require_word, warn
 from suffice.typing import Floats, LabelsLike, WeightsLike
 
 _HEADROOM = 8  # bits of range beyond the first rows, for a grid made from them
@@ -262,7 +262,8 @@ def summarize_source(
     if moments.cells_lost:
         warn(
             f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
-            f"smaller, at the cost of {moments.cells_lost:,} numbers"
+            f"smaller, at the cost of {moments.cells_lost:,} numbers",
+            LostDetailWarning,
         )
     if moments.exact is not None:
         warn_of_coarse_grid(

@@ -26,7 +26,13 @@ from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import Scatter
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread
-from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidInputError,
+    LostDetailWarning,
+    NotConvergedWarning,
+    warn,
+)
 from suffice.typing import Codes, Flags, Floats
 
 PRIOR_ROWS = 1e-4  # pseudo-count of uncorrelated columns, with the variances within classes
@@ -342,7 +348,8 @@ def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
         warn(
             f"{moments.cells_lost} values were left out, because there are more patterns of "
             f"missing values than are kept (most in {quoted([names[j] for j in worst])}): use "
-            "missing='indicator', or raise max_patterns"
+            "missing='indicator', or raise max_patterns",
+            LostDetailWarning,
         )
 
 

@@ -14,7 +14,7 @@ from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
 from suffice.core.table.matrix import Matrix, column_name
 from suffice.core.text.lists import quoted
-from suffice.errors import InvalidInputError, InvalidParameterError, warn
+from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
 HALF = 20  # bits: q = 2²⁰ upper + lower, and |upper|, |lower| ≤ 2¹⁹
@@ -73,7 +73,8 @@ def warn_of_coarse_grid(
             warn(
                 f"the grid is coarse for feature {column_name(feature_names, j)}: rounding to "
                 f"steps of {grid.steps[j]:g} loses {100 * share:.2g} % of its variance; make a "
-                "grid with a smaller exponent"
+                "grid with a smaller exponent",
+                LostDetailWarning,
             )
 
 

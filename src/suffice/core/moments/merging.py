@@ -16,7 +16,7 @@ from suffice.core.moments.schema_change import same_schema
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.labels import union
 from suffice.core.text.lists import quoted
-from suffice.errors import FeatureMismatchError, warn
+from suffice.errors import FeatureMismatchError, LostDetailWarning, ReadingWarning, warn
 from suffice.typing import Array, Codes, Floats, Labels
 
 if TYPE_CHECKING:
@@ -127,12 +127,14 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if a.storage != b.storage and "rows" not in (a.storage, b.storage):
         warn(
             f"{a.storage} and {b.storage} scatter meet: the result keeps "
-            f"{coarser_storage(a.scatter, b.scatter)} scatter only"
+            f"{coarser_storage(a.scatter, b.scatter)} scatter only",
+            LostDetailWarning,
         )
     if (a.feature_names is None) != (b.feature_names is None):
         names = quoted(a.feature_names or b.feature_names or (), 5)
         warn(
-            f"one side has the columns {names}, the other no names: taken to be in this order"
+            f"one side has the columns {names}, the other no names: taken to be in this order",
+            ReadingWarning,
         )
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)
     if has_same_classes and a.classes.dtype.kind == b.classes.dtype.kind:

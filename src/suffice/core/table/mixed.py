@@ -19,7 +19,14 @@ from suffice.core.table.schema import (
     Schema,
 )
 from suffice.core.text.lists import quote, quoted
-from suffice.errors import FeatureMismatchError, InvalidInputError, warn
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    LostDetailWarning,
+    ReadingWarning,
+    UnusedDataWarning,
+    warn,
+)
 from suffice.typing import Array, Floats
 
 _SHORT = 256  # cells; of longer columns a frame library finds the levels sooner
@@ -136,7 +143,7 @@ def _described(
         return Number(name, fill=float(finite.mean()) if len(finite) else 0.0)
     n_values = int((value.codes >= 0).sum())
     if not is_chosen and is_free_text(len(value.levels), n_values):
-        warn(f"column {name!r} is left out: nearly all of its texts differ")
+        warn(f"column {name!r} is left out: nearly all of its texts differ", UnusedDataWarning)
         return LeftOut(name, "nearly all of its texts differ")
     return category_of(name, value)
 
@@ -168,11 +175,15 @@ def category_of_counts(
     if column.other:
         warn(
             f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
-            "are kept, the rest count as one"
+            "are kept, the rest count as one",
+            LostDetailWarning,
         )
         return column
     for first, second in twins(levels):
-        warn(f"column {name!r}: levels {first!r} and {second!r} differ only by blanks or case")
+        warn(
+            f"column {name!r}: levels {first!r} and {second!r} differ only by blanks or case",
+            ReadingWarning,
+        )
     return column
 
 
@@ -329,9 +340,11 @@ def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Lev
     if as_levels:
         return _array_values(times, as_levels=True)
     if times.dtype.kind == "M":
-        warn(f"column {str(name)!r} holds dates: they count as days since 1970")
+        warn(
+            f"column {str(name)!r} holds dates: they count as days since 1970", ReadingWarning
+        )
     else:
-        warn(f"column {str(name)!r} holds durations: they count as days")
+        warn(f"column {str(name)!r} holds durations: they count as days", ReadingWarning)
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY)
 
 

@@ -10,7 +10,7 @@ from suffice.core.table.mixed import DAY, Levels, levels_of
 from suffice.core.table.schema import MOST_LEVELS, Category, Column, Schema
 from suffice.data.columns.distinct import LateValuesError
 from suffice.data.source import ColumnType
-from suffice.errors import InvalidInputError, warn
+from suffice.errors import InvalidInputError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
@@ -68,7 +68,8 @@ def encoded_levels(
             if merged.other and not column.other:
                 warn(
                     f"column {column.name!r} has more than {MOST_LEVELS} levels: the "
-                    f"{len(column.levels)} of the first rows are kept, the rest count as one"
+                    f"{len(column.levels)} of the first rows are kept, the rest count as one",
+                    LostDetailWarning,
                 )
             columns.append(merged)
         else:

@@ -35,7 +35,13 @@ from suffice.data.source import (
     values_of,
 )
 from suffice.data.text.spelling import numbers_in
-from suffice.errors import FeatureMismatchError, InvalidInputError, UnusedDataWarning, warn
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    ReadingWarning,
+    UnusedDataWarning,
+    warn,
+)
 
 _ANY_COLUMNS = Columns()
 _ODD_SHARE = 0.1  # of texts among numbers, up to which they are taken for errors
@@ -403,7 +409,7 @@ def _target(source: Source, target: str | None, weight: str | None, columns: Col
     if weight is not None:
         unused.add(weight)
     name, reason = guess_target(source.sample.drop(list(unused)), source.label)
-    warn(f"taking {name!r} as the target, {reason}")
+    warn(f"taking {name!r} as the target, {reason}", ReadingWarning)
     return name
 
 
@@ -442,7 +448,7 @@ def _informative(
     types = source.sample.schema
     dates = [name for name in numbers if is_date(types[name])]
     if dates:
-        warn(f"dates count as days since 1970: {quoted(dates, 5)}")
+        warn(f"dates count as days since 1970: {quoted(dates, 5)}", ReadingWarning)
     if ids:
         left_out["ids"] = list(dict.fromkeys(ids))
     _warn_of_left_out(source.label, learnt, left_out, categories=categories)
@@ -542,6 +548,7 @@ def _by_position(
             "others, or fit the model on named columns"
         )
     warn(
-        f"the model knows no column names: taking {', '.join(map(repr, names))} in this order"
+        f"the model knows no column names: taking {', '.join(map(repr, names))} in this order",
+        ReadingWarning,
     )
     return names

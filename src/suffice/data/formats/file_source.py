@@ -31,7 +31,7 @@ from suffice.data.scanning import frames_of_scan, reading
 from suffice.data.source import ColumnType, ColumnTypes, Scan, Source, exactly, original_of
 from suffice.data.text.spelling import spellings_of, typed
 from suffice.data.text.table import TextTable
-from suffice.errors import InvalidInputError, warn
+from suffice.errors import InvalidInputError, ReadingWarning, warn
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -120,7 +120,7 @@ def file_source(
     for other in others:
         refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
     for remark in first.table.remarks:
-        warn(remark)
+        warn(remark, ReadingWarning)
     files = (first, *others)
     doubts: dict[str, str] = {}
     for file in files:
@@ -303,7 +303,7 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
         else:
             table = TextTable.of(head, None, text, label, is_all=is_all)
     for remark in table.remarks:
-        warn(remark)
+        warn(remark, ReadingWarning)
     return Source(
         label=label,
         sample=table.sample,

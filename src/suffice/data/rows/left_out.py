@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from suffice.core.text.lists import counted
-from suffice.errors import InvalidInputError, UnusedDataWarning, warn
+from suffice.errors import InvalidInputError, ReadingWarning, UnusedDataWarning, warn
 from suffice.typing import Flags, Floats
 
 _MOST_NAMED = 5  # columns in a warning
@@ -44,7 +44,8 @@ class RowsRead:
         if self.new_levels:
             warn(
                 "levels that the model has never seen count as empty cells: "
-                f"{_counted(self.new_levels)} of {rows}"
+                f"{_counted(self.new_levels)} of {rows}",
+                ReadingWarning,
             )
 
 

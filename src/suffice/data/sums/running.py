@@ -18,7 +18,7 @@ from suffice.data.rows import loading
 from suffice.data.rows.left_out import RowsRead
 from suffice.data.rows.loading import Chunk
 from suffice.data.source import RowsDone
-from suffice.errors import warn
+from suffice.errors import LostDetailWarning, warn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,5 +140,6 @@ def warn_of_merged_levels(total: Summed, roles: Roles) -> None:
         if category.other and category.name not in merged_before:
             warn(
                 f"column {category.name!r} has more than {MOST_LEVELS} levels: "
-                f"{len(category.levels)} are kept, the rest count as one"
+                f"{len(category.levels)} are kept, the rest count as one",
+                LostDetailWarning,
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.core.text.lists import counted, quote
 from suffice.data.files import contents
-from suffice.errors import InvalidInputError, warn
+from suffice.errors import InvalidInputError, ReadingWarning, warn
 
 if TYPE_CHECKING:
     from suffice.data.text.layout import Layout
@@ -70,7 +70,8 @@ def row_blocks(
     have = "1 line has" if n_short == 1 else f"{n_short:,} lines have"
     warn(
         f"{label}: {have} fewer fields than there are columns, line {first:,} the first: "
-        "what they lack counts as empty"
+        "what they lack counts as empty",
+        ReadingWarning,
     )
 
 

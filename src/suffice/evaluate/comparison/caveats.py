@@ -29,6 +29,20 @@ CaveatCode: TypeAlias = Literal[
     "errors",
     "split",
 ]
+# ``docs/codes.md`` lists these numbers; they stay the same when words change
+NUMBERS: Mapping[CaveatCode, str] = {
+    "leak": "SF201",
+    "identifier": "SF202",
+    "copies": "SF203",
+    "equal rows": "SF204",
+    "together": "SF205",
+    "few rows": "SF206",
+    "rare class": "SF207",
+    "posteriors": "SF208",
+    "choice": "SF209",
+    "errors": "SF210",
+    "split": "SF211",
+}
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
 OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
@@ -46,9 +60,15 @@ class Caveat:
     classes: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)  # the numbers of the sentence
 
+    @property
+    def number(self) -> str:
+        """The stable number of this kind of caveat, such as ``"SF201"``."""
+        return NUMBERS[self.code]
+
     def document(self) -> dict[str, object]:
         """Return the caveat as JSON holds it."""
         return {
+            "number": self.number,
             "code": self.code,
             "severity": self.severity,
             "sentence": self.sentence,
