@@ -19,7 +19,7 @@ def made(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("report")
     page = folder / "birds.md"
-    said = CliRunner().invoke(suffice, ["report", "penguins", "--cv", "3", "-o", str(page)])
+    said = CliRunner().invoke(suffice, ["report", "penguins", "--fast", "-o", str(page)])
     assert said.exit_code == 0, said.stderr
     return folder, said
 

@@ -65,7 +65,7 @@ def test_sums_take_masked_cells_as_missing(tables):
 
 
 def test_validation_and_scoring_take_masked_cells_as_missing(tables, tmp_path):
-    masked, holes, y = tables
+    masked, holes, y = (rows[::2] for rows in tables)
     a = sf.cross_validate(sf.QDA(), masked, y)
     b = sf.cross_validate(sf.QDA(), holes, y)
     assert repr(a) == repr(b)

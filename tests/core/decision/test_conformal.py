@@ -79,6 +79,14 @@ def test_the_threshold_of_nine_rows_is_the_exact_order_statistic(coverage):
     assert nine.threshold(coverage) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.7, 1.0])
+def test_a_coverage_of_whole_ranks_gives_that_rank_though_weights_round(weight):
+    for n in range(2, 60):
+        scores = NonconformityScores(np.arange(1.0, n + 1), np.full(n, weight))
+        ranks = [scores.threshold(i / (n + 1)) for i in range(1, n + 1)]
+        assert ranks == list(range(1, n + 1))
+
+
 def test_only_the_ratios_of_weights_count_in_the_threshold():
     few = np.array([0.1, 0.2, 0.3])
     # of weights 1, 2, 1 and a new row of their mean 4/3: shares 3/16, 9/16, 12/16

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from suffice.evaluate.diagnostics.data import data_checks, dates_in
 
@@ -131,6 +132,16 @@ def test_copies_of_few_values_are_chance():
     found = data_checks(rng.integers(0, 2, (100, 3)).astype(float), np.arange(100) % 2)
     assert found.n_duplicates > 80
     assert found.caveats == ()
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(1, 0), (2, 1)])
+def test_a_code_must_stand_in_two_rows_to_be_named(n, n_columns):
+    X, y = rows()
+    salary = 3000 + 400 * X["b"].to_numpy()
+    salary[:n] = -999
+    checks = data_checks(X.assign(salary=salary), y).impossible
+    far = [each for each in checks if each.why.endswith("far from all others")]
+    assert len(far) == n_columns
 
 
 def test_codes_far_from_all_other_values_are_named():

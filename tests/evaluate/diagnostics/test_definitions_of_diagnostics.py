@@ -108,7 +108,7 @@ def test_fewer_than_eight_rows_a_direction_have_two_tests(n, n_tests):
     assert found.p_values[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("n", [12, 30])
+@pytest.mark.parametrize("n", [12, 19, 20, 30])
 def test_columns_have_dagostinos_and_anscombes_tests_adjusted_by_sidak(n):
     x = np.random.default_rng(0).exponential(size=(n, 3))
     p_values = [stats.skewtest(x[:, j]).pvalue for j in range(3)]

@@ -21,7 +21,7 @@ def rings(n_rows, n_classes, seed):
     return x, y
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_held_out_log_loss_is_about_that_of_histogram_boosting(n_classes):
     x, y = rings(2500, n_classes, 0)
     train, test = Table.of(x[:1500], y[:1500]), Table.of(x[1500:], y[1500:])
