@@ -1,11 +1,13 @@
 """Compiled functions, whose machine code is kept between runs where that is possible."""
 
 import os
+import pickle
 import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +17,8 @@ from suffice.errors import warn
 from suffice.typing import Array
 
 Compiled: TypeAlias = Any  # a function that Numba has compiled, or will
+NumbaFiles: TypeAlias = Any  # where Numba keeps the index and the machine code of a function
+_DIGEST_BYTES = 32  # of a SHA-256
 COMPILED_FUNCTIONS: list[Compiled] = []  # all that this process may compile
 
 
@@ -80,13 +84,14 @@ def private_folder() -> Path | None:
 def _with_robust_cache(compiled: Compiled) -> Compiled:
     """Return the function with a cache that takes damage and a full disk for an empty one."""
     cache = compiled._cache
+    _check_digests(cache._cache_file)
     load = cache.load_overload
     save = cache.save_overload
 
     def load_overload(*args: object) -> object:
         try:
             return load(*args)
-        except Exception:  # a truncated file fails in any way
+        except Exception:  # a damaged file fails in any way
             with suppress(Exception):
                 cache.flush()
             return None
@@ -98,3 +103,41 @@ def _with_robust_cache(compiled: Compiled) -> Compiled:
     cache.load_overload = load_overload
     cache.save_overload = save_overload
     return compiled
+
+
+def _check_digests(files: NumbaFiles) -> None:
+    """Let the files of a cache end in a digest: Numba would run damaged machine code."""
+    dump = files._dump
+    load_index = files._load_index
+    load_data = files._load_data
+
+    def with_digest(saved: object) -> bytes:
+        content: bytes = dump(saved)
+        return content + sha256(content).digest()
+
+    def checked_index() -> object:
+        path = Path(files._index_path)
+        if path.exists():
+            # the version of Numba stands before the content
+            with path.open("rb") as file:
+                version = pickle.load(file)
+                rest = file.read()
+            if version == numba.__version__:
+                _require_digest(rest)
+        return load_index()
+
+    def checked_data(name: str) -> object:
+        path = Path(files._data_path(name))
+        if path.exists():
+            _require_digest(path.read_bytes())
+        return load_data(name)
+
+    files._dump = with_digest
+    files._load_index = checked_index
+    files._load_data = checked_data
+
+
+def _require_digest(content: bytes) -> None:
+    """Raise unless the last bytes are the digest of those before them."""
+    if sha256(content[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
+        raise ValueError("the cache is damaged, or of a version that kept no digest")

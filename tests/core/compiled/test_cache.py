@@ -91,6 +91,20 @@ def test_a_truncated_cache_is_compiled_again(place, tmp_path):
         assert all(path.stat().st_size > 20 for path in found)
 
 
+def test_damaged_machine_code_is_not_run(place, tmp_path):
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    assert asked(place, **cache).stdout.strip() == "6.0"
+    (path,) = Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc")
+    damaged = bytearray(path.read_bytes())
+    start = damaged.index(b"\x7fELF") + 64  # behind the header of the object file
+    for at in range(start, start + 400):
+        damaged[at] ^= 1
+    path.write_bytes(damaged)
+    done = asked(place, **cache)
+    assert (done.returncode, done.stdout.strip()) == (0, "6.0"), done.stderr
+    assert path.read_bytes() != damaged
+
+
 def test_a_cache_without_room_is_no_error(place, tmp_path):
     import resource
 
