@@ -25,7 +25,7 @@ DOUBT = 0.05  # a rate is out of its band if one inside would be this rare
 Verdict: TypeAlias = Literal["", "above", "below", "at most 5 %"]
 # claims of one side, and alarms that promise at most 5 %
 AT_MOST = (
-    "Box's M, at most 5 %",
+    "Box's M, heavy tails",
     "a threshold is offered",
     "a useless column is called needed",
     "balanced accuracy above chance",

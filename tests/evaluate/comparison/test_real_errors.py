@@ -106,3 +106,12 @@ def test_a_column_that_numbers_persons_is_suggested():
     assert suggested_groups({"record id": columns["record id"], "age": columns["age"]}) is None
     assert suggested_groups({"site": np.arange(n) % 4}) is None
     assert suggested_groups({"site": np.arange(n) % 5}) == "site"
+
+
+@pytest.mark.parametrize(
+    ("difference", "p_value", "is_worse"),
+    [(0.1, 0.01, True), (-0.1, 0.01, False), (0.1, 0.2, False), (0.1, np.nan, False)],
+)
+def test_an_error_is_worse_only_if_it_is_significantly_larger(difference, p_value, is_worse):
+    error = RealError("unseen groups", 0.3, 0.2, 0.4, 100, difference, p_value)
+    assert error.is_worse is is_worse

@@ -10,6 +10,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import Perceptron
 from sklearn.neighbors import KNeighborsClassifier
 
+from suffice.core.decision.error_intervals import wilson
 from suffice.core.decision.predictions import Predictions
 from suffice.core.moments import Moments
 from suffice.errors import (
@@ -292,3 +293,14 @@ def test_separation_is_the_f_ratio_of_scikit_learn(iris):
     n, k = len(y), 3
     np.testing.assert_allclose(separation(Moments.of(X, y)) * (n - k) / (k - 1), f)
     assert separation(Moments.of(np.c_[X, np.ones(n)], y))[-1] == 0
+
+
+def test_the_bars_of_weighted_rows_have_their_effective_number():
+    rng = np.random.default_rng(0)
+    weight = rng.gamma(2, size=40)
+    happened = rng.random(40) < 0.6
+    found = reliability(happened, np.full(40, 0.6), weight, bins=2)
+    n = weight.sum() ** 2 / np.square(weight).sum()
+    low, high = wilson(np.average(happened, weights=weight), np.array(n))
+    assert float(found.low[0]) == pytest.approx(float(low))
+    assert float(found.high[0]) == pytest.approx(float(high))

@@ -172,6 +172,8 @@ def test_calibration():
         both = np.stack([1 - stated, stated], axis=1)
         p.append(calibration(y, both, [0, 1], simulations=99, random_state=i).p_value)
     assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
+    too_sharp = both**3 / (both**3).sum(1, keepdims=True)
+    assert calibration(y, too_sharp, [0, 1], simulations=99).p_value <= 0.02
 
 
 @pytest.mark.parametrize(("n", "m"), [(60, 60), (200, 50), (200, 2000)])

@@ -116,6 +116,18 @@ def test_a_prior_shift_has_no_p_value(rows):
     assert np.isnan(p_value_or_nan(lambda x: adapt_priors(FITTED, x)[1].p_value, rows))
 
 
+@pytest.mark.parametrize("kind", ["rows without a number", "a fit of constant columns"])
+def test_rows_that_do_not_tell_classes_apart_have_no_test_of_priors(kind):
+    fitted = FITTED
+    rows = np.full((N, 3), np.nan)
+    if kind == "a fit of constant columns":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = sf.LDA().fit(np.ones((N, 3)), Y)
+        rows = X
+    assert np.isnan(adapt_priors(fitted, rows)[1].p_value)
+
+
 POSTERIORS = np.full((6, 2), 0.5)
 
 

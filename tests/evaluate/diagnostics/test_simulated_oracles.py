@@ -37,3 +37,13 @@ def test_the_rows_of_a_normality_test_are_those_of_its_arrays(iris):
         assert [row[name] for row in table] == pytest.approx(values.tolist())
     assert found.n_rows.tolist() == [50, 50, 50]
     assert found.p_value == pytest.approx(min(found.adjusted_p_values))
+
+
+def test_the_p_value_of_normality_is_adjusted_for_the_classes():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(size=(60, 1)), rng.gamma(4, size=(60, 1))])
+    found = normality(x, np.repeat([0, 1], 60))
+    least, most = sorted(found.p_values)
+    assert 1e-4 < least < 0.3
+    assert found.p_value == pytest.approx(min(2 * least, 1.0))
+    assert max(found.adjusted_p_values) == pytest.approx(max(2 * least, most))

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
+_ALIKE = 1e-12  # relative difference of densities that rounding explains
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorShift:
@@ -17,7 +19,8 @@ class PriorShift:
     iterations: int
     gap: float  # bound of how far the mean log-likelihood of the rows is from its maximum
     converged: bool
-    statistic: float = np.nan  # twice the gain of the log-likelihood over the old priors
+    # twice the gain of the log-likelihood over the old priors, NaN if no row tells classes apart
+    statistic: float = np.nan
     df: int = 0  # classes of positive prior, less one
     n_rows: int = 0  # m, rows whose priors are estimated
     # n, weight of the rows that densities were fitted to; NaN where it does not count rows
@@ -28,7 +31,8 @@ class PriorShift:
         """The χ² p-value of the change under the old priors, if the densities are right.
 
         It counts the uncertainty of the fit: priors and densities of n rows are as uncertain as
-        those of the m new ones. It is NaN for a single class, and for fewer than 2 rows.
+        those of the m new ones. It is NaN for a single class, for fewer than 2 rows, and if the
+        rows are equally likely in all classes.
         """
         from scipy.special import chdtrc  # slow to import, and seldom needed
 
@@ -90,12 +94,16 @@ def shifted_priors(
             pi = beyond
         else:
             pi = two_steps / two_steps.sum()
+    statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(old_priors))
+    possible = L[:, old_priors > 0]
+    if not (np.ptp(possible, axis=1) > _ALIKE).any():
+        statistic = np.nan
     return PriorShift(
         priors=pi,
         iterations=min(iterations, max_iter),
         gap=gap,
         converged=gap <= tol,
-        statistic=2 * len(L) * (log_likelihood(pi) - log_likelihood(old_priors)),
+        statistic=statistic,
         df=int((old_priors > 0).sum()) - 1,
         n_rows=len(L),
         fitted_weight=fitted_weight,

@@ -129,7 +129,8 @@ class RealErrors:
             )
         return (
             f"{model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
-            f"random are too like those learnt from ({p_statement(worst.p_value)})."
+            f"random are too like those learnt from ({p_statement(worst.p_value)}, "
+            f"{counted(worst.n_rows, 'row')})."
         )
 
 
