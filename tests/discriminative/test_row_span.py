@@ -52,6 +52,18 @@ def test_a_constant_column_has_no_coefficient():
     assert model.coef_[0, 7] == 0
 
 
+@pytest.mark.parametrize("l2", [None, "auto"])
+def test_identical_rows_have_the_class_frequencies_as_posteriors(l2):
+    y = np.array([0, 0, 0, 1] * 5)
+    model = sf.LogisticRegression() if l2 is None else sf.LogisticRegression(l2=l2)
+    with pytest.warns(DegenerateDataWarning, match="constant"):
+        model.fit(np.ones((20, 1600)), y)
+    np.testing.assert_allclose(
+        model.predict_proba(np.ones((1, 1600))), [[0.75, 0.25]], atol=0.02
+    )
+    assert not model.coef_.any()
+
+
 def test_the_penalty_is_chosen_for_many_features():
     X, y = wide_rows(3)
     model = sf.LogisticRegression(l2="auto").fit(X, y)

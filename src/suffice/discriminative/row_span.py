@@ -37,15 +37,22 @@ class RowSpan:
         rows *= scaling.inverse
         q, u = symmetric_eigen(rows @ rows.T)
         kept = q > len(q) * EPS * float(q[-1])
+        if not kept.any():  # all rows are the same: one coordinate, which is 0
+            zeros = np.zeros((len(q), 1))
+            return cls(scaling, rows, zeros, replace(table, x=zeros, names=None))
         roots = np.sqrt(q[kept])
         coordinates = replace(table, x=u[:, kept] * roots, names=None)
         return cls(scaling, rows, u[:, kept] / roots, coordinates)
 
+    def slopes(self, beta: Floats) -> Floats:
+        """Return φ of φᵀy + w_0 for coefficients of coordinates, (C, d)."""
+        # φ = Yᵀ U diag(1/√q) β
+        return np.asarray((beta[:, 1:] @ self.combinations.T) @ self.rows)
+
     def to_original(self, beta: Floats) -> Floats:
         """Return (w_0, w) of wᵀx + w_0 for those of coordinates, each (C, 1 + …)."""
-        # φ = Yᵀ U diag(1/√q) β
-        slopes = (beta[:, 1:] @ self.combinations.T) @ self.rows
-        return self.scaling.to_original(np.column_stack([beta[:, 0], slopes]))
+        phi = np.column_stack([beta[:, 0], self.slopes(beta)])
+        return self.scaling.to_original(phi)
 
 
 def is_solved_in_span(table: Table) -> bool:

@@ -124,6 +124,8 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return texts, sparse rows or a table as the estimator reads them."""
+    if isinstance(X, np.ndarray):
+        X = to_numpy(X)  # short floats, such as bfloat16, as float32
     if estimator._text_column is not None:
         return _validated_texts(estimator, X, estimator._text_column, reset=reset)
     if is_sparse(X):

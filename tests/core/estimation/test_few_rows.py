@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
 from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
-from suffice.errors import DegenerateDataWarning, ForgetError
+from suffice.errors import DegenerateDataWarning, ForgetError, InvalidParameterError
 
 MODELS = (
     sf.LDA(),
@@ -249,6 +249,32 @@ def test_constant_features_of_a_class_take_the_variance_of_all():
     pooled = model.moments_.scatter.pooled_diagonal() / 30
     assert variances[5] == pytest.approx(pooled[5])
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_boundaries_of_few_rows_equal_those_of_dense_sums():
+    X, y, _ = wide_table(19)
+    for model in (sf.LDA(shrinkage=0.3), sf.QDA(shrinkage=0.3)):
+        few = fitted(model, sf.Moments.of(X, y, storage="rows")).boundary(0, 1)
+        dense = fitted(model, sf.Moments.of(X, y, storage="per-class")).boundary(0, 1)
+        assert_close(few.evaluate(X), dense.evaluate(X), 1e-8)
+
+
+def test_a_hyperplane_of_many_features_needs_no_matrix():
+    rng = np.random.default_rng(20)
+    X = rng.normal(size=(8, 100_000)).astype(np.float32)
+    y = np.arange(8) % 2
+    model = sf.LDA(shrinkage=0.5).fit(X, y)
+    log_odds = model.boundary(1, 0).evaluate(X[:4])
+    np.testing.assert_allclose(log_odds, model.decision_function(X[:4]), rtol=1e-6)
+
+
+def test_a_quadric_that_does_not_fit_in_memory_is_refused_with_the_cure():
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(8, 500_000)).astype(np.float32)
+    y = np.arange(8) % 2
+    model = sf.QDA(shrinkage=0.5).fit(X, y)
+    with pytest.raises(InvalidParameterError, match="500,000 × 500,000 numbers"):
+        model.boundary(1, 0)
 
 
 def test_samples_have_the_covariance_of_the_model():

@@ -26,6 +26,9 @@ class GaussianScore:
     def dense_precision(self):
         return self.precision
 
+    def precision_times(self, x):
+        return x @ self.precision
+
     def evaluate(self, x):
         u = x - self.mean
         quadratic = np.einsum("ij,ij->i", u @ self.precision, u)

@@ -73,14 +73,26 @@ def device_of(x: object) -> Device:
 
 
 def to_numpy(x: object) -> Any:
-    """Return another library's array as a NumPy array; return anything else as it is."""
+    """Return another library's array as a NumPy array; return anything else as it is.
+
+    Short floats that NumPy does not know, such as bfloat16, become float32.
+    """
+    if isinstance(x, np.ndarray) and is_short_float(x.dtype):
+        return x.astype(np.float32)
     if not is_foreign(x):
         return x
     if hasattr(x, "detach"):  # PyTorch
-        return x.detach().cpu().numpy()
+        rows = x.detach().cpu()
+        is_short = rows.is_floating_point() and rows.element_size() <= 2
+        return (rows.float() if is_short else rows).numpy()
     if hasattr(x, "get"):  # CuPy
         return np.asarray(x.get())
     return np.asarray(x)
+
+
+def is_short_float(dtype: np.dtype[Any]) -> bool:
+    """Return whether a package adds this type of numbers to NumPy: bfloat16, float8 and others."""
+    return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void
 
 
 def like(values: object, x: object) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from suffice.core.table import Table
-from suffice.selection.search.shrinkage_and_temperature import POOLINGS
+from suffice.selection.search.shrinkage_and_temperature import POOLINGS, is_wide
 
 ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
 _FEW_ROWS = 500  # below this, ten folds rather than five
@@ -27,6 +27,8 @@ class Effort:
         most = max(min(most, n // 2), 2)
         five = min(most, 5)
         three = min(most, 3)
+        if is_wide(n, d):
+            return cls(five, (1.0,))
         efforts = (
             cls(most),
             cls(five),

@@ -13,8 +13,9 @@ from suffice.core.model.views import Plain, View
 from suffice.core.table import Table
 from suffice.discriminative.logistic_loss import sum_to_zero
 from suffice.discriminative.newton import Newton, QuasiNewton
-from suffice.discriminative.problem import Problem, coded_moments
-from suffice.discriminative.starts import lda_start
+from suffice.discriminative.problem import Problem, coded_moments, moments_to_fit
+from suffice.discriminative.row_span import RowSpan, is_solved_in_span
+from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.discriminative.stopping import Stopping
 from suffice.selection.search.boosting import fit_boosting
 from suffice.selection.search.repeated_rows import distinct_table
@@ -97,6 +98,8 @@ class LogisticPath:
         distinct, place = distinct_table(table)
         if distinct is not table:
             table = replace(distinct, weight=distinct.weights * np.bincount(place))
+        if is_solved_in_span(table):
+            return self._learn_in_span(table, chosen, judging=judging)
         unit_problem = Problem.of(table, coded_moments(table), l2=1.0)
         objective = unit_problem.objective
         scaling = unit_problem.scaling
@@ -111,6 +114,31 @@ class LogisticPath:
             coefficients = sum_to_zero(phi)
             slopes = coefficients[:, 1:] * scaling.inverse
             models.append(LinearModel.of(slopes, coefficients[:, 0], centre=scaling.centre))
+        return models
+
+    def _learn_in_span(
+        self,
+        table: Table,
+        chosen: Sequence[int],
+        *,
+        judging: bool,
+    ) -> list[PosteriorModel]:
+        """Return the same models of fewer rows than features, found in coordinates of the rows."""
+        span = RowSpan.of(table, coded_moments(table, "diagonal"), fit_intercept=True)
+        sums = moments_to_fit(span.table)
+        stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
+        start: Start = zero_start
+        models: list[PosteriorModel] = []
+        for i in chosen:
+            problem = Problem.of(span.table, sums, l2=self.penalties[i], per_deviation=False)
+            phi = QuasiNewton().solve(problem, start(problem), stopping).point.phi
+            beta = problem.scaling.to_original(phi)
+            start = start_at(beta)
+            coefficients = sum_to_zero(beta)
+            slopes = span.slopes(coefficients) * span.scaling.inverse
+            models.append(
+                LinearModel.of(slopes, coefficients[:, 0], centre=span.scaling.centre)
+            )
         return models
 
 

@@ -29,9 +29,11 @@ from suffice.selection.search.ranking import Judged, Ranking
 from suffice.selection.search.repeated_rows import distinct_rows
 from suffice.selection.search.shrinkage_and_temperature import (
     FEW_ROWS,
+    MOST_FEATURES,
     SHRINKAGES,
     Grid,
     GridLosses,
+    is_wide,
 )
 from suffice.selection.search.training import Cells
 from suffice.selection.search.view_fitting import (
@@ -51,7 +53,7 @@ N_LANDMARKS = 200
 N_PIECES = 300
 FEWEST_DISTINCT = 40  # different rows, below which no kernel is tried
 MOST_TRIAL_ROWS = 3_000  # that tell whether kernels and pieces help
-MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
+MOST_POWER_FEATURES = 10_000  # beyond which no power transform is tried
 EXPONENT_ROWS = 5_000  # that power transforms are fitted to
 
 
@@ -115,16 +117,18 @@ def _grids(
     lifted: bool,
 ) -> list[Grid]:
     """Return the grids to judge: of the features, and of lifted views where they help."""
-    transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
     views: list[View] = [Plain()]
     power: View = Plain()
-    if (transform.exponents != 1).any():
-        power = PowerTransformed(transform)
-        views.append(power)
-    for share in NOISE_SHARES:
-        softened = fit_softened(power, rows.x, share)
-        if softened.noise.any():
-            views.append(softened)
+    if table.n_features <= MOST_POWER_FEATURES:
+        transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
+        if (transform.exponents != 1).any():
+            power = PowerTransformed(transform)
+            views.append(power)
+    if not is_wide(rows.n_rows, table.n_features):
+        for share in NOISE_SHARES:
+            softened = fit_softened(power, rows.x, share)
+            if softened.noise.any():
+                views.append(softened)
     poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
     paths = tuple((pooling, np.array(SHRINKAGES)) for pooling in poolings)
     grids = [Grid(view, Settings(), paths) for view in views]

@@ -8,13 +8,22 @@ import numpy as np
 
 from suffice.core.estimation.settings import Settings
 from suffice.core.model.views import Softened, View
+from suffice.selection.search.few_rows import FewRowsTraining, few_rows_path
 from suffice.selection.search.shrinkage_paths import class_path, tied_path
-from suffice.selection.search.temperatures import TEMPERATURES, judge_scores
+from suffice.selection.search.temperatures import (
+    FEW_ROWS_A_FEATURE,
+    HIGH_TEMPERATURES,
+    SPREAD,
+    TEMPERATURES,
+    WIDE_SPREAD,
+    judge_scores,
+)
 from suffice.selection.search.training import Cells, Training
 from suffice.typing import Codes, Flags, Floats
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
+MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 FEW_ROWS = 500  # below this, every setting is judged on every fold
 
 ShrinkagePath: TypeAlias = tuple[
@@ -83,13 +92,15 @@ class Grid:
         """Return the grid with every second pooling."""
         return replace(self, paths=self.paths[::2])
 
-    def training(self, cells: Cells) -> Training:
+    def training(self, cells: Cells) -> Training | FewRowsTraining:
         """Return what each fold learns from rows as the view shows them."""
         noise = self.view.noise if isinstance(self.view, Softened) else None
         rows = self.view.apply(cells.table.x)
+        if noise is None and not self.per_class and is_wide(*rows.shape):
+            return FewRowsTraining.of(rows, cells)
         return Training.of(rows, cells, per_class=self.per_class, noise=noise)
 
-    def best(self, training: Training, n: int) -> GridLosses | None:
+    def best(self, training: Training | FewRowsTraining, n: int) -> GridLosses | None:
         """Return the best n settings; None if no covariance has full rank in every fold.
 
         If there are many rows, all settings are judged on one fold, and the better ones on all.
@@ -108,7 +119,7 @@ class Grid:
         losses = judge_grid(training, log_priors, paths)
         return None if losses is None else losses.best(n)
 
-    def _log_priors(self, training: Training) -> Floats:
+    def _log_priors(self, training: Training | FewRowsTraining) -> Floats:
         """Return log π_k in each fold, −∞ for classes without rows, (F, K)."""
         no_classes = np.zeros(0)  # labels matter only to priors given by class
         priors = [self.settings.class_priors(no_classes, w) for w in training.weights]
@@ -116,20 +127,31 @@ class Grid:
             return np.log(np.where(training.weights > 0, np.stack(priors), 0.0))
 
 
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Return whether inner products of rows serve better than matrices of features."""
+    return n_rows < n_features and n_features > MOST_FEATURES
+
+
 def judge_grid(
-    training: Training,
+    training: Training | FewRowsTraining,
     log_priors: Floats,
     paths: Sequence[ShrinkagePath],
 ) -> GridLosses | None:
     """Return the losses of the settings of full rank in all folds, if there are any."""
     parts = []
+    n_rows, n_features = training.x.shape
+    has_few_rows = n_rows < FEW_ROWS_A_FEATURE * n_features and n_features > MOST_FEATURES
+    temperatures = HIGH_TEMPERATURES if has_few_rows else TEMPERATURES
+    spread = WIDE_SPREAD if has_few_rows else SPREAD
     for pooling, gammas in paths:
-        if pooling == 1:
+        if isinstance(training, FewRowsTraining):
+            usable, scores = few_rows_path(training, log_priors, gammas)
+        elif pooling == 1:
             usable, scores = tied_path(training, log_priors, gammas)
         else:
             usable, scores = class_path(training, log_priors, pooling, gammas)
         if len(usable):
-            losses = judge_scores(scores, training.held_out, TEMPERATURES)
+            losses = judge_scores(scores, training.held_out, temperatures, spread)
             part = GridLosses(
                 pooling=np.full(len(usable), pooling),
                 shrinkage=usable,

@@ -31,7 +31,12 @@ class ScoreLosses:
     true_log: Floats  # log p(true class) of each row, fold by fold  (S, n)
 
 
-def judge_scores(scores: Floats, held_out: HeldOut, temperatures: Floats) -> ScoreLosses:
+def judge_scores(
+    scores: Floats,
+    held_out: HeldOut,
+    temperatures: Floats,
+    spread: float = SPREAD,
+) -> ScoreLosses:
     """Return the losses of scores (K, S, F, m), which are overwritten."""
     n_folds = len(held_out.rows)
     is_wrong = scores.argmax(0) != held_out.truth
@@ -46,7 +51,7 @@ def judge_scores(scores: Floats, held_out: HeldOut, temperatures: Floats) -> Sco
         losses[~np.isfinite(losses)] = ABSENT_LOSS  # of a class without rows in training
         log_losses[:, :, t] = np.einsum("sfm,fm->sf", losses, share)
     n_rows = int(np.count_nonzero(held_out.weight))
-    best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows)
+    best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows, spread)
     at_best = log_losses[np.arange(len(log_losses)), :, best]  # (S, F)
     scores /= temperature[:, None, None]
     true_log = true_score / temperature[:, None, None] - np.log(np.exp(scores).sum(0))

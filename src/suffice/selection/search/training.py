@@ -147,7 +147,7 @@ class Training:
         ``per_class`` keeps the scatter of each class. Folds whose other folds have rows of one
         class only are left out.
         """
-        x, units = _standardised(seen)
+        x, units = standardised(seen)
         sums = _FoldSums.of(x, cells, per_class=per_class)
         if noise is not None:
             sums = sums.with_noise(noise / np.square(units.scale))
@@ -221,7 +221,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Units:
+class Units:
     """Mean and standard deviation of each feature over all rows: x = centre + scale · z."""
 
     centre: Floats  # (d,)
@@ -233,13 +233,13 @@ class _Units:
         return np.asarray((16 * EPS) ** 2 * (1 + np.square(self.centre / self.scale)))
 
 
-def _standardised(rows: Floats) -> tuple[Floats, _Units]:
+def standardised(rows: Floats) -> tuple[Floats, Units]:
     """Return z = (x − centre) / scale, (n, d), and the units."""
     centre = rows.mean(0)
     z = rows - centre
     scale = unit_scale(np.einsum("ij,ij->j", z, z) / len(z))
     z /= scale
-    return z, _Units(centre, scale)
+    return z, Units(centre, scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,7 +322,7 @@ def _lend_variance(
                 set_diagonal(scatters[f, k], columns, variance * weight)
 
 
-def _moments(table: Table, units: _Units, sums: _FoldSums) -> Moments:
+def _moments(table: Table, units: Units, sums: _FoldSums) -> Moments:
     """Return the moments of all rows in their own units."""
     means = units.centre + units.scale * sums.means
     square = units.scale[:, None] * units.scale

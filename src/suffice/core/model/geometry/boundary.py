@@ -36,26 +36,51 @@ def boundary_between(
             )
             raise InvalidParameterError(msg)
     mu_a, mu_b = model.means[[a, b]]
-    P_a = model.covariance_of(a).dense_precision()
-    P_b = model.covariance_of(b).dense_precision()
+    if model.group_of[a] == model.group_of[b]:
+        return hyperplane_between(
+            mu_a,
+            mu_b,
+            model.covariance_of(a),
+            log_prior_ratio=float(model.log_priors[a] - model.log_priors[b]),
+            feature_names=feature_names,
+            labels=labels,
+        )
+    P_a, P_b = _precisions(model, a, b)
     m = _middle(mu_a, mu_b, P_a, P_b)
     terms_a = ClassTerms(
         log_prior=float(model.log_priors[a]),
-        mean=mu_a,
         offset=mu_a - m,
         precision=P_a,
         log_det=model.covariance_of(a).log_det,
     )
     terms_b = ClassTerms(
         log_prior=float(model.log_priors[b]),
-        mean=mu_b,
         offset=mu_b - m,
         precision=P_b,
         log_det=model.covariance_of(b).log_det,
     )
-    is_tied = model.group_of[a] == model.group_of[b]
-    between = hyperplane_between if is_tied else quadric_between
-    return between(terms_a, terms_b, anchor=m, feature_names=feature_names, labels=labels)
+    return quadric_between(
+        terms_a,
+        terms_b,
+        anchor=m,
+        feature_names=feature_names,
+        labels=labels,
+    )
+
+
+def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
+    """Return P_a and P_b, each (d, d)."""
+    try:
+        return model.covariance_of(a).dense_precision(), model.covariance_of(
+            b
+        ).dense_precision()
+    except MemoryError:
+        d = model.means.shape[1]
+        raise InvalidParameterError(
+            f"the boundary between classes of different covariances holds matrices of {d:,} × "
+            f"{d:,} numbers, {8 * d**2 / 2**30:,.0f} GiB each, which do not fit in memory: select "
+            "fewer features, or read decision_function"
+        ) from None
 
 
 def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.surface import (
-    ClassTerms,
     Expansion,
     Sides,
     Surface,
@@ -121,21 +121,21 @@ class Hyperplane(Surface):
 
 
 def hyperplane_between(
-    a: ClassTerms,
-    b: ClassTerms,
+    mu_a: Floats,
+    mu_b: Floats,
+    covariance: Covariance,
     *,
-    anchor: Floats,
+    log_prior_ratio: float,
     feature_names: tuple[str, ...] | None,
     labels: Sides | None,
 ) -> Hyperplane:
     """Return where two Gaussian classes of one covariance are equally probable."""
-    # w = P(μ_a − μ_b),  y(m) = log π_a/π_b − ½ wᵀ((μ_a − m) + (μ_b − m))
-    w = a.precision @ (a.mean - b.mean)
-    value = a.log_prior - b.log_prior - 0.5 * w @ (a.offset + b.offset)
+    # w = Σ⁻¹(μ_a − μ_b),  y(m) = log π_a/π_b at the middle m of the means
+    w = covariance.precision_times((mu_a - mu_b)[None])[0]
     return Hyperplane.about(
-        point=anchor,
+        point=mu_b + 0.5 * (mu_a - mu_b),
         w=w,
-        value=float(value),
+        value=log_prior_ratio,
         feature_names=feature_names,
         labels=labels,
     )

@@ -30,7 +30,6 @@ class ClassTerms(NamedTuple):
     """What a boundary needs of one Gaussian class; m is the anchor of the boundary."""
 
     log_prior: float  # log π
-    mean: Floats  # μ  (d,)
     offset: Floats  # u = μ − m  (d,)
     precision: Floats  # P = Σ⁻¹  (d, d)
     log_det: float  # log|Σ|
