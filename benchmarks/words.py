@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -78,11 +79,11 @@ def _reviews(path: str) -> tuple[list[str], np.ndarray]:
     return frame["text"].to_list(), frame["label"].to_numpy()
 
 
-def docstrings() -> tuple[list[str], np.ndarray]:
+def docstrings(packages: Sequence[str] = PACKAGES) -> tuple[list[str], np.ndarray]:
     """Return the docstrings of installed packages, without their names, and the packages."""
     texts: list[str] = []
     labels: list[str] = []
-    for package in PACKAGES:
+    for package in packages:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.submodule_search_locations is None:
             continue
