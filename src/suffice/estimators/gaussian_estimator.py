@@ -44,9 +44,9 @@ from suffice.core.moments.sparse_moments import moments_of_sparse
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.count_rows import is_sparse
-from suffice.core.table.foreign import all_finite, is_foreign, like, to_numpy
+from suffice.core.table.foreign import all_finite, is_foreign, is_on_device, like, to_numpy
 from suffice.core.table.labels import as_labels, has_label, two_codes
-from suffice.core.table.matrix import filled, has_missing, refuse_unusable
+from suffice.core.table.matrix import filled, has_missing, refuse_nonfinite, refuse_unusable
 from suffice.core.table.table import numbering_rows
 from suffice.core.text.lists import listed
 from suffice.core.threads import at_most, one_at_a_time, one_blas_thread
@@ -77,6 +77,9 @@ from suffice.persistence.gaussians import (
 from suffice.selection.search.open_settings import choose_settings
 from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+
+# EM for missing cells needs matrices of features; fewer rows than so many features are refused
+_MOST_FEATURES_WITH_MISSING = 2_000
 
 
 class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
@@ -318,6 +321,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         storage: str = _storage_to_collect(settings)
         n_rows, n_features = np.shape(x)
         if n_rows < n_features:
+            _refuse_missing_in_many_features(x, feature_names(self))
             n_classes = len(np.unique(to_numpy(labels) if classes is None else classes))
             storage = smallest_storage(storage, n_rows, n_classes, n_features)
         with at_most(self.n_jobs):
@@ -717,6 +721,15 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         n_coordinates = int(self.discriminants_.scalings.shape[1])
         limit = self.settings_.n_components
         return n_coordinates if limit is None else min(n_coordinates, limit)
+
+
+def _refuse_missing_in_many_features(x: RowsLike, names: tuple[str, ...] | None) -> None:
+    """Raise if a cell is missing in rows whose estimates would need too large a matrix."""
+    if np.shape(x)[1] <= _MOST_FEATURES_WITH_MISSING or is_on_device(x):
+        return
+    rows = np.asarray(to_numpy(x))
+    if rows.dtype.kind == "f" and has_missing(rows):
+        refuse_nonfinite(rows, names)
 
 
 def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "diagonal"]:

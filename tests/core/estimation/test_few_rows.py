@@ -11,7 +11,12 @@ from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
 from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
-from suffice.errors import DegenerateDataWarning, ForgetError, InvalidParameterError
+from suffice.errors import (
+    DegenerateDataWarning,
+    ForgetError,
+    InvalidInputError,
+    InvalidParameterError,
+)
 
 MODELS = (
     sf.LDA(),
@@ -266,6 +271,20 @@ def test_a_hyperplane_of_many_features_needs_no_matrix():
     model = sf.LDA(shrinkage=0.5).fit(X, y)
     log_odds = model.boundary(1, 0).evaluate(X[:4])
     np.testing.assert_allclose(log_odds, model.decision_function(X[:4]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [sf.LDA(shrinkage=0.5), sf.GaussianNB()], ids=repr)
+def test_a_missing_cell_among_many_features_is_named_and_nothing_is_lost(model):
+    X, y, _ = wide_table(22, n_rows=12, n_features=2_500)
+    model.fit(X, y)
+    before = model.predict_log_proba(X)
+    broken = X.copy()
+    broken[3, 7] = np.nan
+    with pytest.raises(InvalidInputError, match="row 3, column 7"):
+        model.partial_fit(broken, y)
+    np.testing.assert_array_equal(model.predict_log_proba(X), before)
+    with pytest.raises(InvalidInputError, match="row 3, column 7"):
+        type(model)(**model.get_params()).fit(broken, y)
 
 
 def test_a_quadric_that_does_not_fit_in_memory_is_refused_with_the_cure():
