@@ -1,4 +1,4 @@
-"""Tables as people hold them: text labels, missing cells, categories, many classes.
+"""Tables as people hold them: text labels, missing cells, categories, files, many classes.
 
 ``python -m benchmarks everyday [--only WORD ...] [--rows N] [--one-core]``: each row of the table
 is one task. Ours, scikit-learn's default, its fastest solver and a floor take turns; the floor is
@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from scipy.linalg.blas import dsyrk
 from sklearn import discriminant_analysis as sk
 from sklearn.compose import make_column_transformer
@@ -58,7 +61,7 @@ def main(arguments: list[str]) -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     print(f"# everyday ({machine()}), {clock.__name__}\n")
     measured = []
-    for group in (labels, missing, categories, fits, posteriors):
+    for group in (labels, missing, categories, files, fits, posteriors, left_out):
         for task in group(options.rows):
             if any(word in task.name for word in options.only):
                 measured.append(_measured(task, clock))
@@ -67,6 +70,8 @@ def main(arguments: list[str]) -> None:
         print(table(measured), "\n")
     if any(word in "first use" for word in options.only):
         print(f"first large fit, all of its loops compiled: {_first_use():.1f} processor s")
+    if any(word in "start" for word in options.only):
+        print(f"suffice predict of iris, start to answer: {_predict_start():.2f} processor s")
 
 
 def _measured(task: Task, clock: Callable[[], float]) -> dict[str, Any]:
@@ -159,6 +164,25 @@ def categories(n: int) -> Iterator[Task]:
     )
 
 
+def files(n: int) -> Iterator[Task]:
+    """Yield sums of files; the floor is polars, which reads the same columns and does no more."""
+    x, y = rows(n, 30, 3)
+    columns = {f"f{j}": x[:, j].astype(np.float32) for j in range(30)}
+    frame = pl.DataFrame(columns | {"label": NAMES[y]})
+    with tempfile.TemporaryDirectory() as folder:
+        parquet = f"{folder}/rows.parquet"
+        csv = f"{folder}/rows.csv"
+        frame.write_parquet(parquet, row_group_size=100_000)
+        frame.write_csv(csv, float_precision=6)
+        for path, read in ((parquet, pl.read_parquet), (csv, pl.read_csv)):
+            yield Task(
+                name=f"sums of {Path(path).suffix[1:]} files, {n:,} × 30 float32",
+                ours=lambda path=path: sf.summarize(path, "label"),
+                floor_name=f"polars {read.__name__}",
+                floor=lambda path=path, read=read: read(path),
+            )
+
+
 def fits(n: int) -> Iterator[Task]:
     """Yield fits of numbers; the floor is BLAS's product XᵀX."""
     eigen = {"LDA": _lsqr, "QDA": lambda: sk.QuadraticDiscriminantAnalysis(solver="eigen")}
@@ -205,8 +229,39 @@ def posteriors(n: int) -> Iterator[Task]:
     )
 
 
+def left_out(n: int) -> Iterator[Task]:
+    """Yield a leave-one-out of many classes; the floor is the product of rows and means."""
+    k = max(n // 1000, 2)
+    x, y = rows(n // 50, 768, k)
+    means = np.random.default_rng(4).normal(size=(768, k))
+    yield Task(
+        name=f"leave_one_out of LDA, {len(x):,} × 768, {k:,} classes",
+        ours=lambda: sf.leave_one_out(sf.LDA(), x, y),
+        floor_name="gemm",
+        floor=lambda: x @ means,
+    )
+
+
 def _lsqr() -> sk.LinearDiscriminantAnalysis:
     return sk.LinearDiscriminantAnalysis(solver="lsqr")
+
+
+def _predict_start() -> float:
+    """Return the least processor seconds of a process that predicts iris by the command."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = f"{folder}/iris.suffice"
+        suffice = [sys.executable, "-m", "suffice"]
+        fit = [*suffice, "fit", "iris", "-m", "lda", "-o", model]
+        subprocess.run(fit, capture_output=True, check=True)
+        command = [*suffice, "predict", model, "iris"]
+        seconds = []
+        for _ in range(5):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            user = after.ru_utime - before.ru_utime
+            seconds.append(user + after.ru_stime - before.ru_stime)
+        return min(seconds)
 
 
 def _first_use() -> float:

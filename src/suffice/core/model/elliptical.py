@@ -11,7 +11,7 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.missing_patterns import MissingPatterns, incomplete_rows
 from suffice.core.model.posterior import Readout, read_scores
-from suffice.core.model.sampling import scaled_deviations
+from suffice.core.model.sampling import drawn_rows
 from suffice.core.model.scoring import SMALL, unscored
 from suffice.typing import Array, Codes, Floats, RowsLike
 
@@ -48,9 +48,10 @@ class EllipticalModel(ClassModel):
         n = len(codes)
         z = rng.standard_normal((n, self.n_features))
         radii = self._radii(codes, np.zeros(n), np.zeros(n, np.intp), rng)
-        deviations = scaled_deviations(z, radii, self.group_of[codes], self.group_shapes)
-        # x = m + r Ψ^½ z
-        return self.centre + (deviations + self.offsets[codes])
+        groups = self.group_of[codes]
+        return drawn_rows(
+            z, self.centre, self.offsets[codes], radii, groups, self.group_shapes
+        )
 
     def impute(self, x: RowsLike) -> Floats:
         """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).

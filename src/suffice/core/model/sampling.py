@@ -13,15 +13,20 @@ def drawn_classes(priors: Floats, n_rows: int, rng: np.random.Generator) -> Code
     return rng.choice(len(priors), size=n_rows, p=priors / priors.sum())
 
 
-def scaled_deviations(
+def drawn_rows(
     z: Floats,
+    centre: Floats,
+    offsets: Floats,
     radii: Floats,
     group_of_row: Codes,
     shapes: Sequence[Covariance],
 ) -> Floats:
-    """Return x − m = r Ψ^½ z of Gaussian z (n, d), given r and the group of each row (n,)."""
-    z = radii[:, None] * z
+    """Return x = m + r L z of Gaussian z (n, d), Ψ = L Lᵀ the shape of the group of each row.
+
+    A row has the centre m = ``centre`` + ``offsets`` (n, d). The radius r (n,) is 1 for a Gaussian.
+    """
+    deviations = radii[:, None] * z
     for g, shape in enumerate(shapes):
         rows = group_of_row == g
-        z[rows] = shape.colorize(z[rows])
-    return z
+        deviations[rows] = shape.colorize(deviations[rows])  # L z
+    return centre + (deviations + offsets)
