@@ -36,8 +36,8 @@ def test_summarize_says_what_it_guesses_and_leaves_out(run):
     result = run("summarize", "d.csv", "-o", "d.moments")
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
-        "note: taking 'label' as the target, by its name",
-        "note: columns left out: 'site' (constant); 'id' (ids)",
+        "note: taking 'label' as the target, by its name [SF105]",
+        "note: columns left out: 'site' (constant); 'id' (ids) [SF102]",
         "d.moments: Moments(2 classes × 1 feature, 6 rows, weight 6, per-class scatter); "
         "not used: 2 columns",
     ]
