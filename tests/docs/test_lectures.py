@@ -39,6 +39,7 @@ def test_every_row_of_the_lectures_has_all_its_cells():
         assert all(calls), ident
         assert re.search(r"\(course/[\w-]+\.md\)", links), ident
         assert re.search(r"\(lab\.md\?scene=\w+\)", links), ident
+        assert re.search(r"\[picture\]\(images/course/\w+\.png\)", links), ident
 
 
 def test_every_row_is_an_anchor_and_the_names_lead_to_rows():
