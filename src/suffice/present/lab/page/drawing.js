@@ -276,7 +276,7 @@ function drawPosteriors(view, { model, rule, present }, look, xs, { top, bottom 
   drawClassCurves(view, posteriors, present, look, top, bottom);
   view.text("p(class | x)", 6, top - 4, look.ink);
   for (const value of [0, 0.5, 1]) {
-    const py = bottom - value * (bottom - top) + 4;
+    const py = bottom - value * (bottom - top) - 5; // above the line, which a curve may follow
     view.text(tickLabel(value), view.w - 6, py, look.soft, "right");
   }
 }
