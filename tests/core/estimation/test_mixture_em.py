@@ -190,6 +190,20 @@ def test_a_weight_is_as_many_rows():
     )
 
 
+def test_a_step_without_prior_rows_depends_on_ratios_of_weights_alone():
+    x, y = blobs(1)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    heavy, rows, start = problem(ALONE, x, y, [2, 2, 2], weight)
+    light, _, _ = problem(ALONE, x, y, [2, 2, 2], 1e-4 * weight)
+    after, objective = heavy.step(rows, start)
+    light_after, light_objective = light.step(rows, start)
+    np.testing.assert_allclose(light_after.log_priors, after.log_priors, rtol=1e-10)
+    np.testing.assert_allclose(light_after.offsets, after.offsets, rtol=1e-9, atol=1e-12)
+    for mine, other in zip(light_after.covariances, after.covariances, strict=True):
+        np.testing.assert_allclose(mine.dense(), other.dense(), rtol=1e-9)
+    assert light_objective == pytest.approx(1e-4 * objective, rel=1e-10)
+
+
 def test_the_number_of_threads_the_layout_and_the_type_change_nothing():
     x, y = blobs(n=30_000)
     x = x.astype(np.float32)
