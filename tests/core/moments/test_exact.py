@@ -159,6 +159,25 @@ def test_compiled_and_plain_sums_have_the_same_digest(storage, weighted, order, 
     )
 
 
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_compiled_sums_of_wide_rows_have_the_digest_of_plain_ones(
+    storage, weighted, order, monkeypatch
+):
+    x, _ = rows(4_700, 130)
+    x = np.asarray(x, order=order)
+    # more rows of one class than floats add up without rounding, few of another, none of a third
+    y = np.where(np.arange(len(x)) % 97 == 0, 3, 1)
+    w = np.random.default_rng(2).integers(0, 20, len(y)) if weighted else None
+    grid = RoundingGrid.around(x)
+    classes = np.arange(4)
+    compiled = sf.Moments.of(x, y, w, classes=classes, exact=grid, storage=storage)
+    monkeypatch.setattr(exact_collect, "SMALL", x.size)
+    plain = sf.Moments.of(x, y, w, classes=classes, exact=grid, storage=storage)
+    assert compiled.digest() == plain.digest()
+
+
 def test_the_digest_tells_rows_grids_names_and_labels_apart():
     x, y = rows()
     grid = RoundingGrid.around(x)

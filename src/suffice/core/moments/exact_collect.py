@@ -12,7 +12,7 @@ from suffice.core.moments.grid import BITS, RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
-from suffice.core.table.matrix import Matrix, column_name
+from suffice.core.table.matrix import Matrix, column_name, is_by_column
 from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
@@ -21,8 +21,7 @@ HALF = 20  # bits: q = 2²⁰ upper + lower, and |upper|, |lower| ≤ 2¹⁹
 # (upper + lower)² ≤ 2⁴⁰ times a digit of a weight, at most 7, adds up below 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
 _LOOP_ROWS = 4096  # of a block that a compiled loop sorts by class
-_WIDE = 128  # features: their matrices are large, and change less often in larger blocks
-_WIDE_LOOP_ROWS = 16_384
+_WIDE = 128  # features: a row is long enough to be read at random places of memory
 _MOST_CLASSES = 1024  # chunks have 512 rows a class, and 2¹⁹ rows add up below 2⁶³
 _WEIGHT_BITS = 3  # weights are summed digit by digit, from 0 to 7
 _LOST_SHARE = 1e-6  # of a standard deviation that rounding may change without a warning
@@ -250,14 +249,18 @@ def _loop_sums(
     sums = np.zeros((2, rows.n_classes, d), np.int64)
     grams = np.zeros((3, empty.products.shape[0], padded, padded), np.int64)
     x, codes, w = read_only(rows.x, rows.codes, digits)
+    by_column = is_by_column(x)
+    block = max(_LOOP_ROWS, 128 * rows.n_classes)
+    if d > _WIDE and not by_column:
+        block = hi - lo
     is_inside, _ = exact_loops.exact_chunk(
         x,
         codes,
         w,
         lo,
         hi,
-        max(_WIDE_LOOP_ROWS if d > _WIDE else _LOOP_ROWS, 128 * rows.n_classes),
-        not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1]),
+        block,
+        by_column,
         empty.grid.origins,
         np.ldexp(1.0, -empty.grid.exponents),
         float(1 << BITS),

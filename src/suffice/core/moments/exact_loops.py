@@ -86,6 +86,8 @@ def exact_chunk(
 ):
     """Add upper and lower sums (2, K, d) and three products (3, G, D, D) of rows lo … hi−1."""
     # ``w`` holds digits from 0 to 7, and is empty where every weight is one; G is K, or 1 if pooled
+    # A block of all rows is read class by class, with products of one class in the cache.
+    is_one_block = block >= hi - lo
     most = MOST_WEIGHTED if len(w) else MOST
     n_classes = sums.shape[1]
     padded = grams.shape[2]
@@ -94,44 +96,52 @@ def exact_chunk(
     both = np.zeros((padded, STRIDE))
     weighted = np.zeros((padded if len(w) else 0, STRIDE))
     n_groups = grams.shape[1]
-    held = np.zeros((3, n_groups, padded, padded))
-    n_held = np.zeros(n_groups, np.intp)
+    n_places = 1 if is_one_block else n_groups
+    held = np.zeros((3, n_places, padded, padded))
+    n_held = np.zeros(n_places, np.intp)
     line = np.zeros(len(origins))
     order = np.empty(block, np.intp)
     starts = np.empty(n_classes + 1, np.intp)
     is_inside = True
     touched = 0.0
     for b in range(lo, hi, block):
-        touched += touch(x, b, min(b + block, hi), by_column)
+        if not is_one_block:
+            touched += touch(x, b, min(b + block, hi), by_column)
         sort_block(codes, b, min(b + block, hi), order, starts)
         for k in range(n_classes):
             g = 0 if is_pooled else k
+            place = 0 if is_one_block else g
             for s in range(starts[k], starts[k + 1], LANES):
                 rows = order[s : min(s + LANES, starts[k + 1])]
-                if n_held[g] + len(rows) > most:
+                if n_held[place] + len(rows) > most:
                     for part in range(3):
-                        flush(held[part, g], grams[part, g])
-                    n_held[g] = 0
-                n_held[g] += len(rows)
+                        flush(held[part, place], grams[part, g])
+                    n_held[place] = 0
+                n_held[place] += len(rows)
                 lanes = gather(x, rows, origins, by_column, upper)
                 if not split(upper, scales, lanes, largest, lower, both):
                     is_inside = False
                 if len(w):
                     weigh_exactly(upper, w, rows, lanes, weighted)
                     flush_sums(weighted, lanes, line, sums[0, k])
-                    add_gram(weighted, upper, lanes, False, held[0, g])
+                    add_gram(weighted, upper, lanes, False, held[0, place])
                     weigh_exactly(lower, w, rows, lanes, weighted)
                     flush_sums(weighted, lanes, line, sums[1, k])
-                    add_gram(weighted, lower, lanes, False, held[1, g])
+                    add_gram(weighted, lower, lanes, False, held[1, place])
                     weigh_exactly(both, w, rows, lanes, weighted)
-                    add_gram(weighted, both, lanes, False, held[2, g])
+                    add_gram(weighted, both, lanes, False, held[2, place])
                 else:
                     flush_sums(upper, lanes, line, sums[0, k])
                     flush_sums(lower, lanes, line, sums[1, k])
-                    add_gram(upper, upper, lanes, False, held[0, g])
-                    add_gram(lower, lower, lanes, False, held[1, g])
-                    add_gram(both, both, lanes, False, held[2, g])
-    for g in range(n_groups):
-        for part in range(3):
-            flush(held[part, g], grams[part, g])
+                    add_gram(upper, upper, lanes, False, held[0, place])
+                    add_gram(lower, lower, lanes, False, held[1, place])
+                    add_gram(both, both, lanes, False, held[2, place])
+            if is_one_block and n_held[place]:
+                for part in range(3):
+                    flush(held[part, place], grams[part, g])
+                n_held[place] = 0
+    if not is_one_block:
+        for g in range(n_groups):
+            for part in range(3):
+                flush(held[part, g], grams[part, g])
     return is_inside, touched
