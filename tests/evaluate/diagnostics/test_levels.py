@@ -64,10 +64,12 @@ def test_means_of_columns(name, n, m):
 
 
 @pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (2000, 300)])
-@pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.0)])
+@pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.035)])
 def test_spreads_of_columns(name, least, n, m):
     rng = np.random.default_rng(1)
     old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
+    # nearly no exponential column of 30 rows has a test
+    least = 0.0 if name == "exponential" and m == 30 else least
     assert least <= rate(spread_test, old, new) <= 0.065
     if name == "normal":
         assert rate(spread_test, old, 1.5 * new) > 0.6
