@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "figures.md", *sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))]
-PIECE = re.compile(r"```py\w*\n(?P<code>.*?)```|!\[[^\]]*\]\((?P<image>[^)]+)\)", re.DOTALL)
+# a block of code, and the image below it, or the one at the top of the page that it draws
+PIECE = re.compile(
+    r"```py\w*\n(?P<code>.*?)```|!\[[^\]]*\]\((?P<below>[^)]+)\)|<!-- draws (?P<above>\S+) -->",
+    re.DOTALL,
+)
 MADE_ELSEWHERE = {"images/partially_tied.png"}
 
 
@@ -40,7 +44,7 @@ def gallery(text: str) -> Iterator[tuple[str, Any]]:
         if piece["code"]:
             exec(source_of(piece["code"]), names)
         elif plt.get_fignums():
-            yield piece["image"], plt.gcf()
+            yield piece["below"] or piece["above"], plt.gcf()
             plt.close("all")
 
 

@@ -130,3 +130,17 @@ def test_no_command_of_latex_is_left_in_a_formula():
     for page in (ROOT / "docs").rglob("*.md"):
         formulas = re.findall(r"<math.*?</math>", with_formulas(page.read_text()))
         assert [each for each in formulas if "&#92;" in each] == [], page.name
+
+
+LESSONS = sorted([*(ROOT / "docs/course").glob("[0-9]*.md"), ROOT / "docs/course/words.md"])
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_a_lesson_begins_with_a_question_and_a_picture_that_its_code_draws(lesson):
+    text = lesson.read_text()
+    _, question, picture, rest = text.split("\n\n", 3)
+    assert re.fullmatch(r"\*\*.*\?\*\*", question)
+    image = re.fullmatch(r"!\[[^]]+\]\((\S+)\)", picture)[1]
+    assert f"```\n\n<!-- draws {image} -->" in rest
+    assert "```math" in rest
+    assert "<summary>Answer</summary>" in rest
