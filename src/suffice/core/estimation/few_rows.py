@@ -28,6 +28,8 @@ from suffice.core.moments import Moments
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Codes, Floats
 
+_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FewRows:
@@ -114,11 +116,7 @@ class GroupSpectrum:
         divisor = few.divisor(g)
         # a group of one row, or none, has no spread
         roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
-        scaled = (
-            few.stacked[: few.n_rows] if len(members) == few.n_rows else few.stacked[members]
-        )
-        scaled = scaled / scale
-        gram = (scaled @ scaled.T) * roots * roots[:, None]
+        gram = _scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
         q, u = symmetric_eigen(gram)
         kept = q > len(q) * EPS * max(float(q[-1]) if len(q) else 0.0, 0.0)
         n = max(float(few.groups.weights[g]), np.finfo(float).tiny)
@@ -164,6 +162,16 @@ class GroupSpectrum:
             squares=self.squares,
             eigenvalues=(1 - gamma) * self.squares + gamma,
         )
+
+
+def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
+    """Return Z Zᵀ of some rows in units of s, some features at a time, (r, r)."""
+    gram = np.zeros((len(members), len(members)))
+    for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
+        features = slice(lo, lo + _FEATURES_AT_A_TIME)
+        scaled = rows[:, features][members] / scale[features]
+        gram += scaled @ scaled.T
+    return gram
 
 
 def few_rows_covariances(
