@@ -197,9 +197,7 @@ def _other_cases() -> Iterator[Case]:
                 _Importance(population).findings,
                 True,
             )
-    for n in (60, 150, 400):
-        setting = f"six models LDA, n = {n}, each with 2 columns of its own"
-        yield Case(setting, n, "", _Several(n).findings, True)
+    yield from _cases_of_several_models()
     for n in (30, 100, 1000):
         setting = f"{n} rows, posteriors too sharp by as much as they tell"
         yield Case(setting, n, "posteriors sharper still", _Sharp(n).findings)
@@ -215,6 +213,13 @@ def _other_cases() -> Iterator[Case]:
             "error 15 % to 30 %",
             _NewErrors(n, m).findings,
         )
+
+
+def _cases_of_several_models() -> Iterator[Case]:
+    for n in (60, 150, 400):
+        for n_models, word in ((6, "six"), (12, "twelve")):
+            setting = f"{word} models LDA, n = {n}, each with 2 columns of its own"
+            yield Case(setting, n, "", _Several(n, n_models, word).findings, True)
 
 
 def _columns(x: Floats, first: int, last: int) -> Floats:
@@ -275,15 +280,17 @@ class _FreshPair(_Pair):
 class _Several:
     """Whether any of several models that are equally good is called better or worse."""
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, n_models: int, word: str):
         self.n = n
+        self.n_models = n_models
+        self.word = word
 
     def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
         y = rng.integers(0, 2, self.n)
-        x = rng.normal(size=(self.n, 12))
+        x = rng.normal(size=(self.n, 2 * self.n_models))
         x[:, ::2] += y[:, None]
         models = []
-        for b in range(6):
+        for b in range(self.n_models):
             block = FunctionTransformer(_columns, kw_args={"first": 2 * b, "last": 2 * b + 2})
             models.append(ComparedModel(f"block {b}", make_pipeline(block, LEARNERS["LDA"]())))
         seed = _seed(rng)
@@ -293,8 +300,8 @@ class _Several:
         by_error = [d.verdict != "alike" for d in others if d.loss == "error"]
         by_log_loss = [d.verdict != "alike" for d in others if d.loss == "log_loss"]
         return {
-            "difference of errors, any of six models": any(by_error),
-            "difference of log-losses, any of six models": any(by_log_loss),
+            f"difference of errors, any of {self.word} models": any(by_error),
+            f"difference of log-losses, any of {self.word} models": any(by_log_loss),
         }
 
 
