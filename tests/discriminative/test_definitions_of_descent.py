@@ -10,7 +10,7 @@ import suffice as sf
 from suffice.discriminative import separation
 from suffice.discriminative.calculus import numerical_gradient
 from suffice.discriminative.gradient_descent import AveragedDescent
-from suffice.discriminative.newton import Newton, _inverse_bound
+from suffice.discriminative.newton import Newton, _inverse_bound, _last_step
 from suffice.discriminative.penalty import penalties
 from suffice.discriminative.solver import Step, Stopping
 from suffice.discriminative.starts import lda_start, random_start, zero_start
@@ -106,6 +106,19 @@ def test_the_misfit_after_the_last_newton_step_leaves_the_penalty_out(
     assert exact.loss - exact.misfit > 1  # what the penalty adds
     assert end.misfit == pytest.approx(exact.misfit, rel=1e-9)
     assert end.loss == pytest.approx(exact.loss, rel=1e-9)
+
+
+def test_the_last_newton_step_foretells_the_fall_of_the_loss(
+    rows_and_codes, problem, monkeypatch
+):
+    monkeypatch.setattr("suffice.discriminative.design.SMALL", 0)  # compiled loops
+    task = problem(*rows_and_codes(3000, 3, 3), l2=500.0)
+    least = Newton().solve(task, zero_start(task), Newton.default).point
+    point = task.objective.curve(1.02 * least.phi)
+    end = _last_step(task.objective, point)
+    fall = point.loss - task.objective.curve(end.phi).loss
+    assert fall > 1e-3
+    assert point.loss - end.loss == pytest.approx(fall, rel=0.1)
 
 
 def test_without_an_intercept_the_null_model_has_equal_shares(iris):

@@ -259,6 +259,19 @@ def test_sums_of_other_kinds_or_columns_do_not_merge():
         sf.MixedNB(KINDS).fit_moments(sf.Moments.of(np.eye(3), [0, 1, 2]))
 
 
+def test_sums_are_added_by_sum_but_not_to_a_number():
+    x, y = mixed_table()
+    whole = sf.MixedSums.of(x, y, kinds=KINDS)
+    assert whole.total_weight == len(y)
+    parts = [
+        sf.MixedSums.of(x[:90], y[:90], kinds=KINDS),
+        sf.MixedSums.of(x[90:], y[90:], kinds=KINDS),
+    ]
+    np.testing.assert_array_equal(sum(parts).counts, whole.counts)
+    with pytest.raises(TypeError):
+        1 + whole
+
+
 def test_sums_of_other_kinds_are_not_read_by_an_estimator():
     x, y = mixed_table()
     sums = sf.MixedSums.of(x, y, kinds=KINDS)
