@@ -9,10 +9,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import suffice as sf
 from suffice.core.text.numbers import count, loss, percent
 from suffice.evaluate.comparison.caveats import caveats_of_choice
-from suffice.evaluate.comparison.choice_reason import _why_not, reason_for
+from suffice.evaluate.comparison.choice_reason import (
+    _differs_otherwise,
+    _log_loss_of_rule,
+    _why_not,
+    reason_for,
+)
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
-from suffice.evaluate.comparison.paired import ChoiceEstimate, RowLosses
+from suffice.evaluate.comparison.paired import ChoiceEstimate, Recommendation, RowLosses
 from suffice.evaluate.comparison.verdict import verdict_on
 
 MODELS = ["LDA", "QDA", "NB", "knn", "tree", "least squares"]
@@ -289,3 +294,35 @@ def test_the_p_value_of_the_choice_is_that_of_its_rows_against_the_constant():
     own = result.difference("constant").p_value
     # the choice has the variance of the least stable model
     assert not same or choice.p_value >= own
+
+
+def losses_of_four(best, rival, chosen):
+    """Return the losses of 60 rows: equal errors, and a log-loss for each of three models."""
+    names = ("constant", "forest", "SVM", "LDA")
+    losses = np.zeros((2, 4, 60))
+    losses[0, 0] = 1.0
+    losses[1] = np.array([1.5, best, rival, chosen])[:, None]
+    return RowLosses(
+        names=names,
+        losses=losses,
+        weights=np.ones(60),
+        folds=np.arange(60) % 5,
+        overlap=np.zeros(4),
+        sizes=np.array([1.0, 1000.0, 500.0, 10.0]),
+        readable=(False, False, False, True),
+    )
+
+
+def test_a_rival_of_no_larger_log_loss_is_not_said_to_have_a_worse_one():
+    losses = losses_of_four(0.30, 0.33, 0.35)
+    made = Recommendation(
+        chosen=3, best=1, loss=1, close=(1, 3), rarely_wrong=(1, 2, 3), set_aside=()
+    )
+    assert _differs_otherwise(losses, made, 2)  # SVM: less log-loss than LDA, but not readable
+    assert not _differs_otherwise(losses_of_four(0.30, 0.40, 0.35), made, 2)
+
+
+def test_the_log_loss_of_a_reason_is_the_one_that_the_rule_compares():
+    losses = losses_of_four(0.30, 0.33, 0.35)
+    assert _log_loss_of_rule(losses, 1, 0.3) == "0.300"
+    assert _log_loss_of_rule(losses, 1, 2.829) == "0.300, with 10 at most for each row"

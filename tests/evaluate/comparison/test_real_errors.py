@@ -115,3 +115,12 @@ def test_a_column_that_numbers_persons_is_suggested():
 def test_an_error_is_worse_only_if_it_is_significantly_larger(difference, p_value, is_worse):
     error = RealError("unseen groups", 0.3, 0.2, 0.4, 100, difference, p_value)
     assert error.is_worse is is_worse
+
+
+def test_a_share_of_words_called_make_is_no_column_of_groups():
+    rng = np.random.default_rng(0)
+    shares = np.where(rng.random(300) < 0.3, rng.integers(1, 60, 300) / 100, 0.0)
+    assert suggested_groups({"make": shares}) is None
+    mostly_one = np.where(np.arange(300) < 200, 0, np.arange(300) % 20)
+    assert suggested_groups({"make": mostly_one}) is None
+    assert suggested_groups({"make": np.arange(300) % 20}) == "make"

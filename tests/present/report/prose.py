@@ -174,6 +174,8 @@ def _reasons(comparison):
         yield f"with {count(o.n_parameters)} parameters, of the models"
         yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
         yield f"one standard error worse ({loss(o.log_loss)})"
+        yield f"has fewer parameters ({count(o.n_parameters)})"
+        yield f"makes more errors ({percent(o.error)})"
         constant = loss(comparison.baseline.log_loss)
         rows = f"{count(o.n_rows)} rows"
         yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"

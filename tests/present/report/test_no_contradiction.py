@@ -1,14 +1,18 @@
 """Reports of small tables of several kinds say nothing that their own numbers do not carry."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from benchmarks import pages
+from benchmarks.page_sentences import explained, unexplained, with_plain_spaces
 from sklearn.datasets import load_wine
 
 from suffice.evaluate.comparison.caveats import Caveat
+from suffice.present.report.blocks import Paragraph, Section
 
 
 def exam():
@@ -67,34 +71,55 @@ def test_what_is_wrong_is_noticed(rare_report):
     answer = rare_report.answer
     wrong_class = replace(answer, headline=answer.headline.replace("class ill", "class well"))
     assert pages.named_class(replace(rare_report, answer=wrong_class))
-    wrong_number = replace(answer, headline=f"{answer.headline} 12.34 % of rows.")
-    assert pages.stated_numbers(replace(rare_report, answer=wrong_number))
     other = rare_report.comparison.against("decision tree")
     assert pages.stated_rule(replace(rare_report, comparison=other))
     page = '<p class="caution">The moon is full.</p>'
     assert len(pages.caveats_of_page(rare_report, page, "")) == 2
-    assert pages.stated_numbers(rare_report) == []
     assert pages.named_class(rare_report) == []
     assert pages.stated_rule(rare_report) == []
 
 
-def test_a_number_of_another_field_is_noticed(rare_report):
-    assert pages.stated_fields(rare_report) == []
-    assert pages.counted_rows(rare_report) == []
+NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+
+
+@pytest.mark.parametrize("name", ["iris_report", "rare_report", "many_report"])
+def test_any_other_number_in_any_sentence_of_the_first_screen_is_noticed(name, request):
+    report = request.getfixturevalue(name)
+    assert pages.stated_sentences(report) == []
+    document = json.loads(report.write("json"))
+    fragments = explained(document)
+    names = pages.names_of(report)
+    tried = 0
+    for text in pages.sentences_of(report, document):
+        sentence = with_plain_spaces(text)
+        for match in NUMBER.finditer(sentence):
+            if re.search(r"class(es)? [\w ,]*$", sentence[: match.start()]):
+                continue  # the name of a class
+            other = match[0][:-1] + str((int(match[0][-1]) + 1) % 10)
+            wrong = sentence[: match.start()] + other + sentence[match.end() :]
+            assert unexplained(wrong, fragments, names), wrong
+            tried += 1
+    assert tried > 30
+
+
+def test_a_word_that_the_numbers_do_not_carry_is_noticed(rare_report):
     answer = rare_report.answer
-    standing = answer.standing
-    other_error = standing.error._replace(error=standing.error.error + 0.01)
-    other = replace(answer, standing=standing._replace(error=other_error))
-    assert pages.stated_fields(replace(rare_report, answer=other))
+    for word, other in (("against the", "no fewer than the"), ("misses", "finds")):
+        assert word in answer.headline
+        wrong = replace(answer, headline=answer.headline.replace(word, other, 1))
+        assert pages.stated_sentences(replace(rare_report, answer=wrong))
+
+
+def test_recalls_are_counted_again(rare_report):
+    assert pages.counted_rows(rare_report) == []
+    standing = rare_report.answer.standing
     first = replace(standing.recalls[0], n_found=standing.recalls[0].n_found + 1)
     recalls = (first, *standing.recalls[1:])
-    other = replace(answer, standing=standing._replace(recalls=recalls))
+    other = replace(rare_report.answer, standing=standing._replace(recalls=recalls))
     assert pages.counted_rows(replace(rare_report, answer=other))
 
 
 def test_a_wrong_reason_and_a_wrong_caveat_are_noticed(rare_report):
-    assert pages.stated_reasons(rare_report) == []
-    assert pages.stated_caveats(rare_report) == []
     answer = rare_report.answer
     log_loss = rare_report.comparison[answer.model].log_loss
     for reason in (
@@ -103,16 +128,21 @@ def test_a_wrong_reason_and_a_wrong_caveat_are_noticed(rare_report):
         "Why the moon: least log-loss (0.100).",
     ):
         other = replace(answer, reasons=(reason,))
-        assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
-    reason = "least log-loss (0.482). It is more than one standard error worse (0.482)."
-    other = replace(answer, reasons=(reason,))
-    assert len(pages.stated_reasons(replace(rare_report, answer=other))) == 1
+        assert pages.stated_sentences(replace(rare_report, answer=other))
     caveat = Caveat("few rows", "serious", "There are only 12 rows.", figures={"n_rows": 13})
     other = replace(answer, caveat_details=(caveat,), caveats=(caveat.sentence,))
-    assert len(pages.stated_caveats(replace(rare_report, answer=other))) == 1
-    other = replace(answer, caveat_details=(replace(caveat, figures={"n_rows": 12}),))
-    (lacking,) = pages.stated_caveats(replace(rare_report, answer=other))
-    assert lacking.startswith("the answer lacks")
+    assert pages.stated_sentences(replace(rare_report, answer=other))
+    other = replace(answer, caveats=(*answer.caveats, "The moon is full."))
+    (lacking,) = pages.stated_sentences(replace(rare_report, answer=other))
+    assert "has no numbers of its own" in lacking
+
+
+def test_a_number_of_another_paragraph_that_no_field_holds_is_noticed(rare_report):
+    assert pages.other_sentences(rare_report) == []
+    strange = Section("why", "Why", (Paragraph("It has 987.654 parameters."),))
+    other = replace(rare_report, sections=(*rare_report.sections, strange))
+    (found,) = pages.other_sentences(other)
+    assert found.startswith("987.654")
 
 
 def test_a_choice_that_no_fold_makes_again_needs_a_caveat(rare_report):

@@ -13,6 +13,7 @@ from suffice.core.text.numbers import loss, percent
 from suffice.evaluate.comparison.copied_rows import CopiesEffect
 from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.real_errors import RealErrors
+from suffice.evaluate.diagnostics.calibration import Calibration
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks, dates_in
 from suffice.typing import Codes, LabelsLike, RowsLike
 
@@ -28,6 +29,8 @@ CaveatCode: TypeAlias = Literal[
     "choice",
     "errors",
     "split",
+    "calibration",
+    "impossible",
 ]
 # ``docs/codes.md`` lists these numbers; they stay the same when words change
 NUMBERS: Mapping[CaveatCode, str] = {
@@ -91,11 +94,19 @@ def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...
             severity="serious",
             sentence=suspect.sentence,
             columns=(suspect.column,),
+            figures=suspect.figures,
         )
         for suspect in checks.suspects
     ]
     if checks.together and not grouped:
-        caveats.append(Caveat("together", "serious", f"{checks.together}."))
+        caveats.append(
+            Caveat(
+                code="together",
+                severity="serious",
+                sentence=f"{checks.together}.",
+                figures=checks.together_figures,
+            )
+        )
     caveats.extend(_on_equal_rows(checks))
     return tuple(caveats)
 
@@ -166,6 +177,30 @@ def caveats_of_choice(
         f"{percent(choice.high)}."
     )
     return (Caveat("choice", "serious", sentence, figures=figures),)
+
+
+def caveats_of_calibration(calibration: Calibration | None) -> tuple[Caveat, ...]:
+    """Return the caveat on posteriors that are not the frequencies that were observed."""
+    if calibration is None:
+        return ()
+    return tuple(
+        Caveat("calibration", "minor", sentence, figures=calibration.figures)
+        for sentence in calibration.caveats
+    )
+
+
+def caveats_of_values(checks: DataChecks) -> tuple[Caveat, ...]:
+    """Return a caveat on each column with values that may mean "unknown"."""
+    return tuple(
+        Caveat(
+            code="impossible",
+            severity="minor",
+            sentence=f"Column {suspect.column!r} {suspect.why}.",
+            columns=(suspect.column,),
+            figures=suspect.figures,
+        )
+        for suspect in checks.impossible
+    )
 
 
 def caveats_of_error(error: float) -> tuple[Caveat, ...]:

@@ -10,7 +10,13 @@ from suffice.core.text.lists import counted
 from suffice.core.text.numbers import count, percent
 from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.models import CONSTANT
-from suffice.evaluate.comparison.paired import ERROR, LOG_LOSS, Recommendation, RowLosses
+from suffice.evaluate.comparison.paired import (
+    ERROR,
+    LARGEST,
+    LOG_LOSS,
+    Recommendation,
+    RowLosses,
+)
 
 if TYPE_CHECKING:
     from suffice.evaluate.comparison.comparison import Comparison
@@ -21,6 +27,9 @@ def reason_for(comparison: Comparison) -> str:
     losses = comparison.row_losses
     made = losses.recommendation()
     sentences = [_why_chosen(comparison, made)]
+    smaller = _smaller_with_less_loss(losses, made)
+    if smaller is not None:
+        sentences.append(_why_not_smaller(losses, made, smaller))
     rival = _rival(losses, made)
     if rival is not None:
         sentences.append(_why_not(comparison, made, rival))
@@ -38,7 +47,9 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
     name = losses.names[made.chosen]
     best = comparison[losses.names[made.best]]
     measure = "log-loss" if made.loss == LOG_LOSS else "error"
-    least = loss_text(best.log_loss) if made.loss == LOG_LOSS else percent(best.error)
+    least = percent(best.error)
+    if made.loss == LOG_LOSS:
+        least = _log_loss_of_rule(losses, made.best, best.log_loss)
     if sum(each != CONSTANT for each in losses.names) == 1:
         return f"Why {name}: no other model was compared."
     if made.chosen == made.best and _has_least(losses, made):
@@ -64,6 +75,14 @@ def _why_chosen(comparison: Comparison, made: Recommendation) -> str:
         f"Why {name}: its {measure} is within one standard error of the least ({best.name}, "
         f"{least}), and it can be written down, as an equation or one tree."
     )
+
+
+def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
+    """Return the log-loss that the rule compares, and where it differs from the mean, how."""
+    limited = loss_text(losses.means[LOG_LOSS, model])
+    if limited == loss_text(log_loss):
+        return limited
+    return f"{limited}, with {LARGEST:.0f} at most for each row"
 
 
 def _why_only_one(losses: RowLosses, made: Recommendation, rows: str) -> str:
@@ -110,14 +129,49 @@ def _rival(losses: RowLosses, made: Recommendation) -> int | None:
     return min(others, key=lambda m: tuple(losses.means[:, m]), default=None)
 
 
-def _reads_as_equal(comparison: Comparison, made: Recommendation, rival: int) -> bool:
-    """Whether a log-loss is written as the least one, and another reason tells models apart."""
-    losses = comparison.row_losses
-    other = comparison[losses.names[rival]]
-    best = comparison[losses.names[made.best]]
+def _smaller_with_less_loss(losses: RowLosses, made: Recommendation) -> int | None:
+    """Return the smallest model of no more loss than the chosen one and fewer parameters, if any.
+
+    It was not chosen because it errs more often, by more than the rule allows.
+    """
+    loss = losses.means[made.loss]
+    errors = losses.means[ERROR]
+    smaller = [
+        m
+        for m, name in enumerate(losses.names)
+        if name != CONSTANT
+        and m not in made.set_aside
+        and losses.sizes[m] < losses.sizes[made.chosen]
+        and losses.readable[m] >= losses.readable[made.chosen]
+        and loss[m] <= loss[made.chosen]
+        and errors[m] > errors[made.chosen]
+    ]
+    return min(smaller, key=lambda m: losses.sizes[m], default=None)
+
+
+def _why_not_smaller(losses: RowLosses, made: Recommendation, smaller: int) -> str:
+    name = losses.names[smaller][:1].upper() + losses.names[smaller][1:]
+    size = count(losses.sizes[smaller])
+    error = percent(losses.means[ERROR, smaller])
+    if smaller in made.rarely_wrong:
+        return (
+            f"{name} has fewer parameters ({size}), but makes more errors ({error}) and is not "
+            f"within one standard error of {losses.names[made.best]} on the same rows."
+        )
+    return (
+        f"{name} has fewer parameters ({size}), but another model makes significantly fewer errors "
+        f"({error})."
+    )
+
+
+def _differs_otherwise(losses: RowLosses, made: Recommendation, rival: int) -> bool:
+    """Whether simplicity tells models apart, and no worse log-loss of the rival does."""
     is_easier = losses.readable[made.chosen] and not losses.readable[rival]
     is_smaller = losses.sizes[made.chosen] < losses.sizes[rival]
-    return (is_easier or is_smaller) and loss_text(other.log_loss) == loss_text(best.log_loss)
+    log_losses = losses.means[LOG_LOSS]
+    reads_as_least = loss_text(log_losses[rival]) == loss_text(log_losses[made.best])
+    is_no_worse = log_losses[rival] <= log_losses[made.chosen]
+    return (is_easier or is_smaller) and bool(reads_as_least or is_no_worse)
 
 
 def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
@@ -137,10 +191,16 @@ def _why_not(comparison: Comparison, made: Recommendation, rival: int) -> str:
             f"{name} {how} ({error}), but its posteriors are worse than the class frequencies "
             f"(log-loss {loss_text(other.log_loss)} against {constant})."
         )
-    if rival not in made.close and not _reads_as_equal(comparison, made, rival):
+    if rival not in made.close and not _differs_otherwise(losses, made, rival):
+        if losses.means[made.loss, rival] <= losses.means[made.loss, made.chosen]:
+            best = losses.names[made.best]
+            return (
+                f"{name} {how} ({error}), but is not within one standard error of {best} on the "
+                "same rows."
+            )
         return (
             f"{name} {how} ({error}), but its log-loss is more than one standard error worse "
-            f"({loss_text(other.log_loss)})."
+            f"({_log_loss_of_rule(losses, rival, other.log_loss)})."
         )
     if losses.readable[made.chosen] and not losses.readable[rival]:
         return f"{name} {how} ({error}), but cannot be written down."

@@ -91,6 +91,7 @@ class RealErrors:
             errors.append(error)
         return {
             "model": self.model,
+            "groups": self.groups_name,
             "errors": errors,
             "expected": self.headline.split,
             "sentence": self.sentence,
@@ -228,11 +229,16 @@ def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
 def suggested_groups(columns: Mapping[str, Array]) -> str | None:
     """Return the column that seems to number persons, sites or the like, by its name and values.
 
-    It has at least five values, each of them in two rows or more on average.
+    It has at least five values, each of them in two rows or more on average, and none in more than
+    half of the rows. Numbers are whole.
     """
     for name, values in columns.items():
         words = set(re.split(r"[^a-z]+", name.lower()))
-        n_values = len(set(np.asarray(values).tolist()))
-        if words & GROUP_WORDS and FEWEST_GROUPS <= n_values <= len(values) / 2:
+        if not words & GROUP_WORDS:
+            continue
+        distinct, n_rows = np.unique(np.asarray(values), return_counts=True)
+        are_names = distinct.dtype.kind != "f" or bool(np.all(distinct == np.rint(distinct)))
+        is_repeated = FEWEST_GROUPS <= len(distinct) <= len(values) / 2
+        if are_names and is_repeated and 2 * n_rows.max() <= len(values):
             return name
     return None

@@ -38,6 +38,11 @@ _APART_FROM_BOTH: dict[Split, str] = {
     "unseen groups": "rows of groups that had no part in either",
     "the future": "later rows, which had no part in either",
 }
+_IN_SHORT: dict[Split, str] = {
+    "random rows": "rows held out at random",
+    "unseen groups": "rows of unseen groups",
+    "the future": "later rows",
+}
 WORTH_SAYING = 5e-4  # difference of two errors
 LEVEL_IN_WORDS = (
     "Where models are equally good, a difference of errors or log-losses is called significant in "
@@ -130,8 +135,9 @@ def price_of(comparison: Comparison) -> str:
         return ""
     test = comparison.difference(best.name, "error")
     significance = "significant" if test.verdict == "better" else "not significant"
+    name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
-        f"{model.name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
+        f"{name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
         f"({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
         f"{counted(model.n_rows, 'row')})."
     )
@@ -321,8 +327,14 @@ class Verdict:
         return (
             f"{self._advice_with_error()}{own}"
             f"{_better_otherwise(self.standing, self.own.n_rows)} "
-            f"{_misses(self.recalls)}"
+            f"{self._misses()}"
         )
+
+    def _misses(self) -> str:
+        sentence = _misses(self.recalls)
+        if self.worse_split is None:
+            return sentence
+        return f"Of {_IN_SHORT[self.split]}, {sentence[:1].lower()}{sentence[1:]}"
 
     def _advice_with_error(self) -> str:
         gain = self.gains[0]
@@ -353,7 +365,9 @@ class Verdict:
                 f"choosing a model and fitting it misclassifies {error} of "
                 f"{_APART_FROM_BOTH[self.split]} ({interval})"
             )
-        return f"it misclassifies {error} of {_HELD_OUT[self.split]} ({interval})"
+        # another split has other rows, of which more are misclassified
+        rows = _HELD_OUT[self.split] if self.worse_split is None else _IN_SHORT[self.split]
+        return f"it misclassifies {error} of {rows} ({interval})"
 
     @property
     def worse_split(self) -> str | None:
@@ -370,7 +384,7 @@ class Verdict:
 
     def _advice(self) -> str:
         if self.usable == "yes":
-            return f"{self.model} can be used"
+            return f"{self.model[:1].upper()}{self.model[1:]} can be used"
         if self.usable == "with care":
             return f"Use {self.model} with care"
         if self.threshold is None:

@@ -75,6 +75,21 @@ class Calibration(Diagnostic):
             return ()
         return (f"{self._verdict()}.",)
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """The numbers of the caveat: what is stated and observed, of all rows or of two bins."""
+        stated = float(np.average(self.bins.stated, weights=self.bins.weights))
+        if abs(self.excess) >= 2 * self.deviation:
+            return {"stated": stated, "observed": stated - self.excess}
+        bins = self.bins
+        gaps = bins.weights * (bins.stated - bins.observed)
+        figures: dict[str, float] = {}
+        for name, b in (("high", int(gaps.argmax())), ("low", int(gaps.argmin()))):
+            figures[f"{name}_stated"] = float(bins.stated[b])
+            figures[f"{name}_observed"] = float(bins.observed[b])
+            figures[f"{name}_n_rows"] = int(bins.counts[b])
+        return figures
+
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"

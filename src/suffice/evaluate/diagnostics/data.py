@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
@@ -40,6 +40,7 @@ class Suspect:
     column: str
     why: str
     predicts_alone: bool = False
+    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers of ``why``
 
     @property
     def sentence(self) -> str:
@@ -62,6 +63,8 @@ class DataChecks:
     suspects: tuple[Suspect, ...]  # row numbers, identifiers, columns that predict alone
     impossible: tuple[Suspect, ...]  # columns with values that may mean "unknown"
     together: str = ""  # what hints at rows that belong together, if anything
+    together_figures: Mapping[str, float] = field(default_factory=dict)  # its numbers
+    has_dates: bool = False  # whether a date is what hints at it
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -89,13 +92,16 @@ def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -
     columns = dict(_columns(table))
     numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
     together = ""
+    together_figures: Mapping[str, float] = {}
     suspects: list[Suspect] = []
     if table.n_rows >= FEWEST_ROWS:
-        together = _time_order(numbers, dates) or _near_copies(columns, table.codes)
+        together = _time_order(numbers, dates)
+        if not together:
+            together, together_figures = _near_copies(columns, table.codes)
         suspects = _suspects(columns, table.codes, dates)
-    impossible = []
+    impossible: list[Suspect] = []
     for name, values in numbers.items():
-        impossible += [Suspect(name, why) for why in _impossible(values)]
+        impossible += _impossible(name, values)
     n_duplicates, n_conflicting, n_separable = _copies(table)
     return DataChecks(
         n_rows=table.n_rows,
@@ -106,6 +112,8 @@ def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -
         suspects=tuple(suspects),
         impossible=tuple(impossible),
         together=together,
+        together_figures=together_figures,
+        has_dates=bool(together and dates),
     )
 
 
@@ -134,9 +142,12 @@ def _suspects(
         if why:
             suspects.append(Suspect(name, why))
             continue
-        why = _predicts_alone(values[sample], codes[sample])
-        if why:
-            suspects.append(Suspect(name, why, predicts_alone=True))
+        share = _share_predicted_alone(values[sample], codes[sample])
+        if share is not None:
+            why = f"alone predicts {percent(share)} of the classes"
+            suspects.append(
+                Suspect(name, why, predicts_alone=True, figures={"predicted": share})
+            )
     return suspects
 
 
@@ -194,8 +205,10 @@ def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
     return None
 
 
-def _near_copies(columns: Mapping[str, Array], codes: Codes) -> str:
-    """Return what to say if most rows share half of their numbers with another row."""
+def _near_copies(
+    columns: Mapping[str, Array], codes: Codes
+) -> tuple[str, Mapping[str, float]]:
+    """Return what to say if most rows share half of their numbers with another row, and figures."""
     compared = stratified_sample(codes, COMPARED_ROWS, 0)
     chosen = np.random.default_rng(0).permutation(len(compared))[:COPIED_ROWS]
     numbers = [v[compared] for v in columns.values() if v.dtype.kind == "f"][:MOST_COLUMNS]
@@ -209,22 +222,25 @@ def _near_copies(columns: Mapping[str, Array], codes: Codes) -> str:
     # rows that would share half of their numbers by chance, if columns were independent
     by_chance = len(compared) * bdtrc((d - 1) // 2, d, np.nanmean(n_equal) / max(d, 1))
     if d < COPIED_COLUMNS or share < 0.5 or by_chance > 0.05:
-        return ""
+        return "", {}
+    figures: Mapping[str, float] = {"equal_rows": share, "n_columns": d}
     nearest = np.nanargmax(n_equal, 1)
     levels = {name: v[compared] for name, v in columns.items() if v.dtype.kind != "f"}
     shared = [name for name, v in levels.items() if np.mean(v[chosen] == v[nearest]) > 0.8]
     if not shared:
-        return (
+        hint = (
             f"{percent(share)} of rows equal another, in at least half of {d} columns of numbers: "
             "rows unlike these may be misclassified more often. To hold out whole groups, give "
             f"--groups {UNKNOWN_COLUMN}"
         )
+        return hint, figures
     name = max(shared, key=lambda each: levels[each].max())  # the one of most levels
-    return (
+    hint = (
         f"{percent(share)} of rows equal another, mostly of the same {name}, in at least half of "
         f"{d} columns of numbers: rows unlike these may be misclassified more often. To hold out "
         f"whole groups, give --groups {name}"
     )
+    return hint, figures
 
 
 def _numbering(values: Array) -> str:
@@ -239,14 +255,14 @@ def _numbering(values: Array) -> str:
     return ""
 
 
-def _predicts_alone(values: Array, codes: Codes) -> str:
-    """Return what to say of a column that alone predicts nearly every class, else nothing."""
+def _share_predicted_alone(values: Array, codes: Codes) -> float | None:
+    """Return the share of rows that a column alone predicts, None unless it is nearly all."""
     is_number = values.dtype.kind == "f"
     error = _tree_error(values, codes) if is_number else _level_error(values, codes)
     error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)
     if error > min(TOO_GOOD_ERROR, TOO_GOOD_SHARE * error_of_largest_class):
-        return ""
-    return f"alone predicts {percent(1 - error)} of the classes"
+        return None
+    return 1 - error
 
 
 def _tree_error(values: Floats, codes: Codes) -> float:
@@ -267,7 +283,7 @@ def _level_error(levels: Codes, codes: Codes) -> float:
     return float(1 - right / len(codes))
 
 
-def _impossible(values: Floats) -> list[str]:
+def _impossible(column: str, values: Floats) -> list[Suspect]:
     """Return what to say of values such as 0, −1 or 999 that lie apart from all others."""
     observed = values[np.isfinite(values)]
     if len(observed) == 0:
@@ -284,11 +300,13 @@ def _impossible(values: Floats) -> list[str]:
         gap = abs(distinct[end] - distinct[neighbour])
         low, high = np.quantile(observed[observed != value], [0.25, 0.75])
         if value in PLACEHOLDERS and 1 < n < len(observed) / 2 and gap > high - low:
-            reasons.append(f"is {number(value)} in {counted(n, 'row')}, far from all others")
-    return reasons or _rare_nonpositive(observed, distinct)
+            why = f"is {number(value)} in {counted(n, 'row')}, far from all others"
+            figures = {"value": value, "n_rows": n}
+            reasons.append(Suspect(column, why, figures=figures))
+    return reasons or _rare_nonpositive(column, observed, distinct)
 
 
-def _rare_nonpositive(observed: Floats, distinct: Floats) -> list[str]:
+def _rare_nonpositive(column: str, observed: Floats, distinct: Floats) -> list[Suspect]:
     """Return what to say of a few values up to zero where all others keep far from zero."""
     nonpositive = observed[observed <= 0]
     positive = distinct[distinct > 0]
@@ -302,4 +320,11 @@ def _rare_nonpositive(observed: Floats, distinct: Floats) -> list[str]:
     largest = number(nonpositive.max())
     if nonpositive.min() < nonpositive.max():
         largest = f"{largest} or less"
-    return [f"is {largest} in {rows}, in all others {number(positive[0])} or more: check it"]
+    least = float(positive[0])
+    why = f"is {largest} in {rows}, in all others {number(least)} or more: check it"
+    figures = {
+        "value": float(nonpositive.max()),
+        "n_rows": len(nonpositive),
+        "least_of_others": least,
+    }
+    return [Suspect(column, why, figures=figures)]

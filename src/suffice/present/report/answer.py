@@ -7,8 +7,16 @@ import numpy as np
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, exact_number, p_statement, percent
-from suffice.evaluate.comparison.caveats import FEW_OF_A_CLASS, FEW_ROWS, Caveat
-from suffice.evaluate.comparison.paired import ChoiceEstimate
+from suffice.core.text.tables import json_value
+from suffice.evaluate.comparison.caveats import (
+    FEW_OF_A_CLASS,
+    FEW_ROWS,
+    Caveat,
+    caveats_of_calibration,
+    caveats_of_values,
+)
+from suffice.evaluate.comparison.comparison import Comparison
+from suffice.evaluate.comparison.paired import LARGEST, LOSSES, ChoiceEstimate
 from suffice.evaluate.comparison.real_errors import RealErrors, Split
 from suffice.evaluate.comparison.verdict import (
     ClassRecall,
@@ -25,7 +33,6 @@ from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
 
-MOST_CAVEATS = 4  # that the first screen holds
 MOST_CLASSES = 8  # classes whose recall is shown
 
 
@@ -49,12 +56,14 @@ class Answer:
     next_step: str
     measured: str  # how the errors were counted
     real_errors: RealErrors | None = None  # of other splits
-    caveat_details: tuple[Caveat, ...] = ()  # of the comparison, each with its numbers
+    caveat_details: tuple[Caveat, ...] = ()  # each with its numbers
+    choice_rule: dict[str, object] | None = None  # what each step of the rule left, by name
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
         """Return the answer that the findings carry."""
         verdict = findings.verdict
+        details = _caveats(findings)
         return cls(
             usable=verdict.usable,
             headline=verdict.headline,
@@ -65,12 +74,13 @@ class Answer:
             choice=verdict.choice,
             own_error=verdict.own.error,
             own_interval=verdict.own.interval,
-            caveats=_caveats(findings),
+            caveats=tuple(caveat.sentence for caveat in details),
             reasons=verdict.sentences,
             next_step=next_step(findings),
             measured=_how_measured(findings),
             real_errors=verdict.real_errors,
-            caveat_details=findings.comparison.caveats,
+            caveat_details=details,
+            choice_rule=_choice_rule(findings.comparison),
         )
 
     @property
@@ -101,6 +111,7 @@ class Answer:
             if self.threshold is None
             else _threshold_document(self.threshold, self.auc),
             "choice": choice_document(self.choice),
+            "choice_rule": self.choice_rule,
             "own_error": self.own_error,
             "own_error_low": self.own_interval[0],
             "own_error_high": self.own_interval[1],
@@ -137,37 +148,46 @@ def _threshold_document(threshold: Threshold, auc: float) -> dict[str, object]:
     }
 
 
-def _caveats(findings: Findings) -> tuple[str, ...]:
-    """Return every caveat once: of the verdict, the data, the posteriors and single columns."""
-    caveats = [*findings.verdict.caveats, *findings.checks.caveats]
-    if findings.calibration is not None:
-        caveats.extend(findings.calibration.caveats)
-    caveats.extend(
-        f"Column {suspect.column!r} {suspect.why}." for suspect in findings.checks.impossible
+def _caveats(findings: Findings) -> tuple[Caveat, ...]:
+    """Return every caveat once, serious ones first: of the comparison, posteriors and columns."""
+    caveats = (
+        *findings.comparison.caveats,
+        *caveats_of_calibration(findings.calibration),
+        *caveats_of_values(findings.checks),
     )
-    return tuple(dict.fromkeys(caveats))
+    by_sentence = {caveat.sentence: caveat for caveat in caveats}
+    return tuple(sorted(by_sentence.values(), key=lambda caveat: caveat.severity == "minor"))
+
+
+def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
+    """Return what each step of the rule of choice left, as JSON holds it; None if not chosen."""
+    if not comparison.is_chosen:
+        return None
+    losses = comparison.row_losses
+    made = losses.recommendation()
+    return {
+        "loss": LOSSES[made.loss],
+        "best": losses.names[made.best],
+        # mean losses of each model, log-losses with at most ``largest`` for each row
+        "losses": dict(zip(losses.names, json_value(losses.means[made.loss]), strict=True)),
+        "largest": LARGEST,
+        "close": [losses.names[m] for m in made.close],
+        "fewest_errors": [losses.names[m] for m in made.rarely_wrong],
+        "set_aside": [losses.names[m] for m in made.set_aside],
+    }
 
 
 def answer_section(findings: Findings, answer: Answer) -> page.Section:
     """Return the section that a reader in a hurry reads."""
     blocks: list[page.Block] = [page.Paragraph(answer.headline, answer.usable)]
-    shown = answer.caveats[:MOST_CAVEATS]
-    rest = answer.caveats[MOST_CAVEATS:]
-    blocks.extend(page.Paragraph(caveat, "caution") for caveat in shown)
+    blocks.extend(page.Paragraph(caveat, "caution") for caveat in answer.caveats)
     blocks.append(page.Paragraph(answer.next_step, "lead"))
     blocks.append(_facts(findings))
     picture = first_picture(findings)
     if picture is not None:
         blocks.append(picture)
     blocks.append(_recall_of_classes(findings))
-    details = tuple(page.Paragraph(caveat, "caution") for caveat in rest)
-    return page.Section(
-        key="answer",
-        title="The answer",
-        blocks=tuple(blocks),
-        details=details,
-        more=counted(len(rest), "more caveat"),
-    )
+    return page.Section(key="answer", title="The answer", blocks=tuple(blocks))
 
 
 def _facts(findings: Findings) -> page.Facts:
@@ -244,6 +264,13 @@ def next_step(findings: Findings) -> str:
     """Return what to do next, in one sentence."""
     verdict = findings.verdict
     suspects = findings.checks.suspects
+    errors = verdict.real_errors
+    if errors is not None and _is_worse_for_groups(errors, findings):
+        name = errors.groups_name
+        return (
+            f"Next: make this page again with --groups {name}, so that folds hold out every "
+            f"{name} as a whole and {name} is no feature."
+        )
     if suspects:
         return (
             f"Next: find out whether {suspects[0].column} is known before the class is; if not, "
@@ -267,6 +294,13 @@ def next_step(findings: Findings) -> str:
         "Next: use it as shown under How to use it, and once the classes of new rows are known, "
         "compare them with this page (suffice report --against)."
     )
+
+
+def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
+    """Whether a column of groups was found, and its unseen groups are misclassified more often."""
+    worst = errors.headline
+    is_given = findings.sample.groups is not None
+    return worst.is_worse and worst.split == "unseen groups" and not is_given
 
 
 def _next_step_with_threshold(threshold: Threshold) -> str:
@@ -298,11 +332,12 @@ def _next_step_with_care(findings: Findings) -> str:
     names = [str(each.label) for each in all_most_missed(classes)]
     small = [each for each in classes if each.of < FEW_OF_A_CLASS]
     if small:
-        rare = most_missed(small)
         if not missed.misses_half:
-            names = [str(rare.label)]
-        elif str(rare.label) not in names:
-            names.append(str(rare.label))
+            names = [str(most_missed(small).label)]
+        # the one that a caveat names
+        rarest = str(min(small, key=lambda each: each.of).label)
+        if rarest not in names:
+            names.append(rarest)
         return f"Next: collect more rows of {_classes(names)} before anything depends on it."
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":

@@ -1,6 +1,7 @@
 """Blocks that a report is made of: frozen values that every renderer can write."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +22,9 @@ class Paragraph:
     kind: ClassVar[str] = "text"
     text: str
     tone: Tone = "plain"
+    figures: Mapping[str, float] = field(
+        default_factory=dict
+    )  # its numbers, where no field has
 
 
 @dataclass(frozen=True, slots=True)

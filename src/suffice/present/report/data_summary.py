@@ -44,12 +44,11 @@ Item = TypeVar("Item")
 def data_summary(findings: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section that says what the data is."""
     data = findings.data
-    notes = [f"{note}." for note in data.notes]
-    notes.extend(_note_on_constant_features(data))
-    notes.extend(_note_on_empty_cells(findings))
-    notes.extend(_note_on_ordered_classes(data))
     blocks: list[page.Block] = [_facts(findings, outliers)]
-    blocks.extend(page.Paragraph(note, "note") for note in notes)
+    blocks.extend(page.Paragraph(f"{note}.", "note") for note in data.notes)
+    blocks.extend(page.Paragraph(note, "note") for note in _note_on_constant_features(data))
+    blocks.extend(_note_on_empty_cells(findings))
+    blocks.extend(page.Paragraph(note, "note") for note in _note_on_ordered_classes(data))
     blocks.append(_classes(data))
     blocks.append(_features_by_separation(findings))
     blocks.append(_columns(data))
@@ -124,7 +123,7 @@ def _with_empty_cells(data: DocumentedTable) -> list[Profile]:
     return sorted(columns, key=lambda profile: -profile.empty.sum())
 
 
-def _note_on_empty_cells(findings: Findings) -> list[str]:
+def _note_on_empty_cells(findings: Findings) -> list[page.Paragraph]:
     """Return the share of empty cells by column, and what the chosen model makes of them."""
     columns = [
         f"{profile.name} ({profile.empty.sum():,}, {percent(profile.empty.mean())})"
@@ -141,9 +140,14 @@ def _note_on_empty_cells(findings: Findings) -> list[str]:
         treatment = "judges a row by its other cells"
     else:
         treatment = "takes them as they are"
-    return [
-        f"Empty cells: {listed(columns)}; {findings.name} {treatment}, and charts show the mean."
-    ]
+    sentence = (
+        f"Empty cells: {listed(columns)}; {findings.name} {treatment}, and charts show the "
+        "mean."
+    )
+    figures = {
+        profile.name: int(profile.empty.sum()) for profile in _with_empty_cells(findings.data)
+    }
+    return [page.Paragraph(sentence, "note", figures)]
 
 
 def _note_on_ordered_classes(data: DocumentedTable) -> list[str]:
@@ -312,7 +316,11 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
         rows=tuple(body),
         note=f"{counted(n_more, 'more feature')} not shown." if n_more else "",
     )
-    return [page.Paragraph(f"{separation_test!r}."), table]
+    sentence = page.Paragraph(
+        f"{separation_test!r}.",
+        figures={"wilks": separation_test.wilks_lambda, "p": separation_test.p_value},
+    )
+    return [sentence, table]
 
 
 def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Block]:

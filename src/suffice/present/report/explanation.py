@@ -29,6 +29,7 @@ MOST_AVERAGED = 6  # settings of an average that are shown
 MOST_PAIRS = 3  # pairs of classes whose boundary is written out
 MOST_LINEAR_FEATURES = 6  # of a linear boundary that is written out
 MOST_QUADRATIC_FEATURES = 2  # of a quadratic boundary that is written out
+MOST_COEFFICIENTS = 10  # rows of the table of coefficients, which is not folded
 MOST_FEATURES = 15  # rows of a table of parameters
 MOST_CLASSES = 9  # columns of a table of parameters
 
@@ -38,6 +39,8 @@ def explanation(findings: Findings) -> page.Section:
     effect_charts = effects(findings)
     # small drawings of each of many classes need more room than the open part has
     n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
+    if _is_explained_by_coefficients(findings):
+        n_open_effects = min(n_open_effects, 1)  # coefficients say the same
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
     details = [*effect_charts[n_open_effects:]]
     charts = RowCharts.of(findings)
@@ -436,7 +439,7 @@ def _coefficients(findings: Findings) -> page.DataTable | None:
     if len(features.names) != weights.shape[1]:
         return None
     order = np.argsort(-np.abs(weights).max(0) * features.scales, kind="stable")
-    shown = order[:MOST_FEATURES]
+    shown = order[:MOST_COEFFICIENTS]
     caption = "Coefficients: change of a class's score for one unit of a feature"
     if features.are_scaled:
         caption = (

@@ -181,48 +181,47 @@ def judge(
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     checks = _data_checks(data)  # first: it needs memory for all rows, and models keep theirs
     folds = _folds(sample, settings, are_there_others=others is not None)
-    size = size_of(folds)
-    members, left_out = settings.members(len(folds.splits), size)
-    comparison = replace(
-        compared(
-            members,
-            folds,
-            settings.seed,
-            settings.progress,
-            left_out=left_out,
-            keep=True,
-            split="random rows" if data.groups is None else "unseen groups",
-        ),
-        data_caveats=caveats_of_checks(checks, grouped=data.groups is not None),
+    members, left_out = settings.members(len(folds.splits), size_of(folds))
+    comparison = compared(
+        members,
+        folds,
+        settings.seed,
+        settings.progress,
+        left_out=left_out,
+        keep=True,
+        split="random rows" if data.groups is None else "unseen groups",
     )
-    is_given = settings.estimator is not None
-    if is_given:
+    if settings.estimator is not None:
         comparison = comparison.against(members[0].name)
     member = next(m for m in members if m.name == comparison.reference)
     comparison = _with_real_errors(comparison, member, sample, settings.seed)
+    checks = _without_answered_hint(checks, comparison)
+    comparison = _with_data_caveats(comparison, checks, data)
     fits_sample_only = member.is_slow and data.table.n_rows > MANY_ROWS
     with recorded_warnings():
         estimator = fitted_on(sample if fits_sample_only else data, member.estimator)
         tested = None
-        if others is not None:
-            of_sample = estimator if fits_sample_only else fitted_on(sample, member.estimator)
-            tested = _error_on(others, of_sample)
+        if others is not None and fits_sample_only:
+            tested = _error_on(others, estimator)
+        elif others is not None:
+            tested = _error_on(others, fitted_on(sample, member.estimator))
         gaussian = gaussian_behind(estimator, data)
         importance: tuple[Importance, ...] = ()
         learning_curve = None
         if not settings.fast:
-            outcome = comparison[member.name]
-            learning_curve = _learning_curve(member, outcome, folds, size, settings.seed)
-            importance = permutation_importance(
-                member, outcome, folds, sample.columns, settings.seed
+            learning_curve = _learning_curve(
+                member, comparison[member.name], folds, settings.seed
             )
-    fold_models = comparison[comparison.reference].learnt
+            importance = permutation_importance(
+                member, comparison[member.name], folds, sample.columns, settings.seed
+            )
+    fold_models = comparison[member.name].learnt
     comparison = _without_fold_models(comparison, n_parameters(estimator))
-    held_out = comparison[comparison.reference].held_out.in_order()
+    held_out = comparison[member.name].held_out.in_order()
     calibrated = _calibration(held_out, simulations=199 if settings.fast else 999)
     verdict = verdict_on(
         comparison,
-        chosen=not is_given,
+        chosen=settings.estimator is None,
         tested=tested,
         last=() if calibrated is None else calibrated.caveats,
     )
@@ -244,6 +243,21 @@ def judge(
         else "all rows",
         fold_models=fold_models,
     )
+
+
+def _with_data_caveats(
+    comparison: Comparison, checks: DataChecks, data: DocumentedTable
+) -> Comparison:
+    caveats = caveats_of_checks(checks, grouped=data.groups is not None)
+    return replace(comparison, data_caveats=caveats)
+
+
+def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataChecks:
+    """Return the checks without the hint at a date, where the error of later rows is known."""
+    errors = comparison.real_errors
+    if errors is None or all(each.split != "the future" for each in errors.errors):
+        return checks
+    return replace(checks, together="") if checks.has_dates else checks
 
 
 def _with_real_errors(
@@ -328,10 +342,10 @@ def _learning_curve(
     member: ComparedModel,
     outcome: Outcome,
     folds: Folds,
-    size: FitSize,
     seed: int,
 ) -> Growth | None:
     """Return the expected error with more rows, None where a fit takes long or rows have groups."""
+    size = size_of(folds)
     seconds = max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
     # with groups, more rows could be of the same groups or of new ones
     if seconds > 1 or outcome.groups is not None:

@@ -43,6 +43,9 @@ def as_json(report: Report) -> str:
         "title": report.title,
         "subtitle": report.subtitle,
         **report.answer.document(),
+        "n_rows": report.comparison.n_rows,
+        "n_folds": report.comparison.n_folds,
+        "models": json_value(report.comparison.rows()),
         "sections": sections,
     }
     return json.dumps(document, ensure_ascii=False, indent=1)

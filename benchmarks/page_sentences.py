@@ -1,0 +1,521 @@
+"""Every sentence of a report's first screen and verdict that the numbers of its JSON allow.
+
+``explained`` writes these sentences, or their parts that hold digits, from the JSON document alone.
+``unexplained`` takes them out of a text: where digits are left, the text has a number that is not
+the one of its own field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.core.text.lists import counted, listed
+from suffice.core.text.numbers import (
+    count,
+    exact_number,
+    loss,
+    number,
+    p_statement,
+    percent,
+    percentage_points,
+)
+
+Document: TypeAlias = Mapping[str, Any]
+ROWS = {
+    "random rows": "rows it has not seen",
+    "unseen groups": "rows of groups it has not seen",
+    "the future": "rows that are later than those it has seen",
+}
+ROWS_IN_SHORT = {
+    "random rows": "rows held out at random",
+    "unseen groups": "rows of unseen groups",
+    "the future": "later rows",
+}
+ROWS_APART = {
+    "random rows": "rows that had no part in either",
+    "unseen groups": "rows of groups that had no part in either",
+    "the future": "later rows, which had no part in either",
+}
+MOST_NAMED = 5  # names that a list has in full
+LEVEL = 0.05
+CONSTANT = "constant"
+
+
+def unexplained(text: str, fragments: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the numbers of a text that are in no fragment, and in no name of the data."""
+    rest = with_plain_spaces(text)
+    for fragment in fragments:
+        rest = rest.replace(fragment, "\0")
+    words = [re.escape(name) for name in sorted(names, key=len, reverse=True)]
+    any_name = "|".join(words)
+    rest = re.sub(rf"[Cc]lass(?:es)? (?:(?:{any_name})(?:, | and |(?!\w)))+", "\0", rest)
+    # a number that is a name counts as one only where it is called a class
+    spelt = [word for word in words if re.search(r"[^\W\d]", word)]
+    rest = re.sub(rf"(?<!\w)(?:{'|'.join(spelt)})(?!\w)", "\0", rest)
+    return re.findall(r"\d[\d.,]*(?:e[-−+]?\d+)?", rest)
+
+
+def with_plain_spaces(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def explained(document: Document) -> list[str]:
+    """Return what may be said with numbers, longest first."""
+    parts = (
+        _headline,
+        _missed,
+        _caveats,
+        _threshold,
+        _reasons,
+        _choice,
+        _facts,
+        _verdict_of_comparison,
+        _errors_of_splits,
+        _protocol,
+    )
+    fragments = {with_plain_spaces(each) for part in parts for each in part(document)}
+    return sorted(fragments, key=len, reverse=True)
+
+
+def _interval(low: float, high: float) -> str:
+    return f"95 % interval {percent(low)} to {percent(high)}"
+
+
+def _model(document: Document, name: str) -> dict[str, Any]:
+    (model,) = [each for each in document["models"] if each["model"] == name]
+    return model
+
+
+def _others(document: Document) -> list[dict[str, Any]]:
+    """Return the judged models but the constant one and the recommended one."""
+    return [
+        each
+        for each in document["models"]
+        if not each["failure"] and each["model"] not in (CONSTANT, document["recommended"])
+    ]
+
+
+def _capital(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _split(document: Document) -> str:
+    """Return how the rows of the stated error were held out."""
+    return (
+        "unseen groups" if "Folds keep whole groups" in document["measured"] else "random rows"
+    )
+
+
+def _headline(document: Document) -> Iterator[str]:
+    """Yield the parts of the headline; only those whose words the numbers carry."""
+    split = _split(document)
+    error = percent(document["error"])
+    interval = f"({_interval(document['error_low'], document['error_high'])})"
+    rows = document["n_rows"]
+    model = document["recommended"]
+    own = f"({_interval(document['own_error_low'], document['own_error_high'])})"
+    if document["includes_choice"]:
+        whole = "hoosing a model and fitting it misclassifies"
+        yield f"{whole} {error} of {ROWS_APART[split]} {interval}"
+        yield f"Choosing a model and fitting it misclassifies {error} {interval}"
+        yield f"{_capital(model)} itself misclassifies {percent(document['own_error'])} {own}"
+    else:
+        yield f"t misclassifies {error} of {ROWS[split]} {interval}"
+        yield f"t misclassifies {error} of {ROWS_IN_SHORT[split]} {interval}"
+        yield f"{model}, {error} misclassified {interval}"
+    own_rows = _model(document, model)["n_rows"]
+    for gain in document["against_constant"]:
+        yield from _gain(gain, own_rows)
+    yield f"balanced accuracy on {counted(rows, 'row')}"
+
+
+def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
+    is_significant = gain["p"] <= LEVEL
+    p = p_statement(gain["p"])
+    if gain["measure"] == "error":
+        constant = percent(gain["constant"])
+        always = "which always predicts the most frequent class"
+        what = f"{constant} of the constant classifier, {always}"
+        if is_significant and gain["model"] <= gain["constant"]:
+            yield f"against the {what} ({p})"
+        elif gain["model"] < gain["constant"]:
+            yield f"not significantly fewer than the {what} ({p}, {counted(n_rows, 'row')})"
+        else:
+            yield f"no fewer than the {what} ({p})"
+        yield f"the constant classifier misclassifies {constant} ({p})"
+        return
+    style = loss if gain["measure"] == "log-loss" else percent
+    is_better = gain["model"] > gain["constant"]
+    if gain["measure"] == "log-loss":
+        is_better = gain["model"] < gain["constant"]
+    if is_significant and is_better:
+        yield (
+            f"By {gain['measure']} it is significantly better ({style(gain['model'])} against "
+            f"{style(gain['constant'])}, {p}, {counted(n_rows, 'row')})"
+        )
+
+
+def _missed(document: Document) -> Iterator[str]:
+    """Yield what is missed of the class of which most is missed, or of all that tie."""
+    classes = document["classes"]
+    shares = [each["n_found"] / each["n_rows"] for each in classes]
+    least = min(shares)
+    tied = [each for each, share in zip(classes, shares, strict=True) if share == least]
+    tied.sort(key=lambda each: -each["n_rows"])
+    missed = [each["n_rows"] - each["n_found"] for each in tied]
+    share = percent(missed[0] / tied[0]["n_rows"])
+    n_half = sum(2 * each["n_found"] <= each["n_rows"] for each in classes if each not in tied)
+    end = f", and at least half of {counted(n_half, 'other class')}." if n_half else "."
+    if len(tied) == 1:
+        rows = counted(tied[0]["n_rows"], "row")
+        yield f"t misses {missed[0]:,} of {rows} of class {tied[0]['class']} ({share}){end}"
+    else:
+        names = listed([each["class"] for each in tied], MOST_NAMED)
+        counts = listed(
+            [f"{m:,} of {each['n_rows']:,}" for m, each in zip(missed, tied, strict=True)],
+            MOST_NAMED,
+        )
+        yield f"t misses {share} of the rows of each of the classes {names} ({counts}){end}"
+    n_rows = sum(each["n_rows"] for each in classes)
+    n_found = sum(each["n_found"] for each in classes)
+    yield f"It misclassified {n_rows - n_found:,} of {counted(n_rows, 'row')} while"
+    n_more = len(classes) - 8
+    yield f"The 8 classes of which it finds least; {counted(n_more, 'more class')} not shown."
+    for each in classes:
+        yield f"{each['class']}: {count(each['n_found'])} of {count(each['n_rows'])}"
+
+
+def _caveats(document: Document) -> Iterator[str]:
+    """Yield the parts of each caveat that hold digits, from its own numbers."""
+    for caveat in document["caveat_details"]:
+        yield from _parts_of_caveat(caveat, document)
+
+
+def _parts_of_caveat(caveat: Document, document: Document) -> Iterator[str]:
+    f = caveat["figures"]
+    match caveat["code"]:
+        case "calibration":
+            yield from _parts_of_calibration(f)
+        case "choice":
+            which = f["n_same"] or "none"
+            yield f"it is {document['recommended']} in {which} of {f['n_folds']} folds"
+            yield (
+                f"Rows like these have an error between {percent(f['error'])} and "
+                f"{percent(f['choice_high'])}."
+            )
+        case "posteriors":
+            yield (
+                f"(log-loss {loss(f['log_loss'])} against {loss(f['constant_log_loss'])}, "
+                f"{counted(f['n_rows'], 'row')})"
+            )
+        case "leak" | "together" | "impossible":
+            yield from _parts_on_columns(caveat)
+        case _:
+            yield from _parts_on_rows(caveat)
+
+
+def _parts_on_columns(caveat: Document) -> Iterator[str]:
+    f = caveat["figures"]
+    if "predicted" in f:
+        yield f"alone predicts {percent(f['predicted'])} of the classes"
+    elif "equal_rows" in f:
+        yield f"{percent(f['equal_rows'])} of rows equal another"
+        yield f"in at least half of {f['n_columns']} columns of numbers"
+    elif "least_of_others" in f:
+        rows = counted(f["n_rows"], "row")
+        end = f"in {rows}, in all others {number(f['least_of_others'])} or more: check it"
+        yield f"is {number(f['value'])} {end}"
+        yield f"is {number(f['value'])} or less {end}"
+    elif "value" in f:
+        rows = counted(f["n_rows"], "row")
+        yield f"is {number(f['value'])} in {rows}, far from all others"
+
+
+def _parts_on_rows(caveat: Document) -> Iterator[str]:
+    f = caveat["figures"]
+    match caveat["code"]:
+        case "copies":
+            yield f"{counted(f['n_copies'], 'row')} of {f['n_rows']:,} repeat others"
+            yield f"and {f['n_seen']:,} held-out rows were seen in training"
+            if "error_apart" in f:
+                yield (
+                    f"the error is {percent(f['error_together'])}, and would seem to be "
+                    f"{percent(f['error_apart'])} with copies in several folds"
+                )
+        case "equal rows":
+            bound = np.ceil(1000 * f["most_right"]) / 1000
+            yield (
+                f"No model can be right on more than {percent(bound)} of these rows: "
+                f"{f['n_rows']:,} rows with equal values have different classes."
+            )
+        case "few rows":
+            yield f"There are only {counted(f['n_rows'], 'row')}"
+        case "rare class":
+            yield f"has only {counted(f['n_rows'], 'row')}: how often"
+
+
+def _parts_of_calibration(f: Mapping[str, float]) -> Iterator[str]:
+    if "stated" in f:
+        yield (
+            f"it states {percent(f['stated'])} on average for the predicted class and is right in "
+            f"{percent(f['observed'])}"
+        )
+        return
+    for end in ("high", "low"):
+        stated = percent(f[f"{end}_stated"])
+        observed = percent(f[f"{end}_observed"])
+        rows = counted(int(f[f"{end}_n_rows"]), "row")
+        if end == "high" and f["high_stated"] > f["high_observed"]:
+            yield (
+                f"where it states about {stated} for the predicted class, it is right in "
+                f"{observed} of {rows}"
+            )
+        if end == "low" and f["low_stated"] < f["low_observed"]:
+            yield f"where it states about {stated}, in {observed} of {rows}"
+
+
+def _threshold(document: Document) -> Iterator[str]:
+    threshold = document["threshold"]
+    if threshold is None:
+        return
+    value = exact_number(threshold["posterior"])
+    hits = f"{threshold['n_found']:,} of {threshold['n_rows']:,}"
+    alarms = counted(threshold["n_false_alarms"], "false alarm")
+    n_predicted = threshold["n_found"] + threshold["n_false_alarms"]
+    precision = percent(threshold["n_found"] / max(n_predicted, 1))
+    yield f"From a posterior of {value} on, it would find {hits}, with {alarms}."
+    yield (
+        f"AUC {loss(threshold['auc'])}: predicting class {threshold['class']} where its posterior "
+        f"is at least {value} finds {hits}, with {alarms} ({precision} of those predicted are "
+        "right)"
+    )
+
+
+def _reasons(document: Document) -> Iterator[str]:
+    """Yield why the model is recommended; each part only where the numbers carry its words."""
+    rule = document["choice_rule"]
+    if rule is None:
+        return
+    chosen = _model(document, document["recommended"])
+    best = _model(document, rule["best"])
+    others = _others(document)
+    name = chosen["model"]
+    rows = counted(document["n_rows"], "row")
+    column = rule["loss"]
+    measure = "log-loss" if column == "log_loss" else "error"
+    losses = rule["losses"]
+    known_losses = [losses[each["model"]] for each in (chosen, *others)]
+    least = percent(best["error"])
+    if column == "log_loss":
+        least = _limited(best, rule)
+    least_of_all = min(each for each in known_losses if each is not None)
+    if best is chosen and losses[best["model"]] <= least_of_all:
+        yield f"Why {name}: least {measure} ({least})."
+    if best is chosen and len(rule["fewest_errors"]) > 1:
+        n_models = len(rule["fewest_errors"])
+        usable = " of usable posteriors" if rule["set_aside"] else ""
+        yield (
+            f"Why {name}: least {measure} ({least}) of the {n_models} models{usable} that no other "
+            f"one beats significantly in errors on {rows}."
+        )
+    sizes = [_model(document, each)["n_parameters"] for each in rule["close"]]
+    known_sizes = [size for size in sizes if size is not None]
+    if name in rule["close"] and chosen["n_parameters"] == min(known_sizes, default=None):
+        yield (
+            f"it is the simplest, with {count(chosen['n_parameters'])} parameters, of the models "
+            f"within one standard error of the least {measure} ({best['model']}, {least})"
+        )
+    if name in rule["close"]:
+        yield f"its {measure} is within one standard error of the least ({best['model']}, {least})"
+    yield from _why_only_one(document)
+    for other in others:
+        yield from _why_not(other, chosen, document)
+
+
+def _why_only_one(document: Document) -> Iterator[str]:
+    """Yield by how much every other eligible model errs more often, where only one does not."""
+    rule = document["choice_rule"]
+    chosen = _model(document, document["recommended"])
+    others = _others(document)
+    rows = counted(document["n_rows"], "row")
+    if rule["fewest_errors"] == [chosen["model"]]:
+        eligible = [each for each in others if each["model"] not in rule["set_aside"]]
+        if eligible:
+            gap = 100 * (min(each["error"] for each in eligible) - chosen["error"])
+            yield f"errs significantly more often, by at least {gap:.1f} points on {rows}"
+        yield f"worse than the class frequencies on {rows}."
+
+
+def _limited(model: Document, rule: Document) -> str:
+    """Return the log-loss that the rule compares."""
+    limited = loss(rule["losses"][model["model"]])
+    if limited == loss(model["log_loss"]):
+        return limited
+    return f"{limited}, with {rule['largest']:.0f} at most for each row"
+
+
+def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[str]:
+    """Yield what is said of one model that is not recommended."""
+    name = other["model"]
+    error = percent(other["error"])
+    if other["error"] <= chosen["error"]:
+        how = "as" if other["error"] == chosen["error"] else "less"
+        yield f"{_capital(name)} errs {how} often ({error})"
+    if other["log_loss"] is None:
+        return
+    log_loss = loss(other["log_loss"])
+    rule = document["choice_rule"]
+    losses = rule["losses"]
+    is_worse = name not in rule["close"] and losses[name] > losses[chosen["model"]]
+    if rule["loss"] == "log_loss" and is_worse:
+        limited = _limited(other, rule)
+        yield f"its log-loss is more than one standard error worse ({limited})"
+    constant = _model(document, CONSTANT)["log_loss"]
+    if other["log_loss"] > constant:
+        yield f"class frequencies (log-loss {log_loss} against {loss(constant)})"
+    yield f"or one tree: {name} ({error} errors, log-loss {log_loss})"
+    size = other["n_parameters"]
+    if size is not None and size < (chosen["n_parameters"] or np.inf):
+        yield f"{_capital(name)} has fewer parameters ({count(size)})"
+        yield f"but makes more errors ({error}) and is not within"
+        yield f"but another model makes significantly fewer errors ({error})"
+
+
+def _choice(document: Document) -> Iterator[str]:
+    choice = document["choice"]
+    if choice is None:
+        return
+    error = percent(choice["error"])
+    between = f"({percent(choice['error_low'])} to {percent(choice['error_high'])})"
+    model = document["recommended"]
+    n_same = choice["models"].count(model)
+    yield f"gives {model} in {n_same} of {len(choice['models'])} folds"
+    if n_same < len(choice["models"]):
+        yield f"and an error of {error} {between}: the price of choosing"
+    if choice["n_rows"]:
+        yield (
+            f"Of {choice['n_rows']:,} other rows, which had no part in the choice of the model, it "
+            f"misclassifies {error} {between}."
+        )
+
+
+def _facts(document: Document) -> Iterator[str]:
+    """Yield each fact of the first screen with its remark."""
+    stated = _interval(document["error_low"], document["error_high"])
+    name = "error of choosing and fitting" if document["includes_choice"] else "error"
+    yield f"{name}: {percent(document['error'])}, {stated}"
+    own = _interval(document["own_error_low"], document["own_error_high"])
+    yield (
+        f"error of {document['recommended']} itself: {percent(document['own_error'])}, {own}"
+    )
+    for gain in document["against_constant"]:
+        p = p_statement(gain["p"])
+        if gain["measure"] == "error":
+            yield f"constant classifier: {percent(gain['constant'])}, its error; {p}"
+            continue
+        style = loss if gain["measure"] == "log-loss" else percent
+        model = style(gain["model"])
+        yield f"{gain['measure']}: {model}, constant classifier {style(gain['constant'])}; {p}"
+
+
+def _errors_of_splits(document: Document) -> Iterator[str]:
+    errors = document["real_errors"]
+    if errors is None:
+        return
+    for each in errors["errors"]:
+        error = percent(each["error"])
+        interval = _interval(each["error_low"], each["error_high"])
+        named = each["split"]
+        if named == "unseen groups" and errors["groups"]:
+            named = f"unseen groups of {errors['groups']}"
+        yield f"error, {named}: {error}, {interval}"
+        yield f"{error} of {named}"
+        if each["split"] == errors["expected"] and each["p"] is not None:
+            yield f"expect {error} errors ({interval}), those of {ROWS[each['split']]}"
+            p = p_statement(each["p"])
+            yield f"Expect {error}: rows held out at random are too like those learnt from ({p})"
+    tested = [each for each in errors["errors"] if each["p"] is not None]
+    if tested and errors["expected"] == "random rows":
+        p = p_statement(min(each["p"] for each in tested))
+        n_rows = counted(max(each["n_rows"] for each in tested), "row")
+        yield f"the difference is not significant ({p}, {n_rows})"
+
+
+def _verdict_of_comparison(document: Document) -> Iterator[str]:
+    """Yield the parts of the verdict on all models."""
+    chosen = _model(document, document["recommended"])
+    others = _others(document)
+    name = chosen["model"]
+    rows = counted(document["n_rows"], "row")
+    best = min((chosen, *others), key=lambda each: each["error"])
+    for other in others:
+        if other["error"] == best["error"]:
+            word = "not significant"
+            if other["p_adjusted"] is not None and other["p_adjusted"] <= LEVEL:
+                word = "significant"
+            p = p_statement(_p(other))
+            more = f"{-100 * other['error_difference']:.1f} points more errors than"
+            yield (
+                f"{_capital(name)} makes {more} {other['model']} ({percent(other['error'])}; "
+                f"{word}, {p}, {counted(chosen['n_rows'], 'row')})"
+            )
+    yield f"Against {name} on the same {rows}"
+    yield f"p adjusted for {len(others)} models"
+    alike = [each for each in others if not _p(each) <= LEVEL]
+    worse = [each for each in others if _p(each) <= LEVEL and each["error_difference"] > 0]
+    better = [each for each in others if _p(each) <= LEVEL and each["error_difference"] <= 0]
+    yield from _alike(alike, len(others))
+    for how, models in (("worse", worse), ("better", better)):
+        yield from _different(models, how)
+    yield "is called significant in at most 5 % of tables"
+
+
+def _p(model: Document) -> float:
+    return np.nan if model["p_adjusted"] is None else float(model["p_adjusted"])
+
+
+def _points(models: Sequence[Document]) -> str:
+    ends = [
+        percentage_points(end(each["error_difference"] for each in models))
+        for end in (min, max)
+    ]
+    return f"{' to '.join(dict.fromkeys(ends))} points"
+
+
+def _listed(models: Sequence[Document]) -> str:
+    return listed([each["model"] for each in models], MOST_NAMED)
+
+
+def _alike(models: Sequence[Document], n_others: int) -> Iterator[str]:
+    if not models:
+        return
+    least = min(_p(each) for each in models)
+    if len(models) == 1:
+        p = p_statement(least)
+        yield f"{_listed(models)} is not significantly different ({_points(models)}, {p})"
+        return
+    figures = f"({_points(models)}, {p_statement(least, '≥')})"
+    yield f"{_listed(models)} are not significantly different {figures}"
+    if len(models) == n_others:
+        yield f"none of the {n_others} others is significantly different {figures}"
+
+
+def _different(models: Sequence[Document], how: str) -> Iterator[str]:
+    if len(models) > MOST_NAMED:
+        greatest = p_statement(max(_p(each) for each in models), "≤")
+        figures = f"({_points(models)}, {greatest})"
+        yield f"{_listed(models)} are significantly {how} {figures}"
+    else:
+        for each in models:
+            yield f"{each['model']} ({_points([each])}, {p_statement(_p(each))})"
+
+
+def _protocol(document: Document) -> Iterator[str]:
+    for model in document["models"]:
+        if model["failure"]:
+            yield f"{model['model']} failed: {model['failure'].rstrip('.')}."
+    yield f"{document['n_folds']} stratified folds, shuffled with seed 0"
