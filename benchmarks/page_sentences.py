@@ -47,7 +47,7 @@ CONSTANT = "constant"
 
 def unexplained(text: str, fragments: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the numbers of a text that are in no fragment, and in no name of the data."""
-    rest = with_plain_spaces(text)
+    rest = re.sub(r"\[SF\d+\]", "", with_plain_spaces(text))  # the number of a message
     for fragment in fragments:
         rest = rest.replace(fragment, "\0")
     words = [re.escape(name) for name in sorted(names, key=len, reverse=True)]

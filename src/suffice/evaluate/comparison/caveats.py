@@ -45,6 +45,8 @@ NUMBERS: Mapping[CaveatCode, str] = {
     "choice": "SF209",
     "errors": "SF210",
     "split": "SF211",
+    "calibration": "SF212",
+    "impossible": "SF213",
 }
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
