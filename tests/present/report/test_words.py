@@ -129,12 +129,12 @@ def test_coefficients_of_many_features_and_classes_are_shown_as_far_as_there_is_
     section = explanation(findings)
     (table,) = (b for b in section.blocks if "hange of a class" in getattr(b, "caption", ""))
     names = [row[0] for row in table.rows]
-    assert len(names) == 1 + 15
+    assert len(names) == 1 + 10
     assert names[0] == "intercept"
     assert table.columns == ("", *map(str, range(9)))
-    assert table.note.endswith("5 more features not shown. 3 more classes not shown.")
+    assert table.note.endswith("10 more features not shown. 3 more classes not shown.")
     w = findings.estimator.coef_
-    order = np.argsort(-np.abs(w).max(0) * X.std(0), kind="stable")[:15]
+    order = np.argsort(-np.abs(w).max(0) * X.std(0), kind="stable")[:10]
     assert names[1:] == [f"x{j + 1}" for j in order]
     for row, j in zip(table.rows[1:], order, strict=True):
         np.testing.assert_allclose(row[1:], w[:9, j])
@@ -188,8 +188,9 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
     assert found.name == "nearest neighbours"
     simple = found.comparison["GaussianNB"]
     (said,) = found.verdict.sentences
+    limited = np.minimum(found.outcome.row_losses[1], 10).mean()
     assert said.startswith(
-        f"Why nearest neighbours: least log-loss ({found.outcome.log_loss:.3f})."
+        f"Why nearest neighbours: least log-loss ({limited:.3f}, with 10 at most for each row)."
     )
     assert (
         f"GaussianNB ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})" in said

@@ -334,10 +334,10 @@ def _next_step_with_care(findings: Findings) -> str:
     if small:
         if not missed.misses_half:
             names = [str(most_missed(small).label)]
-        # the one that a caveat names
-        rarest = str(min(small, key=lambda each: each.of).label)
-        if rarest not in names:
-            names.append(rarest)
+        # the one that a caveat names, unless all its rows are found
+        rarest = min(small, key=lambda each: each.of)
+        if rarest.n_found < rarest.of and str(rarest.label) not in names:
+            names.append(str(rarest.label))
         return f"Next: collect more rows of {_classes(names)} before anything depends on it."
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":
