@@ -1,4 +1,4 @@
-"""Every error, a ``SufficeError``, and every warning, a ``SufficeWarning``, of this library."""
+"""Errors, all of them a ``SufficeError``, and warnings, all of them a ``SufficeWarning``."""
 
 import sys
 import warnings
@@ -9,15 +9,15 @@ from typing import ClassVar, Self
 
 
 class SufficeError(ValueError):
-    """Base class; a ``ValueError``, so that scikit-learn's tools catch it unchanged."""
+    """Base class of all errors; a ``ValueError``, which scikit-learn's tools catch."""
 
 
 class InvalidInputError(SufficeError):
-    """Rows that cannot be used."""
+    """Rows or columns hold values that cannot be used."""
 
 
 class UnknownTargetError(InvalidInputError):
-    """No column, or more than one, may be the target; ``columns`` are those that may."""
+    """It is not clear which column is the target; ``columns`` lists the candidates."""
 
     def __init__(self, label: str, columns: Sequence[str]) -> None:
         self.label = label
@@ -32,19 +32,19 @@ class UnknownTargetError(InvalidInputError):
 
 
 class InvalidParameterError(SufficeError):
-    """A setting outside its domain."""
+    """A parameter has a value that is not allowed."""
 
 
 class UnknownLabelError(SufficeError):
-    """A label that names no class."""
+    """A label is not one of the classes."""
 
 
 class TooFewClassesError(SufficeError):
-    """Fewer than two classes have any weight."""
+    """Fewer than two classes have rows with positive weight."""
 
 
 class FeatureMismatchError(SufficeError):
-    """Other features, or another order of them, than before."""
+    """The features are not those of the fit, or come in another order."""
 
 
 class MissingStatisticsError(SufficeError):
@@ -52,27 +52,27 @@ class MissingStatisticsError(SufficeError):
 
 
 class ForgetError(SufficeError):
-    """Rows taken out that were never put in."""
+    """The rows to remove were never added, or their removal would lose too much precision."""
 
 
 class FileFormatError(SufficeError):
-    """A file that is not ours, or not whole."""
+    """The file was not written by suffice, or is incomplete or damaged."""
 
 
 class DatabaseError(SufficeError):
-    """A database that lost the connection, cancelled the query, or changed meanwhile."""
+    """The database closed the connection, cancelled the query, or changed while it was read."""
 
 
 class CheckpointError(SufficeError):
-    """A scan that cannot be resumed, or not be remembered."""
+    """A checkpoint cannot be written, or cannot be resumed."""
 
 
 class ClusterError(SufficeError):
-    """A cluster that does not answer, or lost its workers."""
+    """The cluster does not answer, or has lost its workers."""
 
 
 class SufficeWarning(UserWarning):
-    """Valid input that may give a surprising result; its text ends with a stable code.
+    """The input is valid but may give a surprising result; the text ends with a stable code.
 
     ``docs/codes.md`` lists the codes, each with an example and a cure.
     """
@@ -90,7 +90,7 @@ class DegenerateDataWarning(SufficeWarning):
 
 
 class UnusedDataWarning(SufficeWarning):
-    """Columns or rows are left out; ``columns`` and ``rows`` are their numbers."""
+    """Columns or rows are left out; ``columns`` and ``rows`` count them."""
 
     code = "SF102"
 
@@ -128,7 +128,7 @@ def warn(
     message: str | SufficeWarning,
     category: type[SufficeWarning] = SufficeWarning,
 ) -> None:
-    """Issue a warning at the line of the caller that is outside this library."""
+    """Issue a warning that points at the caller's line, outside this library."""
     frame = sys._getframe(0)
     depth = 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
@@ -145,7 +145,7 @@ def require_word(word: object, words: Collection[str], name: str) -> None:
 
 
 def extra(module: str, name: str, what: str) -> ModuleType:
-    """Import a module of an optional extra; raise with the install command if it is missing."""
+    """Import a module of an optional extra; if it is missing, say how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
