@@ -77,12 +77,12 @@ def test_rows_without_a_name_are_not_those_of_the_current_folder(refused, write)
 def test_options_of_sql_are_refused_elsewhere(refused, iris):
     for said in (["--keep", "id"], ["--table", "rows"], ["--dialect", "duckdb"]):
         line = refused("export", iris, "--to", "json", *said, code=2)
-        assert f"{said[0]} is of SQL: leave it out, or say --to sql" in line
+        assert f"{said[0]} needs --to sql: add that option, or leave out {said[0]}" in line
 
 
 def test_a_lab_that_is_saved_shows_no_table(refused, tmp_path):
     line = refused("lab", "iris", "--save", "lab.html", code=2)
-    assert "a page that is saved shows no table: leave DATA and --target out" in line
+    assert "--save writes the page without a table: leave out DATA and --target" in line
     assert not (tmp_path / "lab.html").exists()
 
 
@@ -191,7 +191,7 @@ def test_outputs_of_unknown_kind_or_place_are_refused(refused, iris):
     assert "names no format to write" in refused("predict", iris, "iris", "-o", "out.xls")
     assert "no folder 'no'" in refused("predict", iris, "iris", "-o", "no/out.csv", code=2)
     assert "no folder 'no'" in refused("fit", "iris", "-o", "no/m.suffice", code=2)
-    assert "make it first" in refused("compare", "iris", "--plot", "no/x.png", code=2)
+    assert "create it first" in refused("compare", "iris", "--plot", "no/x.png", code=2)
 
 
 def test_json_and_answers_do_not_share_standard_output(refused, iris):

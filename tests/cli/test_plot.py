@@ -116,9 +116,9 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         ),
         (
             ["neighbourhood", "iris", "-o", "x.png"],
-            "needs to know query: give it by --set query=VALUE",
+            "needs the parameter 'query': give it by --set query=VALUE",
         ),
-        (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
+        (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave out --weight"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_line(refused, words, said, tmp_path):

@@ -68,7 +68,7 @@ def test_the_last_partitions_and_named_ones_are_two_selections(days, ok, refused
     ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
     said = ("--only", "2026-11-01", "--last", "1", "-o", "t.moments")
     line = refused("store", "total", "a.store", *said)
-    assert "--only and --last do not go together" in line
+    assert "--only and --last cannot be used together" in line
 
 
 def test_forgetting_is_one_partition_rewritten_on_record(days, ok, ok_json, tmp_path):

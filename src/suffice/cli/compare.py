@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "models",
     section=MODEL,
     metavar="NAME",
-    help="A model to compare; repeat for more. By default a dozen of them.",
+    help="A model to compare; repeat for more. By default about a dozen models.",
 )
 @several(
     "--add",

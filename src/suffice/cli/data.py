@@ -41,7 +41,7 @@ def load_model(path: Path) -> PredictorMixin:
 
 
 def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
-    """Return a model that has a method, or say that its kind has not."""
+    """Return the model if it has the method; raise with the cure if not."""
     if not hasattr(fitted, verb):
         raise InvalidInputError(
             f"{path} holds the model {type(fitted).__name__}, which has no {verb.strip('_')}: "
@@ -144,7 +144,7 @@ class Data:
         query = self.reading.get("query")
         if table is not None and query is not None:
             raise InvalidParameterError(
-                "--table and --query do not go together: give one of them"
+                "--table and --query cannot be used together: give one of them"
             )
         return query if table is None else table
 
@@ -156,8 +156,8 @@ class Data:
         ours = [name for name in (self.name, *self.others) if _is_ours(Path(name))]
         if ours and self.others:
             raise InvalidInputError(
-                f"{ours[0]} holds sums, and is one of several files: add sums up with suffice "
-                "merge, and name data files alone"
+                f"{ours[0]} holds sums, which cannot be read together with other files: give data "
+                "files only, or add up files of sums with suffice merge"
             )
         return bool(ours)
 

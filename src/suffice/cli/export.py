@@ -38,20 +38,20 @@ from suffice.cli.terminal import Terminal
     section=OUTPUT,
     metavar="NAME",
     default="rows",
-    help="With --to sql: the table of the rows; write schemas before it, with dots.",
+    help="With --to sql: the table that holds the rows, such as schema.table.",
 )
 @choice(
     "--dialect",
     section=OUTPUT,
     of=["duckdb", "postgres", "sqlite"],
     default="duckdb",
-    help="With --to sql: the database.",
+    help="With --to sql: the database that runs the query.",
 )
 @several(
     "--keep",
     section=OUTPUT,
     metavar="COLUMN",
-    help="With --to sql: a column to copy beside the predictions; repeat for more.",
+    help="With --to sql: a column to copy to the result; repeat for more.",
 )
 @output("The file to write. Without it the text goes to standard output.")
 def export(
@@ -75,11 +75,13 @@ def export(
     from suffice.persistence.archive import replacing
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
-        raise click.UsageError("ONNX is not for reading: name a file with -o")
+        raise click.UsageError("ONNX is a binary format: name a file with -o")
     context = click.get_current_context()
     for name in ("table", "dialect", "keep"):
         if kind != "sql" and is_given(context, name):
-            raise click.UsageError(f"--{name} is of SQL: leave it out, or say --to sql")
+            raise click.UsageError(
+                f"--{name} needs --to sql: add that option, or leave out --{name}"
+            )
     fitted = load_model(model)
     if kind == "onnx":
         content: bytes = to_onnx(fitted).SerializeToString()

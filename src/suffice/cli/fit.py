@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--text",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column of text: its words are counted, for the model counts.",
+    help="A column of text whose words are counted; the model is counts.",
 )
 @model_options
 @output("The model file to write.", required=True)

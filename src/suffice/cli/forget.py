@@ -100,7 +100,7 @@ def _forget_counts(
     model.save(output)
     terminal.written(
         output,
-        f"{before - left:,} rows forgotten, {left:,} left",
+        f"{counted(before - left, 'row')} forgotten, {left:,} left",
         forgotten=before - left,
         rows=left,
     )

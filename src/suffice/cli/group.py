@@ -16,7 +16,7 @@ SECTIONS = {
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
         "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
-        "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
+        "lab": "Open a page to play with classifiers: paint points, watch models learn.",
     },
     "Model": {
         "fit": "Fit a classifier and save it.",
@@ -41,7 +41,7 @@ SECTIONS = {
     },
     "Other": {
         "datasets": "List the built-in data sets, or write one.",
-        "warm-up": "Compile all that later commands need, and keep it.",
+        "warm-up": "Compile the code that later commands need, and keep it.",
     },
 }
 COMMANDS = tuple(name for section in SECTIONS.values() for name in section)

@@ -18,7 +18,10 @@ from suffice.cli.terminal import Terminal
 )
 @data_argument(required=False)
 @target_option
-@other_output("--save", "Write the page, without what needs Python, and serve nothing.")
+@other_output(
+    "--save",
+    "Write the page to FILE and start no server; parts that need Python are left out.",
+)
 @flag(
     "--browser/--no-browser",
     section=OUTPUT,
@@ -34,10 +37,10 @@ def lab(
     *,
     browser: bool,
 ) -> None:
-    """Play with classifiers: paint points, see every model, descend, follow the course."""
+    """Open a page to play with classifiers: paint points, watch models learn."""
     if save is not None:
         if data or target:
-            msg = "a page that is saved shows no table: leave DATA and --target out"
+            msg = "--save writes the page without a table: leave out DATA and --target"
             raise click.UsageError(msg)
         _save_page(terminal, save)
         return

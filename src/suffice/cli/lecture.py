@@ -42,7 +42,7 @@ def lecture(
     generative against discriminative. Features are numbers.
     """
     if "weight" in data.columns:
-        raise InvalidParameterError("a lecture counts every row alike: leave --weight out")
+        raise InvalidParameterError("a lecture does not use row weights: leave out --weight")
     from suffice.persistence.archive import replacing
     from suffice.present.lecture import lecture as make_lecture
 

@@ -37,7 +37,7 @@ from suffice.errors import InvalidParameterError
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path, exists=True),
-    help="JSON of the public keys of all parties by name.",
+    help="JSON object that maps the name of each party to its public key.",
 )
 @option(
     "--round",
@@ -45,7 +45,7 @@ from suffice.errors import InvalidParameterError
     section=OUTPUT,
     metavar="NAME",
     required=True,
-    help="A name that all parties share and never use again.",
+    help="A name for this total; all parties use the same, and never use it again.",
 )
 @option(
     "--classes",

@@ -193,7 +193,7 @@ _model_options = combined(
         "--pooling",
         section=MODEL,
         metavar="SHARE",
-        help="Weight of the pooled covariance in each class's, from 0 to 1, or auto.",
+        help="Weight of the pooled covariance in the estimate of each class, from 0 to 1, or auto.",
     ),
     option(
         "--shrinkage",
@@ -212,20 +212,21 @@ _model_options = combined(
         "--temperature",
         section=MODEL,
         metavar="NUMBER",
-        help="Temperature of the posteriors: 1 is Bayes; or auto.",
+        help="Temperature that the posteriors are calibrated with: 1 leaves them as they are; or "
+        "auto.",
     ),
     option(
         "--reject",
         section=MODEL,
         metavar="COST",
         type=click.FLOAT,
-        help="Cost of giving no label, where an error costs 1.",
+        help="Cost of giving no label; an error costs 1.",
     ),
     several(
         "--set",
         section=MODEL,
         metavar="NAME=VALUE",
-        help="Any parameter of the Python class, the value as JSON or a word; repeat for more.",
+        help="Set any parameter of the Python class; VALUE is JSON or a word. Repeat for more.",
     ),
 )
 

@@ -47,7 +47,7 @@ def option(
     required: bool = False,
 ) -> Decorator:
     """Declare an option with a value."""
-    # click takes a default of None for a value: an option without one must not name it
+    # click treats default=None as a value, so an option without a default must not pass it
     if default is None:
         return click.option(
             *names,
@@ -148,7 +148,11 @@ def _complete_data(
 
 
 target_option = option(
-    "-t", "--target", section=COLUMNS, metavar="COLUMN", help="The column of labels."
+    "-t",
+    "--target",
+    section=COLUMNS,
+    metavar="COLUMN",
+    help="The column that holds the labels.",
 )
 _column_options = combined(
     target_option,
@@ -158,7 +162,7 @@ _column_options = combined(
         "features",
         section=COLUMNS,
         metavar="COLUMN",
-        help="A feature; repeat for more. By default every informative column.",
+        help="A column to use as a feature; repeat for more. By default every informative column.",
     ),
     several(
         "-i",
@@ -167,30 +171,37 @@ _column_options = combined(
         metavar="COLUMN",
         help="A column to leave out; repeat for more.",
     ),
-    option("--weight", section=COLUMNS, metavar="COLUMN", help="The column of row weights."),
+    option(
+        "--weight",
+        section=COLUMNS,
+        metavar="COLUMN",
+        help="The column that holds row weights.",
+    ),
     several(
         "--id",
         "ids",
         section=COLUMNS,
         metavar="COLUMN",
-        help="A column that names rows; repeat for more. By default columns that look like ids.",
+        help="A column that identifies rows; repeat for more. By default columns that look like "
+        "ids.",
     ),
     several(
         "--categorical",
         section=COLUMNS,
         metavar="COLUMN",
-        help="A column of numbers that are categories; repeat for more.",
+        help="A column whose numbers are codes of categories; repeat for more.",
     ),
     choice(
         "--target-kind",
         section=COLUMNS,
         of=["class"],
-        help="Read labels as names of classes, even numbers such as 0.5; a and A then differ.",
+        help="Treat every label as the name of a class, even numbers such as 0.5. Labels that "
+        "differ by case, such as a and A, are then different classes.",
     ),
     flag(
         "--merge-labels",
         section=COLUMNS,
-        help="Labels that differ by case, blanks or a spelling of yes and no are one class.",
+        help="Merge labels that differ only by case, blanks or the spelling of yes and no.",
     ),
 )
 _reading_options = combined(
@@ -198,7 +209,7 @@ _reading_options = combined(
         "--delimiter",
         section=TEXT_FILES,
         metavar="CHARACTER",
-        help="Character between cells. By default it is detected.",
+        help="Character that separates cells. By default it is detected.",
     ),
     several(
         "--na",
@@ -217,7 +228,7 @@ _reading_options = combined(
         "--thousands",
         section=TEXT_FILES,
         of=",. '",
-        help="Mark between thousands. By default it is detected for each column.",
+        help="Thousands separator of numbers. By default it is detected for each column.",
     ),
     flag(
         "--header/--no-header",
@@ -230,13 +241,13 @@ _reading_options = combined(
         section=TEXT_FILES,
         metavar="N",
         type=click.IntRange(0),
-        help="Number of lines before the table.",
+        help="Number of lines to skip before the table.",
     ),
     option(
         "--comment",
         section=TEXT_FILES,
         metavar="TEXT",
-        help="Beginning of lines that are comments, such as #.",
+        help="Skip lines that begin with this text, such as #.",
     ),
     option(
         "--encoding",
@@ -251,7 +262,7 @@ _reading_options = combined(
         "--query",
         section=DATABASES,
         metavar="SQL",
-        help="Read the rows of this query of the database.",
+        help="Read the rows that this query of the database returns.",
     ),
 )
 
@@ -344,7 +355,7 @@ class OutputFile(click.Path):
             return str(value)
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
-            self.fail(f"there is no folder '{path.parent}': make it first", param, ctx)
+            self.fail(f"there is no folder '{path.parent}': create it first", param, ctx)
         return path
 
 
@@ -377,10 +388,12 @@ sums_options = combined(
         section=OUTPUT,
         of=["auto", "per-class", "pooled", "diagonal"],
         default="auto",
-        help="Which scatter to keep; auto keeps a matrix for each class where memory allows.",
+        help="Which scatter matrices to keep; auto keeps one for each class if memory allows.",
     ),
     flag(
-        "--fourth", section=OUTPUT, help="Also keep the sums that Ledoit-Wolf shrinkage needs."
+        "--fourth",
+        section=OUTPUT,
+        help="Also keep the fourth moments, which Ledoit-Wolf shrinkage needs.",
     ),
 )
 fold_options = combined(
@@ -395,14 +408,16 @@ fold_options = combined(
         "--groups",
         section=VALIDATION,
         metavar="COLUMN",
-        help="Column of groups that folds hold out as a whole, such as persons; not a feature.",
+        help="Column of groups, such as persons. A fold holds out whole groups. The column is not "
+        "used as a feature.",
     ),
 )
 time_option = option(
     "--time",
     section=VALIDATION,
     metavar="COLUMN",
-    help="Column of times: earlier rows are learnt from, later ones judged; not a feature.",
+    help="Column of times. Models are fitted to earlier rows and tested on later ones. The column "
+    "is not used as a feature.",
 )
 
 

@@ -169,7 +169,7 @@ KINDS = {
     "--set",
     section=FIGURE,
     metavar="NAME=VALUE",
-    help="Any parameter of the figure, the value as JSON or a word; repeat for more.",
+    help="Set any parameter of the figure; VALUE is JSON or a word. Repeat for more.",
 )
 @output("The figure to write: .png, .svg or .pdf.", required=True)
 def plot(
@@ -184,11 +184,11 @@ def plot(
 ) -> None:
     """Draw a figure of labelled rows, or of a model fitted to them.
 
-    Errors are of rows held out in 10 folds; those of a model file, of all rows of DATA.
+    Figures of errors show rows held out in 10 folds. With a model file they show all rows of DATA.
     """
     check_figure(output)
     if "weight" in data.columns:
-        raise InvalidParameterError("figures show every row alike: leave --weight out")
+        raise InvalidParameterError("figures do not use row weights: leave out --weight")
     from suffice.present.plots.style import style_of
 
     draw = KINDS[kind].function()
@@ -236,7 +236,7 @@ def _check_settings(
             raise InvalidParameterError(msg)
     for name in free:
         if parameters[name].default is inspect.Parameter.empty and name not in settings:
-            msg = f"{kind} needs to know {name}: give it by --set {name}=VALUE"
+            msg = f"{kind} needs the parameter {name!r}: give it by --set {name}=VALUE"
             raise InvalidParameterError(msg)
 
 
@@ -269,7 +269,10 @@ def _model_file_and_rows(model: str, data: Data) -> tuple[object, ...]:
     names = list(getattr(fitted, "feature_names_in_", rows.frame.columns))
     lacking = [name for name in names if name not in rows.frame.columns]
     if lacking:
-        msg = f"{data.name} lacks the columns {quoted(lacking)} that {model} needs"
+        msg = (
+            f"{data.name} lacks the columns {quoted(lacking)} that {model} was fitted to: give "
+            "rows with these columns"
+        )
         raise InvalidInputError(msg)
     return fitted, rows.frame[names], rows.table.labels
 
@@ -287,7 +290,7 @@ def _held_out_predictions(estimator: SklearnClassifier, rows: Chunk) -> Predicti
     if counts.max() < FOLDS:
         msg = (
             f"no class has {FOLDS} rows to hold out in as many folds: "
-            "give more rows, or a file of a model that saw others"
+            "give more rows, or the file of a model that was fitted to other rows"
         )
         raise InvalidInputError(msg)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)

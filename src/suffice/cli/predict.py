@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--ignore",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column that is no id; repeat for more.",
+    help="A column that is not an id; repeat for more.",
 )
 @option(
     "--outlier-rate",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.001,
-    help="Share of new rows of the same population that would count as outliers.",
+    help="Expected share of outliers among new rows of the same population.",
 )
 @option(
     "--prefix",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 @flag(
     "--escape-formulas",
     section=OUTPUT,
-    help="Put ' before texts that a spreadsheet would run as formulas.",
+    help="Put ' before each text that a spreadsheet would run as a formula.",
 )
 @output(
     "The file or object to write. Without it CSV goes to standard output.",
@@ -94,11 +94,11 @@ def predict(
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
-    Rows are read and written in bounded memory, in their order; columns are matched by name, and
-    read as the file of the fit wrote them. A row with empty cells is judged by its other cells. If
-    the model needs every number, as logistic, perceptron and least-squares do, its answers are
-    empty, and a note counts such rows. An outlier has a log density below the quantile
-    --outlier-rate of 50,000 simulated new rows of the same population.
+    Rows are read and written in bounded memory, in their order. Columns are matched by name, and
+    their numbers are read in the notation of the file that the model was fitted to. A row with
+    empty cells is classified by its other cells. Logistic, perceptron and least-squares need every
+    number: the predictions of such a row are empty, and a note counts these rows. An outlier has a
+    log density below the quantile --outlier-rate of 50,000 rows simulated from the model.
     """
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write

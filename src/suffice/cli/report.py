@@ -70,13 +70,14 @@ def start_helpers(data: Data) -> None:
     "--against",
     section=MODEL,
     metavar="NEW",
-    help="New rows: the page says whether they have drifted and whether the model is right.",
+    help="New rows: the page says whether they have drifted and, if they have labels, how many of "
+    "them the model misclassifies.",
 )
 @fold_options
 @flag(
     "--fast",
     section=VALIDATION,
-    help="A first look: few models, three folds, no simulation.",
+    help="Take a first look with few models, three folds and no simulation.",
 )
 @seed_option(VALIDATION, "Seed of the folds and samples.")
 @output("The page to write, by default report-DATA.html. The model is saved beside it.")
@@ -85,7 +86,7 @@ def start_helpers(data: Data) -> None:
     "format_",
     section=OUTPUT,
     of=["html", "md", "json"],
-    help="Format of the page. By default that of the extension.",
+    help="Format of the page. By default the extension of the output decides.",
 )
 @flag("--force", section=OUTPUT, help="Replace an existing page and model.")
 def report(
@@ -104,7 +105,7 @@ def report(
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why.
 
-    Of several tables each gets its page, and an index names them with their answers.
+    Each of several tables gets a page of its own, and an index lists the pages with their answers.
     """
     if output is not None and output.exists() and not force:
         msg = f"{output} exists: name another page, or replace it with --force"

@@ -37,7 +37,9 @@ _BATCH = 100_000  # rows drawn at once
     default=1000,
     help="Number of rows.",
 )
-@seed_option(OUTPUT, "Seed, to draw the same rows again.", default=None)
+@seed_option(
+    OUTPUT, "Seed of the random numbers; the same seed draws the same rows.", default=None
+)
 @option(
     "--class",
     "class_name",
@@ -66,15 +68,17 @@ def sample(
 ) -> None:
     """Draw rows from a fitted model.
 
-    A class is drawn from the priors, then a row from the density of the class.
+    For each row a class is drawn from the priors, and the features from the density of that class.
     """
     from suffice.core.table.labels import label_written
     from suffice.persistence.load import load_classifier
 
     classifier = load_classifier(model)
     if not classifier.has_density:
-        msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            f"{model} holds a model without densities to draw rows from: fit a Gaussian model, "
+            "such as lda"
+        )
     if not label:
         raise InvalidInputError(
             "the label column has no name: name the column, such as --label class"

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 _store_argument = click.argument("store")
 _partition_argument = click.argument("partition")
 _why_option = option(
-    "--why", section=PARTITIONS, default="", metavar="TEXT", help="The reason, for the log."
+    "--why",
+    section=PARTITIONS,
+    default="",
+    metavar="TEXT",
+    help="The reason to record in the log.",
 )
 _selection_options = combined(
     several(
@@ -53,7 +57,7 @@ _selection_options = combined(
         section=PARTITIONS,
         metavar="N",
         type=click.IntRange(1),
-        help="Use this many partitions, the last by name.",
+        help="Use the last N partitions, sorted by name.",
     ),
 )
 _EXAMPLES = """\b
@@ -67,8 +71,9 @@ Examples:
 def store() -> None:
     """Keep the sums of days, sites or tenants apart, and fit any set of them.
 
-    STORE is a folder, sqlite:FILE or postgresql://…/DATABASE, both with #TABLE if need be. The
-    first add makes it. Every change is whole or not at all, and on record.
+    STORE is a folder, sqlite:FILE or postgresql://…/DATABASE; add #TABLE to choose a table of the
+    database. The first add creates it. Every change is made completely or not at all, and is
+    recorded in the log.
     """
 
 
@@ -84,7 +89,7 @@ def store() -> None:
     "--partition",
     section=PARTITIONS,
     metavar="NAME",
-    help="The partition of all rows. By default each file has its own.",
+    help="The partition that gets all rows. By default each file has its own.",
 )
 @_why_option
 @sums_options
@@ -99,11 +104,12 @@ def add(
     *,
     fourth: bool,
 ) -> None:
-    """Count the files that are new or have changed.
+    """Add the rows of the files that are new or have changed.
 
-    The partition of a file is its hive folders, such as day=2026-11-01, or else its name without
-    its ending. Files counted before are known by name, size, time and content, and not read again.
-    Columns, target, weight and the notation of numbers and dates are those of the first partition.
+    The partition of a file is named by its hive folders, such as day=2026-11-01, or else by its
+    file name without the extension. Files that were added before are recognised by name, size, time
+    and content, and are not read again. Columns, target, weight and the notation of numbers and
+    dates are those of the first partition.
     """
     opened = suffice.MomentStore(store)
     if data.is_ours:
@@ -128,7 +134,7 @@ def add(
     new = {name: n_rows for name, n_rows in rows_counted.items() if n_rows}
     text = f"{counted(len(new), 'partition')} counted"
     if new:
-        text += f", {sum(new.values()):,} rows: {quoted(new, 5)}"
+        text += f", {counted(sum(new.values()), 'row')}: {quoted(new, 5)}"
     text += f"; {len(rows_counted) - len(new)} unchanged"
     terminal.result({"store": store, "counted": rows_counted}, f"{store}: {text}")
 
@@ -142,9 +148,9 @@ def add(
 @learning_data
 @_why_option
 def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: str) -> None:
-    """Count a partition anew, as after a person's rows were deleted.
+    """Replace a partition by new rows, for example after a person's rows were deleted.
 
-    Nothing is left of the sums before but their digest in the log.
+    The earlier sums are deleted; the log keeps only their digest.
     """
     opened = suffice.MomentStore(store)
     if data.is_ours:
@@ -170,7 +176,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 @_partition_argument
 @_why_option
 def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
-    """Withdraw a partition, as if it had never been added."""
+    """Remove a partition, so that every total is as if it had never been added."""
     opened = suffice.MomentStore(store)
     opened.remove(partition, why=why)
     _print_last_change(opened, store, terminal)
@@ -333,7 +339,9 @@ def _sums_of(
 ) -> suffice.Moments:
     """Return the sums of the partitions that were selected."""
     if only and last:
-        raise InvalidParameterError("--only and --last do not go together: give one of them")
+        raise InvalidParameterError(
+            "--only and --last cannot be used together: give one of them"
+        )
     opened = suffice.MomentStore(store)
     selected = opened.partitions[-last:] if last else only or None
     with terminal.working("adding up partitions"):

@@ -64,7 +64,8 @@ def summarize(
 ) -> None:
     """Save the sums of labelled rows: all a Gaussian model needs.
 
-    One pass in bounded memory. The file holds class weights, means and scatters, no rows.
+    The data are read once, in bounded memory. The file holds class weights, means and scatter
+    matrices, but no rows.
     """
     moments = data.moments(
         terminal,

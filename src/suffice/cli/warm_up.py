@@ -16,7 +16,7 @@ _ROWS = 30_000  # enough for the compiled loops to be used
 
 @subcommand("suffice warm-up", "NUMBA_CACHE_DIR=/opt/cache suffice warm-up")
 def warm_up(terminal: Terminal, /) -> None:
-    """Compile all that later commands need, and keep it.
+    """Compile the code that later commands need, and keep it.
 
     The code is kept beside the package, in the user's cache folder, or in NUMBA_CACHE_DIR. If
     that variable is set here, later commands need it, too.
