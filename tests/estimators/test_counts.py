@@ -163,7 +163,7 @@ def test_top_features_are_the_greatest_log_odds(counts):
     frame = sf.CountNB().fit(pd.DataFrame(X, columns=names), y)
     assert frame.top_features("b", 1)[0][0] == names[np.argmax(log_odds)]
     assert_allclose(frame.top_features("b", 1)[0][1], log_odds.max())
-    with pytest.raises(InvalidParameterError, match="names holds 1 names"):
+    with pytest.raises(InvalidParameterError, match="names holds 1 name,"):
         model.top_features("b", names=["one"])
 
 

@@ -418,13 +418,13 @@ class TestBadInput:
         assert np.isnan(summary.standard_errors[0, 4:]).all()
         assert summary.degrees_of_freedom == pytest.approx(4)
         assert "nan:" in str(summary)
-        with pytest.warns(DegenerateDataWarning, match="columns 3:"):
+        with pytest.warns(DegenerateDataWarning, match="column 3 are"):
             shared = LogisticRegression().fit(wide, y)
         assert shared.coef_[0, 4] != 0
 
     def test_separable_classes_are_reported_with_their_features(self, iris):
         X = pd.DataFrame(iris[0], columns=["sl", "sw", "pl", "pw"])
-        with pytest.warns(SeparationWarning, match=r"by columns 'pl'.*l2=1 was used"):
+        with pytest.warns(SeparationWarning, match=r"by column 'pl'.*l2=1 was used"):
             fit = LogisticRegression(l2=0).fit(X, iris[1])
         assert not fit.separation_.complete
         assert fit.l2_ == 1.0

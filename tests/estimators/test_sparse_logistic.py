@@ -105,7 +105,7 @@ def test_a_summary_and_a_chosen_penalty_are_those_of_dense_rows(newton):
 def test_columns_that_depend_on_others_are_found_without_a_penalty(newton):
     X, y, _ = newton
     doubled = sparse.hstack([X, 2 * X[:, [4]]]).tocsr()
-    with pytest.warns(DegenerateDataWarning, match="columns 90"):
+    with pytest.warns(DegenerateDataWarning, match="column 90"):
         fitted = sf.LogisticRegression(0).fit(doubled, y)
     expected = sf.LogisticRegression(0).fit(X.toarray(), y).coef_
     assert fitted.coef_[0, 90] == 0
@@ -115,7 +115,7 @@ def test_columns_that_depend_on_others_are_found_without_a_penalty(newton):
 def test_separation_of_sparse_rows_is_reported(newton):
     X, y, _ = newton
     telling = sparse.csr_array((y == "a").astype(float)[:, None])
-    with pytest.warns(SeparationWarning, match="completely separated by columns 90"):
+    with pytest.warns(SeparationWarning, match="completely separated by column 90"):
         sf.LogisticRegression(0).fit(sparse.hstack([X, telling]).tocsr(), y)
 
 

@@ -82,15 +82,17 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     Parameters
     ----------
     kernel_features : bool, default=True
-        Whether tied Gaussians over kernels at landmark rows (the Nyström method) may join.
+        Whether tied Gaussians over kernels at landmark rows (the Nyström method) may enter the
+        average.
     n_kept : int, default=2
         How many of the best settings of each view of the features (as they are, transformed,
-        with kernel features) may share in the average; 1 picks the best of all.
+        with kernel features) may enter the average; 1 picks the single best setting.
     members : list of classifiers, optional
-        Classifiers of scikit-learn's kind, with ``predict_proba``, that may join the average; a
-        pair (name, classifier) names one. Each is judged on rows that it has not seen.
+        Classifiers with scikit-learn's methods and ``predict_proba`` that may enter the average;
+        a pair (name, classifier) names one. Each is judged on rows that it has not seen.
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; columns of text always are.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are judged on, and the landmarks.
 
@@ -102,7 +104,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
     effort_ : str
-        How many rows and folds judged the settings, and which were left out for their cost.
+        How many rows and folds judged the settings, and which settings were skipped because they
+        cost too much time.
 
     Examples
     --------
@@ -153,8 +156,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     ) -> Self:
         """Choose the settings, then learn from all rows.
 
-        Settings are judged on folds of whole ``groups`` (n,), or by ``time`` (n,): then blocks of
-        later rows judge what all earlier rows teach.
+        Settings are judged on folds of whole ``groups`` (n,), or by ``time`` (n,): then models of
+        all earlier rows are judged on blocks of later rows.
         """
         n_kept = whole_number("n_kept", self.n_kept)
         belonging = Belonging()
@@ -202,7 +205,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
     @property
     def model_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn; densities are of the best single model."""
+        """The fitted classifier, without scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
         if self.encoding_ is None:
             names = predictor.feature_names(self)
@@ -311,15 +314,15 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
-    The search of ``AutoGaussian``, joined by logistic regression, linear and additive, extra trees,
-    a random forest and, from 2,000 rows on, boosted trees. Held-out rows choose the shares;
-    ``explain()`` says which classifier has which share, and ``best_estimator_`` is the best single
-    Gaussian.
+    The candidates are those of ``AutoGaussian``, linear and additive logistic regression, extra
+    trees, a random forest and, from 2,000 rows on, boosted trees. Their shares in the average are
+    chosen on held-out rows. ``explain()`` lists the shares, and ``best_estimator_`` is the best
+    single Gaussian.
 
     Parameters
     ----------
     kernel_features, n_kept, members, categorical, random_state
-        As of ``AutoGaussian``; ``members`` join these.
+        As of ``AutoGaussian``; ``members`` enter the average with the classifiers above.
 
     Examples
     --------

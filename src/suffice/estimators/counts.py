@@ -28,6 +28,7 @@ from suffice.core.table.foreign import to_numpy
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.matrix import as_weights
 from suffice.core.table.words import TextColumn, texts_of
+from suffice.core.text.lists import counted
 from suffice.core.threads import at_most, one_at_a_time
 from suffice.errors import InvalidParameterError
 from suffice.estimators.predictor import (
@@ -46,8 +47,8 @@ from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsL
 class CountNB(SumsEstimator):
     """Naive Bayes for counts: words, clicks and events, in dense or sparse rows.
 
-    The model is a function of K × d sums, so it streams, merges, forgets and has an exact
-    leave-one-out estimate.
+    The model is computed from K × d sums. Rows can therefore be streamed, merged and forgotten,
+    and leave-one-out estimates are exact.
 
     Parameters
     ----------
@@ -57,16 +58,17 @@ class CountNB(SumsEstimator):
         independent counts. "complement": scores by the counts of all other classes, which is
         often better for classes of unequal size; it has no density.
     alpha : float or "auto", default=1.0
-        Pseudo-count of each feature in each class. "auto" is chosen by the log-loss of rows left
-        out one by one.
+        Pseudo-count of each feature in each class. "auto" takes the value of least leave-one-out
+        log-loss.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by the
-        log-loss of rows left out one by one. Naive Bayes is over-confident on long rows.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least leave-one-out log-loss. Naive Bayes is over-confident on long rows.
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
     text : str, optional
@@ -74,18 +76,18 @@ class CountNB(SumsEstimator):
         sequence of texts. A word is two or more letters or digits, in lower case; a new word is
         added by ``partial_fit`` and ignored by ``predict``. A missing text is empty.
     n_jobs : int, optional
-        Threads of prediction; None and -1 use every core. The answer is the same.
+        Number of threads of prediction; None and -1 use every core. Results do not depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : CountSums
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : CountSettings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities and posteriors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities and posteriors.
     priors_ : array (K,)
         Class priors.
     feature_log_weights_ : array (K, d)
@@ -146,7 +148,7 @@ class CountNB(SumsEstimator):
         return tags
 
     def count_settings(self) -> CountSettings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return CountSettings(
             kind=self.kind,
             alpha=self.alpha,
@@ -180,7 +182,7 @@ class CountNB(SumsEstimator):
         return self
 
     def fit_moments(self, moments: CountSums) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data.
+        """Learn from sums that were collected before, without reading rows.
 
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
@@ -208,7 +210,7 @@ class CountNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        """Add rows to those learnt before, in any order and grouping; classes may be new."""
         settings = self.count_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -346,7 +348,7 @@ class CountNB(SumsEstimator):
         *,
         names: Sequence[str] | None = None,
     ) -> list[tuple[str | int, float]]:
-        """Return the n features that speak most for a class, with their log odds.
+        """Return the n features that favour a class most, with their log odds.
 
         The log odds of a feature are its score in the class, less the mean of its scores in all
         other classes: how much one more count of it favours the class.
@@ -366,10 +368,13 @@ class CountNB(SumsEstimator):
         others = (weights.sum(0) - weights[k]) / (len(weights) - 1)
         log_odds = weights[k] - others
         best = np.argsort(-log_odds, kind="stable")[:n].tolist()
-        known = self.moments_.feature_names if names is None else names
-        if known is not None and len(known) != len(log_odds):
+        feature_names = self.moments_.feature_names if names is None else names
+        if feature_names is not None and len(feature_names) != len(log_odds):
             raise InvalidParameterError(
-                f"names holds {len(known)} names, but there are {len(log_odds)} features: give "
-                "each feature one name"
+                f"names holds {counted(len(feature_names), 'name')}, but there are "
+                f"{counted(len(log_odds), 'feature')}: give each feature one name"
             )
-        return [(j if known is None else str(known[j]), float(log_odds[j])) for j in best]
+        return [
+            (j if feature_names is None else str(feature_names[j]), float(log_odds[j]))
+            for j in best
+        ]

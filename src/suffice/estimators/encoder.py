@@ -14,16 +14,17 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers from a table with categories and empty cells.
+    """Encode a table with categories and empty cells as numbers.
 
     A category becomes an indicator of each level but the most frequent one; an empty number is
     filled by the mean and marked by an indicator, an empty category is a level of its own. A
-    level not seen in ``fit`` counts as the most frequent one.
+    level not seen in ``fit`` is treated as the most frequent one.
 
     Parameters
     ----------
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; text always is.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical.
 
     Attributes
     ----------

@@ -30,50 +30,57 @@ class LDA(GaussianEstimator):
     Parameters
     ----------
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance. The target is the
-        covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
+        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
+        another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
+        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
+        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
+        M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
-        Use the estimates as parameters, the most probable parameters, or the predictive density
-        with parameters integrated out (a Student t per class). The last two use a weak prior; a
-        ``NormalInverseWishart`` is the prior itself, and its ``use`` says which of the two. They
-        learn full covariances and ignore ``divisor``.
+        "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
+        parameters, and "predictive" integrates the parameters out, which gives each class a
+        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
+        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first, fitted without labels, or given.
-        Densities, samples and posteriors are of the rows as they are; ``means_``, ``covariance_``
-        and ``coef_`` are of transformed rows.
+        Transform each feature by a monotone power first; the powers are fitted without labels,
+        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
+        ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by held-out
-        log-loss.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns of numbers that are categories, by name or position; text always is.
-        ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of each level.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
+        each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
-        being missing is informative. A missing category is a level of its own.
+        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
+        them by an indicator, for values whose absence is informative. A missing category is
+        always a level of its own.
     n_components : int, optional
         Number of discriminant coordinates that ``transform`` returns and that predictions use
         (where ``estimate="plug-in"``). None is all of them, K − 1.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : Settings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities, parameters, criteria and errors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (d, d).
     coef_, intercept_ : arrays
@@ -116,7 +123,7 @@ class LDA(GaussianEstimator):
         self.n_jobs = n_jobs
 
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return Settings(
             tied=True,
             shrinkage=self.shrinkage,
@@ -140,47 +147,54 @@ class QDA(GaussianEstimator):
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance. The target is the
-        covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
+        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
+        another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
+        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
+        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
+        M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
-        Use the estimates as parameters, the most probable parameters, or the predictive density
-        with parameters integrated out (a Student t per class). The last two use a weak prior; a
-        ``NormalInverseWishart`` is the prior itself, and its ``use`` says which of the two. They
-        learn full covariances and ignore ``divisor``.
+        "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
+        parameters, and "predictive" integrates the parameters out, which gives each class a
+        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
+        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first, fitted without labels, or given.
-        Densities, samples and posteriors are of the rows as they are; ``means_``, ``covariance_``
-        and ``coef_`` are of transformed rows.
+        Transform each feature by a monotone power first; the powers are fitted without labels,
+        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
+        ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by held-out
-        log-loss.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns of numbers that are categories, by name or position; text always is.
-        ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of each level.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
+        each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
-        being missing is informative. A missing category is a level of its own.
+        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
+        them by an indicator, for values whose absence is informative. A missing category is
+        always a level of its own.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : Settings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities, parameters, criteria and errors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -221,7 +235,7 @@ class QDA(GaussianEstimator):
         self.n_jobs = n_jobs
 
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return Settings(
             pooling=self.pooling,
             shrinkage=self.shrinkage,
@@ -237,7 +251,7 @@ class QDA(GaussianEstimator):
 
 
 class RDA(GaussianEstimator):
-    """Regularised discriminant analysis: between LDA, QDA and naive Bayes, as the data ask.
+    """Regularised discriminant analysis: between LDA, QDA and naive Bayes, chosen by the data.
 
     Both settings are chosen by exact cross-validation. Friedman (1989), *JASA* 84, 165–175.
 
@@ -246,42 +260,48 @@ class RDA(GaussianEstimator):
     pooling : float in [0, 1] or "auto", default="auto"
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, default="auto"
-        Friedman's γ: weight of a diagonal target in each covariance. The target is the
-        covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
+        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
+        another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
+        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
+        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
+        M_k / (w_k − 1) over tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first, fitted without labels, or given.
-        Densities, samples and posteriors are of the rows as they are; ``means_``, ``covariance_``
-        and ``coef_`` are of transformed rows.
+        Transform each feature by a monotone power first; the powers are fitted without labels,
+        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
+        ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by held-out
-        log-loss.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns of numbers that are categories, by name or position; text always is.
-        ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of each level.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
+        each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
-        being missing is informative. A missing category is a level of its own.
+        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
+        them by an indicator, for values whose absence is informative. A missing category is
+        always a level of its own.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : Settings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities, parameters, criteria and errors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -320,7 +340,7 @@ class RDA(GaussianEstimator):
         self.n_jobs = n_jobs
 
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return Settings(
             pooling=self.pooling,
             shrinkage=self.shrinkage,
@@ -337,45 +357,50 @@ class RDA(GaussianEstimator):
 class GaussianNB(GaussianEstimator):
     """Gaussian naive Bayes: features are independent given the class.
 
-    Nothing is added to the variances, so a change of units changes nothing. Categories are factors
-    of their own.
+    Nothing is added to the variances, so results do not depend on the units of the features. Each
+    category has its own probabilities of levels.
 
     Parameters
     ----------
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
+        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
+        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
+        M_k / (w_k − 1) over tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first, fitted without labels, or given.
-        Densities, samples and posteriors are of the rows as they are; ``means_``, ``covariance_``
-        and ``coef_`` are of transformed rows.
+        Transform each feature by a monotone power first; the powers are fitted without labels,
+        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
+        ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by held-out
-        log-loss.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns of numbers that are categories, by name or position; text always is.
-        ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of each level.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
+        each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
-        being missing is informative. A missing category is a level of its own.
+        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
+        them by an indicator, for values whose absence is informative. A missing category is
+        always a level of its own.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : Settings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities, parameters, criteria and errors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -412,7 +437,7 @@ class GaussianNB(GaussianEstimator):
         self.n_jobs = n_jobs
 
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return Settings(
             covariance="diagonal",
             divisor=self.divisor,
@@ -431,58 +456,65 @@ class GaussianClassifier(GaussianEstimator):
     Parameters
     ----------
     covariance : {"full", "diagonal", "spherical", "tree"}, an EDDA code or "auto", default="full"
-        Structure of each covariance. An EDDA code ("EII" … "VVV") says of volume, shape and
-        orientation whether classes share them (E), not (V), or have none (I); it leaves ``tied``,
-        ``pooling`` and ``shrinkage`` alone. "auto" takes the code of least ``bic``, kept as
-        ``family_``. "tree" gives the categories of each class a Chow–Liu tree and regresses the
-        numbers on their levels.
+        Structure of each covariance. An EDDA code ("EII" … "VVV") has one letter each for volume,
+        shape and orientation: E if all classes share it, V if it varies, I if it is that of the
+        identity. It cannot be combined with ``tied``, ``pooling`` or ``shrinkage``. "auto" takes
+        the code of least ``bic``, kept as ``family_``. "tree" gives the categories of each class a
+        Chow–Liu tree and regresses the numbers on their levels.
     tied : bool or list of lists of labels, default=False
         True: one covariance for all classes (linear boundaries). False: one per class
         (quadratic boundaries). Groups of labels: the classes of a group share one.
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance. The target is the
-        covariance's own diagonal; ``Shrinkage(0.3, target="sphere")`` names another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
+        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
+        another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide the scatter by the weight (maximum likelihood), or by the weight less one per mean
-        (Bessel). "averaged" is the mean by weight of M_k / (w_k − 1) over tied classes.
+        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
+        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
+        M_k / (w_k − 1) over tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
-        Use the estimates as parameters, the most probable parameters, or the predictive density
-        with parameters integrated out (a Student t per class). The last two use a weak prior; a
-        ``NormalInverseWishart`` is the prior itself, and its ``use`` says which of the two. They
-        learn full covariances and ignore ``divisor``.
+        "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
+        parameters, and "predictive" integrates the parameters out, which gives each class a
+        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
+        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first, fitted without labels, or given.
-        Densities, samples and posteriors are of the rows as they are; ``means_``, ``covariance_``
-        and ``coef_`` are of transformed rows.
+        Transform each feature by a monotone power first; the powers are fitted without labels,
+        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
+        ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
-        T of the posteriors softmax(a / T), a the log joint density. "auto" is chosen by held-out
-        log-loss.
+        T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
+        of least held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns of numbers that are categories, by name or position; text always is.
-        ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of each level.
+        Columns whose numbers are codes of categories, by name or position; columns of text are
+        always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
+        each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        Missing numbers are integrated out; or filled by a mean and marked by an indicator, where
-        being missing is informative. A missing category is a level of its own.
+        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
+        them by an indicator, for values whose absence is informative. A missing category is
+        always a level of its own.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : Settings
-        Every choice, those that said "auto" as they were chosen.
+        All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        Densities, parameters, criteria and errors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
     coef_, intercept_ : arrays
@@ -531,7 +563,7 @@ class GaussianClassifier(GaussianEstimator):
         self.n_jobs = n_jobs
 
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return Settings(
             covariance=self.covariance,
             tied=self.tied,
@@ -565,8 +597,8 @@ class GaussianClassifier(GaussianEstimator):
     ) -> Self:
         """Return the model with these parameters, as if it had been fitted.
 
-        It knows the error of any rule (``model_.true_error``). If rows are added to it later, it
-        counts as one row.
+        ``model_.true_error`` computes the error of any rule under these parameters. If rows are
+        added later, the parameters count as one row.
 
         Parameters
         ----------

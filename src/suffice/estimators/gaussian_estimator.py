@@ -102,7 +102,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @abstractmethod
     def settings(self) -> Settings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
 
     @property
     def _takes_categories(self) -> bool:
@@ -135,7 +135,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return self._learn(moments, settings)
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data.
+        """Learn from sums that were collected before, without reading rows.
 
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
@@ -155,9 +155,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping.
+        """Add rows to those learnt before, in any order and grouping; classes may be new.
 
-        Settings that say "auto", and a power transform, are chosen by the rows that came first; a
+        Settings that say "auto", and a power transform, keep the values chosen on the first rows; a
         warning names them.
         """
         is_first = not hasattr(self, "moments_")
@@ -202,13 +202,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Self:
         """Learn from rows of which some have no label (None or NaN).
 
-        Rows without a label are shared out among the classes by their posteriors (EM).
+        Each row without a label counts for every class in proportion to its posterior (EM).
 
         Parameters
         ----------
         weight : float in [0, 1] or "auto", default="auto"
-            How much a row without a label counts. "auto" takes the weight of least held-out
-            log-loss, kept as ``unlabelled_weight_``.
+            Weight of each row without a label. "auto" takes the weight of least held-out log-loss,
+            kept as ``unlabelled_weight_``.
         """
         if not is_open(weight) and not (is_number(weight) and 0 <= weight <= 1):
             raise InvalidParameterError(
@@ -416,7 +416,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def decision_function(self, X: RowsLike) -> Floats:
         """Return the score of the second class against the first (n,), or of each class (n, K).
 
-        Where all classes share one covariance, it is ``X @ coef_.T + intercept_``; of rows with
+        If all classes share one covariance, this is ``X @ coef_.T + intercept_``. For rows with
         missing values it is known up to a term common to all classes.
         """
         if is_foreign(X):
@@ -527,9 +527,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Self:
         """Measure the nonconformity of each row's label, as ``predict_set`` needs.
 
-        The rows are those of ``fit``, each judged by the model of all others; or, with
-        ``held_out=True``, rows that ``fit`` has not seen: then the coverage is guaranteed (split
-        conformal). Learning more rows later undoes it.
+        The rows are those of ``fit``, and each is judged by the model of all others. With
+        ``held_out=True`` they are rows that ``fit`` has not seen; then the coverage is guaranteed
+        (split conformal). Learning more rows later discards the calibration.
         """
         with at_most(self.n_jobs):
             if held_out:
@@ -542,9 +542,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def predict_set(self, X: RowsLike, coverage: float = 0.95) -> PredictionSets:
         """Return for each row the set of classes that holds the true one with ``coverage``.
 
-        After ``calibrate`` with n rows held out this is guaranteed on average over calibrations,
-        of which a single one may be off by about √(1 / 4n), whether the model is right or not;
-        calibrated on the rows of ``fit``, it is about this probability, without a guarantee.
+        After ``calibrate`` with n held-out rows the coverage is guaranteed on average over
+        calibrations, even if the model is wrong; a single calibration may be off by about
+        √(1 / 4n). Calibrated on the rows of ``fit``, the coverage holds approximately, without a
+        guarantee.
 
         Examples
         --------
@@ -565,7 +566,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return PredictionSets(self.classes_, members, coverage)
 
     def with_priors(self, priors: Priors) -> Self:
-        """Return a copy under other priors; nothing is fitted again."""
+        """Return a copy with other priors, without fitting again."""
         check_is_fitted(self)
         settings = replace(self.settings_, priors=priors)
         weights = self.moments_.weights
@@ -633,14 +634,16 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``.
 
-        With a power transform it is one of transformed rows: ``coordinates="transformed"``.
+        With a power transform, ask for the boundary of transformed rows by
+        ``coordinates="transformed"``.
         """
         a, b = two_codes(label_a, label_b, self.classes_)
         of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
         if of_rows and self.moments_.power is not None:
             raise InvalidParameterError(
-                "with a power transform the boundary is no surface of the rows: ask for "
-                "coordinates='transformed' and evaluate it at moments_.power.apply(X)"
+                "with a power transform the boundary is not a hyperplane or quadric of the "
+                "original features: pass coordinates='transformed', and evaluate the boundary at "
+                "moments_.power.apply(X)"
             )
         return boundary_between(
             self.model_.density.as_gaussian(),
@@ -698,7 +701,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def transform(self, X: RowsLike) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.
 
-        A missing number counts as its mean given the rest of the row.
+        A missing number is replaced by its mean given the rest of the row.
         """
         coordinates: Floats = like(self._answer(X, self._coordinates), X)
         return coordinates

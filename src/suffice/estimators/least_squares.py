@@ -39,7 +39,7 @@ class LeastSquaresClassifier(LinearDecisions):
     ----------
     classes_ : array (K,)
     moments_ : Moments
-        What was learnt from the data.
+        Sums of the training rows.
     coef_ : array (1, d) or (K, d)
         Of the fitted indicators; for two classes, of the second minus the first.
     intercept_ : array (1,) or (K,)
@@ -65,7 +65,7 @@ class LeastSquaresClassifier(LinearDecisions):
         return self._set_moments(Moments.of(x, labels, weight, missing="refuse", fourth=False))
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data."""
+        """Learn from sums that were collected before, without reading rows."""
         require_moments(self, moments)
         set_features(self, moments.n_features, moments.feature_names)
         return self._set_moments(moments)
@@ -78,7 +78,7 @@ class LeastSquaresClassifier(LinearDecisions):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        """Add rows to those learnt before, in any order and grouping; classes may be new."""
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         batch = Moments.of(x, labels, weight, missing="refuse", fourth=False, classes=classes)

@@ -130,7 +130,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
     def feature_importances_(self) -> Floats:
         """How far each column moves the scores: Σ_k |w_kj| s_j, scaled to sum to 1, (d,).
 
-        ``s_j`` is the standard deviation of the feature. A fit by ``partial_fit`` knows none.
+        ``s_j`` is the standard deviation of feature j, which ``partial_fit`` does not keep.
         """
         check_is_fitted(self)
         if self._scale is None:

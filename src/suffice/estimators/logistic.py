@@ -18,7 +18,7 @@ from suffice.core.table.foreign import is_on_device
 from suffice.core.table.labels import codes_of, encode
 from suffice.core.table.matrix import column_name
 from suffice.core.table.table import Table
-from suffice.core.text.lists import listed
+from suffice.core.text.lists import counted, listed, noun_for
 from suffice.core.threads import one_at_a_time
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.descent_settings import (
@@ -81,13 +81,14 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         ``GradientDescent`` of ``suffice.lectures`` also set the start, the learning rate and the
         record of the descent.
     class_weight : None, "balanced" or {label: weight}, default=None
-        Factor on the weights of each class's rows.
+        Factor by which the row weights of each class are multiplied.
     fit_intercept : bool, default=True
         Whether scores have an intercept. Without one, s_j is the root mean square of feature j.
     max_iter : int, optional
-        Most steps (passes, for "sgd"): by default 100 for "newton", 10000 for "gd", else 1000.
+        Maximum number of steps (passes, for "sgd"): by default 100 for "newton", 10000 for "gd",
+        else 1000.
     tol : float, optional
-        Stop where no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
+        Stop when no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
         "averaged-sgd"; 0 for "sgd".
     random_state : int, RandomState or None, default=0
         Seed of the random start and of the stochastic solvers.
@@ -280,7 +281,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     ) -> LogisticSummary:
         """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
 
-        Each class is set against the first. Other solvers than "newton" need the rows.
+        Each class is compared with the first. After a fit by another solver than "newton", pass
+        the rows.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
@@ -291,7 +293,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
             inference = self._inference_at(X, y, sample_weight)
         if inference is None:
             raise InvalidParameterError(
-                "this solver knows no curvature: call summary(X, y), or fit by solver='newton'"
+                "this solver computes no second derivatives, which standard errors need: call "
+                "summary(X, y), or fit with solver='newton'"
             )
         classes = tuple(self.classes_.tolist())
         return replace(inference, classes=classes, terms=self._terms(), level=level)
@@ -429,16 +432,16 @@ def _warn_of_fit(fit: LogisticFit, names: tuple[str, ...] | None) -> None:
     aliased = fit.aliased
     if len(aliased) and fit.l2 == 0:
         warnings.warn(
-            f"the data cannot tell the coefficients of {_named(aliased, names)}: they are "
-            "constant, or combinations of other columns, and are set to zero. Drop them, or "
-            "set l2 > 0 to share the effect among combined columns",
+            f"the coefficients of {_named(aliased, names)} are set to zero, because the values "
+            "are constant or combinations of other columns. Drop such columns, or set l2 > 0 to "
+            "share the effect among combined columns",
             DegenerateDataWarning,
             stacklevel=_CALLER_OF_FIT,
         )
     elif len(aliased):
         warnings.warn(
-            f"{_named(aliased, names)}: constant, so their coefficients are set to zero; "
-            "drop them",
+            f"the coefficients of {_named(aliased, names)} are set to zero, because the values "
+            "are constant: drop such columns",
             DegenerateDataWarning,
             stacklevel=_CALLER_OF_FIT,
         )
@@ -450,9 +453,9 @@ def _warn_of_fit(fit: LogisticFit, names: tuple[str, ...] | None) -> None:
         )
     if not fit.solution.converged:
         warnings.warn(
-            f"stopped after {fit.solution.n_iter} steps with a mean gradient of "
-            f"{fit.solution.trace[-1].gradient_norm:.3g}: raise max_iter or tol, or use "
-            "solver='newton'",
+            f"logistic regression stopped after {counted(fit.solution.n_iter, 'step')} with a mean "
+            f"gradient of {fit.solution.trace[-1].gradient_norm:.3g}, before it converged: raise "
+            "max_iter or tol, or use solver='newton'",
             linear.UnfinishedDescentWarning,
             stacklevel=_CALLER_OF_FIT,
         )
@@ -463,7 +466,7 @@ def _separation_message(
     separation: Separation,
     names: tuple[str, ...] | None,
 ) -> str:
-    kind = "completely separated" if separation.complete else "separated but for ties"
+    kind = "completely separated" if separation.complete else "separated except for ties"
     columns = ""
     if len(separation.features):
         columns = f" by {_named(separation.features, names)}"
@@ -478,4 +481,5 @@ def _separation_message(
 
 
 def _named(columns: Codes, names: tuple[str, ...] | None) -> str:
-    return f"columns {listed([column_name(names, j) for j in columns])}"
+    noun = noun_for(len(columns), "column")
+    return f"{noun} {listed([column_name(names, j) for j in columns])}"

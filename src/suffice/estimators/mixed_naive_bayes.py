@@ -32,8 +32,8 @@ from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 class MixedNB(SumsEstimator):
     """Naive Bayes over numbers, categories and counts in one table.
 
-    Every part is a function of sums, so the model streams, merges and forgets. Missing numbers are
-    integrated out, and a missing category is a level of its own; counts must be complete.
+    Every part is computed from sums, so rows can be streamed, merged and forgotten. Missing numbers
+    are integrated out, and a missing category is a level of its own; counts must be complete.
 
     Parameters
     ----------
@@ -46,27 +46,29 @@ class MixedNB(SumsEstimator):
     alpha : float, default=1.0
         Pseudo-count of each count and of each level in each class.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
-        Class priors. None takes class frequencies, ``Dirichlet(α)`` smooths them.
+        Prior probabilities of the classes. None uses the class frequencies, and
+        ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
     temperature : float, default=1.0
-        T of the posteriors softmax(a / T), a the log joint density.
+        T in the posteriors softmax(a / T), where a is the log joint density.
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same.
+        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        depend on it.
 
     Attributes
     ----------
     classes_ : array (K,)
-        Labels, in the order of every other attribute.
+        Class labels, in the order that all other attributes follow.
     moments_ : MixedSums
-        What was learnt from the data; add two to merge two fits.
+        Sums of the training rows; add those of two fits to merge the fits.
     settings_ : MixedSettings
         Every choice.
     model_ : Classifier
-        Densities and posteriors of the fitted model, free of scikit-learn.
+        The fitted classifier without scikit-learn: densities and posteriors.
     priors_ : array (K,)
         Class priors.
 
@@ -118,7 +120,7 @@ class MixedNB(SumsEstimator):
         return True
 
     def mixed_settings(self) -> MixedSettings:
-        """Return every choice as one value; raise where choices contradict each other."""
+        """Return all settings as one value; raise if two of them contradict each other."""
         return MixedSettings(
             kinds=self.kinds,
             alpha=self.alpha,
@@ -137,7 +139,7 @@ class MixedNB(SumsEstimator):
         return self._learn(self._summed(x, labels, weight, settings, None), settings)
 
     def fit_moments(self, moments: MixedSums) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data."""
+        """Learn from sums that were collected before, without reading rows."""
         if not isinstance(moments, MixedSums):
             raise InvalidParameterError(
                 f"MixedNB learns from MixedSums, not from {type(moments).__name__}: collect them "
@@ -155,7 +157,7 @@ class MixedNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        """Add rows to those learnt before, in any order and grouping; classes may be new."""
         settings = self.mixed_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)

@@ -43,15 +43,15 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     tied : {False, "class", True}, default=False
         One covariance for each component, for each class, or for all.
     n_init : int, default=3
-        Starts by k-means++; the best is kept.
+        Number of starts by k-means++; the best is kept.
     prior_rows : float, optional
         Strength of the inverse-Wishart prior, which keeps a component from collapsing: the number
         of pseudo-rows of each component, spread like its class. By default the number of features
         plus two; 0 is maximum likelihood.
     max_iter : int, default=500
-        Most steps of EM.
+        Maximum number of EM steps.
     tol : float, default=1e-6
-        EM ends if a step gains less log-likelihood than this, per row.
+        EM stops when a step gains less log-likelihood per row than this.
     priors, costs, n_jobs
         As in ``GaussianClassifier``.
     random_state : int, default=0

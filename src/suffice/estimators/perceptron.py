@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from suffice.core.checks import positive, whole_number
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.table.table import Table
+from suffice.core.text.lists import counted
 from suffice.discriminative import perceptron as passes
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.design import CompiledDesign, Design, design_of
@@ -45,7 +46,7 @@ class Perceptron(linear.LinearDecisions):
     start : {"zero", "random"}, default="zero"
         First weights. The answer depends on them.
     max_iter : int, default=100
-        Most passes.
+        Maximum number of passes over the rows.
     fit_intercept : bool, default=True
         Whether there is a w_0; without it, every boundary goes through the origin.
     random_state : int, RandomState or None, default=0
@@ -147,9 +148,9 @@ class Perceptron(linear.LinearDecisions):
         self._set_path(design, rule, scaling, states)
         if not self.converged_ and self.variant == "plain":
             warnings.warn(
-                f"still making mistakes after {self.n_passes_} passes: the classes may not be "
-                "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
-                "LogisticRegression",
+                f"the perceptron still makes mistakes after {counted(self.n_passes_, 'pass')}: the "
+                "classes may not be linearly separable. Raise max_iter, or use variant='averaged' "
+                "or 'pocket', or LogisticRegression",
                 linear.UnfinishedDescentWarning,
                 stacklevel=2,
             )

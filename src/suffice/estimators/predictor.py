@@ -226,7 +226,7 @@ def set_features(
     n_features: int,
     names: Sequence[str] | None,
 ) -> None:
-    """Tell an estimator which features it was fitted to, where no rows did."""
+    """Set the features of an estimator that was fitted without rows."""
     estimator.n_features_in_ = n_features
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -281,7 +281,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     @property
     @abstractmethod
     def model_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn."""
+        """The fitted classifier, without scikit-learn."""
 
     @abstractmethod
     def _state(self) -> State:
@@ -292,7 +292,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Become the estimator as it was when ``_state`` was kept, and return it."""
 
     def predict(self, X: RowsLike) -> Labels:
-        """Return the action of least expected cost for each row: by default the best class."""
+        """Return the action of least expected cost for each row: by default the likeliest class."""
         return self._answer(X, Classifier.predict)
 
     def _answer(self, X: RowsLike, verb: Callable[[Classifier, RowsLike], Answer]) -> Answer:
@@ -341,7 +341,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         return float(np.average(is_right, weights=answered))
 
     def save(self, path: str | Path) -> None:
-        """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
+        """Write the settings and the fitted model to a ``.suffice`` file: a zip, without pickle."""
         validation.check_is_fitted(self)
         header, arrays = self._state()
         if self._notations is not None:
@@ -472,8 +472,8 @@ class DensityMixin(PosteriorMixin):
     ) -> tuple[Any, Labels]:
         """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame.
 
-        A class is drawn from the priors, then a row from its density. With ``label`` all rows are
-        of that class.
+        A class is drawn from the priors, then a row from its density. With ``label``, all rows are
+        drawn from that class.
         """
         x, y = self.model_.sample(n, _generator(random_state), label)
         if not isinstance(x, dict):

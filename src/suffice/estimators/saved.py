@@ -73,9 +73,9 @@ class SavedClassifier(PosteriorMixin):
         return self._classifier
 
     def fit(self, X: RowsLike, y: object = None) -> NoReturn:  # noqa: ARG002
-        """Raise: what was saved does not learn."""
+        """Refuse to fit: a saved classifier of another library cannot learn."""
         raise InvalidParameterError(
-            "a saved classifier of another library does not learn: fit that classifier, and save "
+            "a saved classifier of another library cannot be fitted: fit that classifier, and save "
             "it again"
         )
 

@@ -302,7 +302,8 @@ def test_a_class_that_a_fold_never_learns_costs_its_rows_but_does_not_stop(iris)
 def test_warnings_of_members_become_notes(iris):
     result = sf.compare(*iris, {"plain": sf.Perceptron(max_iter=2)}, 3)
     assert len(result.notes) == 1
-    assert result.notes[0].startswith("plain: still making mistakes after 2 passes")
+    expected = "plain: the perceptron still makes mistakes after 2 passes"
+    assert result.notes[0].startswith(expected)
 
 
 def test_the_estimators_passed_are_left_unfitted(iris):

@@ -33,7 +33,7 @@ _LOCK = Lock()
 
 
 def patch() -> None:
-    """Put our eight classifiers in the place of scikit-learn's, wherever it names them.
+    """Replace eight classifiers of scikit-learn by those of suffice in all its modules.
 
     Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
 
@@ -50,7 +50,7 @@ def patch() -> None:
 
 
 def unpatch() -> None:
-    """Give scikit-learn its own classes back.
+    """Restore the classifiers of scikit-learn.
 
     Examples
     --------
