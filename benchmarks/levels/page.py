@@ -76,7 +76,7 @@ def _settings(rates: Sequence[Rate]) -> str:
     """Return a row for each test and setting, in the order of the cases."""
     order = {case.setting: number for number, case in enumerate(all_cases())}
     lines = [
-        "| test | setting | repeats | wrong | silent | power | band |",
+        "| test | setting | repeats | wrong | no test | power | band |",
         "|---|---|---|---|---|---|---|",
     ]
     for rate in sorted(rates, key=lambda rate: (rate.test, order[rate.setting])):

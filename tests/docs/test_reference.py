@@ -215,7 +215,8 @@ def test_every_scene_of_a_lesson_is_one_of_the_lab():
 
 
 def test_no_picture_of_the_course_is_large_or_unused():
-    text = "".join(path.read_text() for path in [*LESSONS, LESSON_ON_WORDS])
+    pages = [*LESSONS, LESSON_ON_WORDS, ROOT / "docs" / "lectures.md"]
+    text = "".join(path.read_text() for path in pages)
     for path in (ROOT / "docs" / "images" / "course").iterdir():
         assert path.name in text
         assert path.stat().st_size < 120_000, path.name
