@@ -106,7 +106,7 @@ class _Question:
 class MomentStore:
     """Sums of partitions (days, sites, tenants), kept apart: the total of any set of them.
 
-    Every change is one commit, whole or not at all, whoever else writes, and is on record.
+    Every change is one atomic commit with a record, also when other processes write.
 
     Parameters
     ----------
