@@ -85,7 +85,7 @@ def test_over_29_real_tables_autoclassifier_has_the_best_mean_rank_of_15():
 
 
 def test_pytorch_and_cupy_arrays_are_summed_fitted_and_classified_on_their(rows, monkeypatch):
-    """The laws stand in tests/core/moments and tests/core/model, the time in the docs."""
+    """The laws are tested in tests/core/moments and tests/core/model."""
     from tests.cuda import asarray_of
 
     X, y = rows
@@ -95,19 +95,24 @@ def test_pytorch_and_cupy_arrays_are_summed_fitted_and_classified_on_their(rows,
     np.testing.assert_allclose(
         np.asarray(found), sf.QDA().fit(X, y).predict_proba(X), atol=1e-9
     )
+
+
+def test_an_h200_fits_a_qda_of_20_million_50_rows_in_10_ms():
+    """The time is that of the benchmark as the documentation records it."""
     measured = (ROOT / "docs" / "gpu.md").read_text().split("QDA fit, ms")[1]
     fit = re.search(r"2e7 × 50, 10 \| float32 (?:\| [\d.]+ ){3}\| ([\d.]+)", measured)
     assert round(float(fit[1])) == 10
 
 
-def test_on_the_reference_data_results_agree_with_400_bit_arithmetic_to_at(
-    table, reference, rows
-):
+def test_on_the_reference_data_results_agree_with_400_bit_arithmetic_to_at(table, reference):
     for name, exact in reference("exact_gaussian")["datasets"].items():
         X, y, _ = table(name)
         for kind, model in (("lda", sf.LDA), ("qda", sf.QDA)):
             found = model().fit(X, y).predict_log_proba(X[exact["rows_0based"]])
             np.testing.assert_allclose(found, exact[f"{kind}_log_posterior_mle"], rtol=1e-10)
+
+
+def test_features_with_a_mean_of_1e8_and_unit_variance_lose_no_precision_in_one(rows):
     X, y = rows
     near = np.round(X * 2**20) / 2**20  # so few digits that 1e8 can be added exactly
     far = near + 1e8
@@ -138,13 +143,18 @@ OF_UNITS = [
 ]
 
 
-def test_multiply_a_feature_by_a_million_nothing_changes_except_for_settings(iris):
+def test_a_feature_in_other_units_a_million_times_as_large_gives_the_same(iris):
     X, y = iris
     other = X * [1.0, 1e6, 1.0, 1.0]
     for estimator in UNIT_FREE:
         expected = estimator.fit(X, y).predict_proba(X)
         found = estimator.fit(other, y).predict_proba(other)
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(estimator))
+
+
+def test_the_exceptions_are_settings_that_are_defined_in_units_shrinkage_target(iris):
+    X, y = iris
+    other = X * [1.0, 1e6, 1.0, 1.0]
     for estimator in OF_UNITS:
         expected = estimator.fit(X, y).predict_proba(X)
         found = estimator.fit(other, y).predict_proba(other)
@@ -267,7 +277,7 @@ def test_sf_summarize_reads_files_larger_than_memory_resumes_after_a_crash_sums(
         np.testing.assert_allclose(each.scatters, expected.scatters, rtol=1e-11)
 
 
-def test_pipelines_gridsearchcv_set_output_feature_names_weights_pickling_its():
+def test_pipelines_gridsearchcv_set_output_feature_names_weights_and_pickling():
     X, y = load_wine(return_X_y=True, as_frame=True)
     piped = make_pipeline(StandardScaler(), sf.LDA()).set_output(transform="pandas").fit(X, y)
     assert isinstance(piped.transform(X), pd.DataFrame)
@@ -277,6 +287,9 @@ def test_pipelines_gridsearchcv_set_output_feature_names_weights_pickling_its():
     assert lda.feature_names_in_.tolist() == X.columns.tolist()
     again = pickle.loads(pickle.dumps(lda))
     np.testing.assert_array_equal(again.predict_proba(X), lda.predict_proba(X))
+
+
+def test_its_own_estimator_checks_are_part_of_the_tests():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         check_estimator(sf.LDA(), on_skip=None)
