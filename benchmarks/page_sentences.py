@@ -464,7 +464,7 @@ def _verdict_of_comparison(document: Document) -> Iterator[str]:
                 f"{word}, {p}, {counted(chosen['n_rows'], 'row')})"
             )
     yield f"Against {name} on the same {rows}"
-    yield f"p adjusted for {len(others)} models"
+    yield f"p adjusted for {len(others) * (len(others) + 1) // 2} pairs of models"
     alike = [each for each in others if not _p(each) <= LEVEL]
     worse = [each for each in others if _p(each) <= LEVEL and each["error_difference"] > 0]
     better = [each for each in others if _p(each) <= LEVEL and each["error_difference"] <= 0]

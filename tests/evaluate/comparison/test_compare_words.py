@@ -40,8 +40,8 @@ def differences(p_values):
     ]
 
 
-def test_p_values_say_for_how_many_models_they_are_adjusted(result):
-    assert "on the same 150 rows, p adjusted for 3 models:" in result.verdict
+def test_p_values_say_for_how_many_pairs_they_are_adjusted(result):
+    assert "on the same 150 rows, p adjusted for 6 pairs of models:" in result.verdict
 
 
 def test_many_names_are_counted_and_not_listed():

@@ -326,7 +326,8 @@ def _comparison(report):
         if q <= 0.05:
             yield f"{name} ({points[name]} points, {p_statement(q)})"
     yield f"on the same {count(comparison.n_rows)} rows"
-    yield f"p adjusted for {len(p) - ('constant' in p)} models"
+    n_others = len(p) - ("constant" in p)
+    yield f"p adjusted for {n_others * (n_others + 1) // 2} pairs of models"
     yield from (f"{o.name}: {note}" for o in comparison.outcomes for note in o.notes)
 
 

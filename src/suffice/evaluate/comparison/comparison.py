@@ -382,7 +382,7 @@ def compare(
     Comparison
         Its frame has a row per model, lowest error first: means over held-out rows, standard
         errors and intervals, the difference from the recommended model on the same rows, and
-        ``p_adjusted`` for the number of models. With more than 50,000 rows, slow models are judged
+        ``p_adjusted`` for the number of pairs. With more than 50,000 rows, slow models are judged
         on a sample; default models that would take too long are left out. ``notes`` and
         ``left_out`` say so.
 

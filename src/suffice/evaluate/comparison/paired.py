@@ -35,7 +35,7 @@ class Difference:
     mean: float
     low: float  # 95 % interval, for all models at once; of the constant one, for itself
     high: float
-    p_value: float  # adjusted for the number of models: at most 0.05 where 0 lies outside
+    p_value: float  # adjusted for the number of pairs: at most 0.05 where 0 lies outside
 
     @property
     def verdict(self) -> Literal["better", "worse", "alike"]:
@@ -178,8 +178,9 @@ class RowLosses:
         # whether a model is better than the constant one is a question of its own
         if CONSTANT in (self.names[model], self.names[other]):
             return 1
+        # the same rows choose the reference, so that any pair may turn out to be tested
         n_models = sum(name != CONSTANT for name in self.names)
-        return max(n_models - 1, 1)
+        return max(n_models * (n_models - 1) // 2, 1)
 
     def is_beaten(self, model: int, loss: int, others: Sequence[int]) -> bool:
         """Return whether one of the others has a significantly lower loss."""

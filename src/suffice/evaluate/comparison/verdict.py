@@ -66,12 +66,13 @@ def verdict_in_words(comparison: Comparison) -> str:
 
 
 def _rows_judged(comparison: Comparison) -> str:
-    """Return the number of held-out rows, and for how many models p-values are adjusted."""
+    """Return the number of held-out rows, and for how many pairs p-values are adjusted."""
     rows = counted(comparison.n_rows, "row")
-    n_others = sum(outcome is not comparison.baseline for outcome in comparison.outcomes) - 1
-    if n_others < 2:
+    n_models = sum(outcome is not comparison.baseline for outcome in comparison.outcomes)
+    if n_models < 3:
         return rows
-    return f"{rows}, p adjusted for {n_others} models"
+    n_pairs = n_models * (n_models - 1) // 2
+    return f"{rows}, p adjusted for {n_pairs} pairs of models"
 
 
 def _recommendation(comparison: Comparison) -> str:
