@@ -16,6 +16,7 @@ from suffice.discriminative.perceptron import (
     one_against_rest,
     pocket_weights,
     stochastic_pass,
+    trace_of,
 )
 from suffice.discriminative.scaling import Scaling
 
@@ -154,3 +155,13 @@ def test_the_margin_is_the_distance_to_the_nearest_boundary():
     assert margin(design, np.array([[5.0, -3.0, -4.0]])) == pytest.approx(-4.0)
     two = np.array([[0.0, 0.0, 0.0], [-5.0, 3.0, 4.0]])
     assert margin(design, two) == pytest.approx(1.0)
+
+
+def test_before_the_first_pass_the_pocket_holds_the_start_and_no_step_was_taken():
+    x, codes = clusters(2, seed=1, spread=3.0, n=40)
+    design, rule = plain(x, codes), one_against_rest
+    one_pass = partial(stochastic_pass, design, rule, rate=1.0, rng=rng())
+    states, _ = learn(one_pass, np.zeros((1, 3)), 3)
+    np.testing.assert_array_equal(pocket_weights(design, states)[0], np.zeros((1, 3)))
+    trace = trace_of(design, rule, 0.25, [state.weights for state in states])
+    assert [point.step_size for point in trace] == [0.0, 0.25, 0.25, 0.25]

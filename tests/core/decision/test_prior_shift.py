@@ -7,6 +7,7 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import chi2
 
 from suffice.core.decision import shifted_priors
+from suffice.core.decision.prior_shift import PriorShift
 from suffice.errors import InvalidInputError
 
 
@@ -153,3 +154,19 @@ def test_a_class_of_prior_zero_is_no_degree_of_freedom():
         log_posterior = np.column_stack([log_posterior, np.full(len(log_posterior), -np.inf)])
     assert shifted_priors(log_posterior, np.append(priors, 0.0)).df == 2
     assert np.isnan(shifted_priors(np.zeros((4, 1)), [1.0]).p_value)
+
+
+def test_steps_come_in_pairs():
+    log_posterior, priors, _ = rows(5)
+    one, two, three, four = (
+        shifted_priors(log_posterior, priors, max_iter=m).priors for m in (1, 2, 3, 4)
+    )
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(three, four)
+    assert np.abs(three - two).max() > 1e-6
+
+
+def test_stated_priors_come_from_no_rows_and_have_no_p_value():
+    shift = PriorShift(np.array([0.5, 0.5]), iterations=0, gap=0.0, converged=True)
+    assert (shift.df, shift.n_rows) == (0, 0)
+    assert np.isnan(shift.p_value)

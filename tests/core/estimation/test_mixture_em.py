@@ -388,3 +388,21 @@ def test_a_class_without_weight_stays_and_is_never_predicted(tied):
     posterior = model.posterior(x)
     assert np.all(posterior[:, 2] == 0)
     np.testing.assert_allclose(posterior.sum(1), 1)
+
+
+def test_a_step_of_rows_that_weigh_less_than_one_in_all_is_that_of_heavier_rows():
+    x, y = blobs(1)
+    unit, rows, start = problem(ALONE, x, y, [2, 2, 2])
+    light, _, _ = problem(ALONE, x, y, [2, 2, 2], np.full(len(x), 1e-6))
+    after, _ = unit.step(rows, start)
+    light_after, _ = light.step(rows, start)
+    np.testing.assert_allclose(light_after.offsets, after.offsets, rtol=1e-9, atol=1e-12)
+
+
+def test_starts_are_tried_on_twenty_thousand_rows_at_most():
+    rng = np.random.default_rng(0)
+    every = np.arange(mixture_e_step.SAMPLE + 1)
+    some = mixture_e_step.sampled(every, rng)
+    assert len(np.unique(some)) == len(some) == mixture_e_step.SAMPLE == 20_000
+    assert np.all(np.diff(some) > 0)
+    np.testing.assert_array_equal(mixture_e_step.sampled(every[1:], rng), every[1:])

@@ -37,6 +37,13 @@ def test_a_larger_table_is_never_expected_to_take_less(name):
         ("RDA", FitSize(35, 10, 3), 5 * 3 * (0.005 + 0.0015)),
         ("RDA", FitSize(36, 10, 3), 3 * (0.005 + 0.0015)),
         ("RDA", FitSize(5000, 500, 3), 6.0),
+        # inner products of 100 rows in 10,000 columns
+        ("LDA", FitSize(100, 10_000, 2), 0.005 + 0.02 + 0.02),
+        # 2 · 11 coefficients, each curved with each other, and 3³ of every row
+        ("logistic regression", FitSize(1000, 10, 3), 1.1e-5 * 400 + 1.2e-5 * 27),
+        # 2 · 750 coefficients are the most that a Hessian is made for
+        ("logistic regression", FitSize(2000, 749, 3), 2.2e-5 * 1498**2 + 2.4e-5 * 27),
+        ("logistic regression", FitSize(9000, 8000, 3), 3e-6 * 9000 * 8000 * 3),
     ],
 )
 def test_expected_seconds_are_as_worked_by_hand(name, size, seconds):

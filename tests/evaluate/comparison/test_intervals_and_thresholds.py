@@ -103,3 +103,17 @@ def test_a_threshold_is_offered_from_two_standard_errors_of_the_auc_on(overlap):
             effective_rows=50 / (1 + overlap),
         )
         assert (_useful_threshold(model) is not None) == is_offered
+
+
+@pytest.mark.parametrize(("n_folds", "is_offered"), [(1, False), (2, True), (3, True)])
+def test_a_threshold_is_offered_only_where_rows_were_held_out_in_turn(n_folds, is_offered):
+    truth = np.repeat([0, 1], [40, 10])
+    p = np.where(truth == 1, 0.6, 0.4)
+    model = SimpleNamespace(
+        held_out=Predictions.of(truth, np.stack([1 - p, p], axis=1), [0, 1]),
+        folds=np.arange(50) % n_folds,
+        auc=1.0,
+        n_rows=50,
+        effective_rows=50.0,
+    )
+    assert (_useful_threshold(model) is not None) == is_offered

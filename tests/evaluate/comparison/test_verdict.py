@@ -12,6 +12,7 @@ from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
 from suffice.evaluate.comparison.models import parse_models
+from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.verdict import ClassRecall, _misses, most_missed, verdict_on
 from suffice.evaluate.curves.thresholds import roc_curve
 from suffice.present.report.documented_table import DocumentedTable
@@ -356,3 +357,15 @@ def test_rows_judged_several_times_are_counted_once(iris):
     _, found = verdict(*iris, ["LDA"], cv=again)
     assert [each.of for each in found.recalls] == [50, 50, 50]
     assert 0.9 * 150 < sum(each.n_found for each in found.recalls) <= 150
+
+
+def test_a_verdict_reads_the_choice_of_the_folds_where_the_comparison_chose_and_none_tested(
+    iris,
+):
+    folds = folds_for(*iris, 5, None, None, 0)
+    result = compared(parse_models(["LDA", "QDA"], 0), folds, 0, keep=True)
+    tested = ChoiceEstimate(error=0.5, low=0.4, high=0.6, choices=(), n_rows=10)
+    assert result.choice is not None
+    assert verdict_on(result, chosen=True).choice == result.choice
+    assert verdict_on(result, chosen=True, tested=tested).choice == tested
+    assert verdict_on(result, chosen=False).choice is None

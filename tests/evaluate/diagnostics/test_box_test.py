@@ -14,7 +14,7 @@ from suffice.errors import (
     TooFewClassesError,
 )
 from suffice.evaluate.diagnostics import box_m
-from suffice.evaluate.diagnostics.box_m import _cumulant, cumulant_test
+from suffice.evaluate.diagnostics.box_m import _cumulant, _inflation_df, cumulant_test
 
 TABLES = ["iris", "iris_sepals", "wine", "crabs", "banknote", "penguins_numeric"]
 
@@ -272,3 +272,22 @@ def test_heavy_tails_are_said_to_make_the_test_cautious():
     normal = box_m(Moments.of(rng.normal(size=(300, 3)), y, fourth=True))
     assert "heavy tails: p ≤ 0.05 occurs in at most 5 %" in str(heavy)
     assert "heavy tails" not in str(normal)
+
+
+def test_the_error_of_the_inflation_of_one_feature_is_that_of_fishers_kurtosis():
+    x = np.random.default_rng(9).normal(size=(12, 1))
+    moments = Moments.of(x, np.arange(12) % 2, fourth=True)
+    # Fisher (1930): the variance of the kurtosis m₄/m₂², here of 12 rows about 2 means
+    n = 12 - 2 + 1
+    variance = 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    # the inflation is (3(1 + κ) − 1)/2, and the kurtosis is 3(1 + κ)
+    inflation = 1.2
+    relative_error = np.sqrt(variance) / 3 * (2 * inflation + 1) / (2 * inflation)
+    df = _inflation_df(moments, np.arange(2), inflation)
+    assert df == pytest.approx(2 / relative_error**2)
+
+
+def test_an_inflation_without_error_has_a_finite_number_of_degrees_of_freedom():
+    # the kurtosis of 3 numbers about their mean is 3/2, whatever they are
+    moments = Moments.of(np.array([[0.0], [1.0], [0.0], [2.0]]), [0, 0, 1, 1], fourth=True)
+    assert _inflation_df(moments, np.arange(2), 1.0) == pytest.approx(2e12)

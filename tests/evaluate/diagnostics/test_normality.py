@@ -8,6 +8,7 @@ from scipy import stats
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.evaluate.diagnostics import normality
+from suffice.evaluate.diagnostics.normality import _simulated_null
 
 TABLES = ["iris", "wine", "crabs", "banknote", "penguins_numeric"]
 
@@ -163,3 +164,13 @@ def test_classes_that_vary_in_different_numbers_of_directions_are_not_told_one_n
     X[y == "b", 3] = 1.0
     X[y == "c", 2:] = 1.0
     assert "; only 2 to 3 of 4 directions vary in 'b', 'c'" in str(normality(X, y))
+
+
+def test_the_distribution_for_few_rows_is_that_of_simulated_statistics():
+    n, d = 12, 2
+    rng = np.random.default_rng([n, d])
+    logs = np.log([brute(rng.normal(size=(n, d))) for _ in range(999)])
+    null = _simulated_null(n, d)
+    assert null.log_mean == pytest.approx(logs.mean())
+    assert null.log_deviation == pytest.approx(logs.std(ddof=1))
+    assert null.skewness == pytest.approx(stats.skew(logs))
