@@ -112,7 +112,7 @@ def test_on_the_reference_data_results_agree_with_400_bit_arithmetic_to_at(table
             np.testing.assert_allclose(found, exact[f"{kind}_log_posterior_mle"], rtol=1e-10)
 
 
-def test_features_with_a_mean_of_1e8_and_unit_variance_lose_no_precision_in_one(rows):
+def test_data_with_mean_1e8_and_variance_1_lose_no_digits_summed_at_once_or(rows):
     X, y = rows
     near = np.round(X * 2**20) / 2**20  # so few digits that 1e8 can be added exactly
     far = near + 1e8
@@ -194,7 +194,7 @@ def test_settings_that_are_chosen_from_data_auto_a_power_transform_are_fixed_by(
     np.testing.assert_array_equal(stream.moments_.power.exponents, chosen)
 
 
-def test_forget_removes_rows_exactly_or_raises_an_error_if_an_outlier_has_cost(rows):
+def test_forget_removes_rows_exactly_or_raises_an_error_if_the_rows_removed_are(rows):
     X, y = rows
     stream = sf.QDA().fit(X, y)
     before = stream.predict_proba(X)
