@@ -1,4 +1,5 @@
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from suffice.discriminative import design
 from suffice.discriminative.gradient_descent import AveragedDescent, BatchDescent, safe_rate
 from suffice.discriminative.logistic_fit import suitable_solver
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
+from suffice.discriminative.solver import damped
 from suffice.discriminative.starts import lda_start, random_start, zero_start
 from suffice.discriminative.stopping import Stopping
 from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning
@@ -199,3 +201,27 @@ def test_a_start_without_a_finite_loss_is_refused(rows_and_codes, problem):
     task = problem(*rows_and_codes(30, 2, 2))
     with pytest.raises(InvalidInputError, match="not finite at the start"):
         BatchDescent().solve(task, np.full((1, 3), np.inf), BatchDescent.default)
+
+
+def test_a_damped_step_may_raise_the_loss_by_the_rounding_of_a_long_sum_and_no_more():
+    def evaluate(phi):
+        # 1e-8 φ²: a step from 1 to −2 would raise the loss by 3e-8
+        return SimpleNamespace(phi=phi, loss=1e-8 * float(phi @ phi), gradient=2e-8 * phi)
+
+    steps = damped(evaluate, np.ones(1), lambda point: -3 * point.phi)
+    next(steps)
+    second = next(steps)
+    assert second.size == 0.5
+    np.testing.assert_array_equal(second.point.phi, [-0.5])
+
+
+def test_the_misfit_after_the_last_step_is_the_loss_without_the_penalty(
+    rows_and_codes, problem
+):
+    x, codes = rows_and_codes(40_000, 3, 3)
+    own = problem(x, codes, l2=5.0)
+    found = Newton().solve(own, zero_start(own), Newton.default).point
+    exact = own.objective.curve(found.phi)
+    assert found.loss == pytest.approx(exact.loss, rel=1e-10)
+    assert found.misfit == pytest.approx(exact.misfit, rel=1e-10)
+    assert exact.misfit < (1 - 1e-6) * exact.loss

@@ -132,3 +132,18 @@ def test_a_row_that_a_rule_rejects_is_given_no_class(iris):
         assert 0 < is_rejected.sum() < 30
         decided = DecisionRule.of(fitted, classes, None).decide(X)
         np.testing.assert_array_equal(decided == -1, is_rejected)
+
+
+def test_a_model_of_texts_reads_one_column_and_counts_words_of_all_but_a_matrix():
+    texts = np.array(["tea the tea", "win cash", "the tea", "cash cash win"])
+    model = sf.CountNB(text="said").fit(pd.DataFrame({"said": texts}), list("hshs")).model_
+    assert model.n_features == 1
+    counts = np.array([[0, 2, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [2, 0, 0, 1]])
+    np.testing.assert_array_equal(model.rows(texts).toarray(), counts)
+    assert model.rows(counts) is counts
+
+
+def test_a_model_of_levels_counts_its_columns_and_not_their_indicators():
+    rows = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "kind": ["a", "b", "c", "a"]})
+    model = sf.LDA(shrinkage=0.5).fit(rows, [0, 1, 0, 1]).model_
+    assert model.n_features == 2

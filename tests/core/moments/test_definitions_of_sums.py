@@ -1,10 +1,14 @@
 """Sums that must refuse, name and keep what a person gave."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.core.moments.exact_loops import split
 from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.loops import LANES
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
@@ -118,3 +122,44 @@ def test_a_column_that_a_class_no_longer_has_leaves_nothing_behind():
         np.testing.assert_array_equal(
             found, getattr(expected.patterns.column_sums, name), err_msg=name
         )
+
+
+def test_a_row_outside_the_grid_is_numbered_from_zero():
+    x = np.array([[0.0], [1.0], [1e9]])
+    with pytest.raises(InvalidInputError, match="row 2"):
+        grid([0.0], [-20]).rounded(x, None)
+
+
+def test_means_far_from_zero_differ_from_each_other_by_all_their_digits():
+    x = 1e8 + np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    centred = sf.Moments.of(x, y).centred_means
+    for j in range(2):
+        means = [sum(map(Fraction, x[y == k, j].tolist())) / 30 for k in range(2)]
+        difference = float(means[1] - means[0])
+        assert centred[1, j] - centred[0, j] == pytest.approx(difference, rel=1e-12)
+
+
+def test_rows_without_weight_are_not_kept():
+    x = np.random.default_rng(0).normal(size=(6, 20))
+    y = np.array([0, 1, 0, 1, 0, 1])
+    w = np.array([1.0, 2.0, 0.0, 1.0, 1.0, 0.0])
+    moments = sf.Moments.of(x, y, w, storage="rows")
+    np.testing.assert_array_equal(moments.scatter.rows, x[[0, 4, 1, 3]])
+
+
+def test_steps_are_outside_the_range_if_any_of_them_is():
+    low = np.empty((1, LANES))
+    both = np.empty((1, LANES))
+    inside = np.arange(LANES, dtype=float)[None]
+    assert split(inside.copy(), np.ones(1), LANES, float(LANES), low, both)
+    assert not split(inside.copy(), np.ones(1), LANES, LANES - 1.0, low, both)
+
+
+def test_the_last_column_far_from_zero_keeps_its_digits_in_pooled_sums():
+    z = np.random.default_rng(0).normal(size=(3000, 3))
+    y = np.arange(3000) % 2
+    near = sf.Moments.of(z, y, storage="pooled")
+    far = sf.Moments.of(z + 2.0**27, y, storage="pooled")
+    # adding 2²⁷ rounds each number to 2⁻²⁶, which changes sums of squares by 1e-8 at most
+    np.testing.assert_allclose(far.scatter.values, near.scatter.values, atol=1e-4)

@@ -41,3 +41,18 @@ def test_losses_of_singular_classes_are_those_of_each_model(tied, seed):
             logs = model.log_posterior(held.x)
             again = losses_of_rows(logs, held.codes).mean(1)
             np.testing.assert_allclose(losses[0], again, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_losses_of_fewer_rows_than_features_are_those_of_each_model(tied):
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    table = Table.of(rng.normal(size=(30, 40)) + rng.normal(size=(3, 40))[y], y)
+    recipes = [Settings(shrinkage=g, tied=tied) for g in (0.0, 0.3, 1.0)]
+    fold = next(iter(Folds.stratified(table, 3, 0).each("rows", fourth=False)))
+    assert fold.train.scatter.has_few_rows
+    found = held_out_losses(recipes, fold, np.array([1.0]))
+    for recipe, losses in zip(recipes, found, strict=True):
+        logs = estimate(fold.train, recipe, quiet=True).log_posterior(fold.held_out.x)
+        again = losses_of_rows(logs, fold.held_out.codes).mean(1)
+        np.testing.assert_allclose(losses[0], again, rtol=1e-6, atol=1e-9)
