@@ -437,7 +437,11 @@ def _errors_of_splits(document: Document) -> Iterator[str]:
         if each["split"] == errors["expected"] and each["p"] is not None:
             yield f"expect {error} errors ({interval}), those of {ROWS[each['split']]}"
             p = p_statement(each["p"])
-            yield f"Expect {error}: rows held out at random are too like those learnt from ({p})"
+            n_rows = counted(each["n_rows"], "row")
+            yield (
+                f"Expect {error}: rows held out at random are too like those learnt from "
+                f"({p}, {n_rows})"
+            )
     tested = [each for each in errors["errors"] if each["p"] is not None]
     if tested and errors["expected"] == "random rows":
         p = p_statement(min(each["p"] for each in tested))
