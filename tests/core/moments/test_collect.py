@@ -5,6 +5,7 @@ import pytest
 
 from suffice import Moments
 from suffice.core.moments import collect
+from suffice.errors import InvalidParameterError
 from suffice.persistence.moments_file import arrays_of
 
 STORAGES = ["per-class", "pooled", "diagonal"]
@@ -166,3 +167,15 @@ def test_rows_without_weight_take_no_digits_however_far_they_are(storage, order,
     far = Moments.of(np.array(x, order=order), y, w, storage=storage)
     np.testing.assert_allclose(far.means, near.means, atol=1e-14)
     np.testing.assert_allclose(far.scatter.values, near.scatter.values, atol=1e-10)
+
+
+def test_auto_storage_refuses_a_matrix_beyond_the_limit_and_other_storages_do_not(monkeypatch):
+    monkeypatch.setattr(collect, "AFFORDABLE", 10)
+    monkeypatch.setattr(collect, "LARGEST_POOLED", 36)
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    with pytest.raises(InvalidParameterError, match=r"7 × 7.*storage='diagonal'"):
+        Moments.of(rng.normal(size=(20, 7)), y)
+    assert Moments.of(rng.normal(size=(20, 6)), y).storage == "pooled"
+    assert Moments.of(rng.normal(size=(20, 7)), y, storage="diagonal").storage == "diagonal"
+    assert Moments.of(rng.normal(size=(20, 7)), y, storage="pooled").storage == "pooled"

@@ -28,6 +28,7 @@ from suffice.typing import Array, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
+LARGEST_POOLED = 1 << 29  # numbers, 4 GiB, in the one matrix that "auto" storage keeps
 SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 SMALLEST = 1e-300  # sums of squares or fourth powers below this have lost digits to underflow
 _CHUNK_ROWS = 65_536
@@ -50,13 +51,26 @@ def plan(
     is_affordable = is_affordable_per_class(n_classes, n_features)
     if storage != "auto":
         chosen = cast("Storage", storage)
+    elif is_affordable:
+        chosen = "per-class"
     else:
-        chosen = "per-class" if is_affordable else "pooled"
+        _refuse_large_matrix(n_features)
+        chosen = "pooled"
     if fourth and chosen != "per-class":
         raise InvalidParameterError(f"fourth=True needs storage='per-class', got {chosen!r}")
     if fourth is None:
         fourth = chosen == "per-class" and is_affordable
     return chosen, fourth
+
+
+def _refuse_large_matrix(d: int) -> None:
+    """Raise if storage="auto" would keep a matrix of more than ``LARGEST_POOLED`` numbers."""
+    if d**2 > LARGEST_POOLED:
+        raise InvalidParameterError(
+            f"storage='auto' would keep a matrix of {d:,} × {d:,} numbers, "
+            f"{8 * d**2 / 2**30:,.1f} GiB: select fewer columns, collect sums for naive Bayes with "
+            "storage='diagonal', or ask for the matrix with storage='pooled'"
+        )
 
 
 def is_affordable_per_class(n_classes: int, n_features: int) -> bool:
