@@ -5,7 +5,9 @@ import pytest
 
 import suffice as sf
 from suffice.core.table.notation import Notation
+from suffice.data import source
 from suffice.data.opening import open_source
+from suffice.data.scanning import frames_of_scan
 from suffice.errors import InvalidInputError, SufficeWarning
 from suffice.persistence.load import load_classifier
 from suffice.streams import predict_stream
@@ -281,6 +283,18 @@ def test_a_unit_behind_every_number_is_no_part_of_it(table):
     with pytest.warns(SufficeWarning, match="'60.5 kg' as 60.5"):
         moments = sf.summarize(table(f"x,y\n{rows}"), target="y")
     assert moments.means.tolist() == [[60.5], [1061.5]]
+
+
+def test_leading_zeros_before_a_unit_make_no_code_wherever_the_row_stands(table, monkeypatch):
+    path = table("mass,y\n60.5 kg,u\n58 kg,v\n05 kg,u\n007 kg,v\n")
+    for n_first in (2, 100):
+        monkeypatch.setattr(source, "SAMPLE_ROWS", n_first)
+        with pytest.warns(SufficeWarning, match="'60.5 kg' as 60.5"):
+            opened = open_source(path)
+        (scan,) = opened.scans({"mass": pl.Float64})
+        masses = pl.concat(frames_of_scan(scan)).get_column("mass")
+        assert masses.to_list() == [60.5, 58.0, 5.0, 7.0]
+        assert opened.sample.schema["mass"] == pl.Float64
 
 
 def test_two_units_in_one_column_are_refused(table):

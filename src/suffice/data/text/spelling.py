@@ -154,7 +154,10 @@ def spellings_of(
         elif name in words:
             possible[name] = [Words()]
         else:
-            possible[name] = plain[name] or _possible_spellings(column, text)
+            has_unit = name in units
+            possible[name] = plain[name] or _possible_spellings(
+                column, text, has_unit=has_unit
+            )
     spellings, remarks = _settled_spellings(possible, columns, text)
     remarks += _with_units(spellings, units, cells)
     remarks += _remarks_on_dates(spellings, cells, text)
@@ -460,14 +463,20 @@ def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Sp
     return spellings
 
 
-def _possible_spellings(column: pl.Series, text: TextFormat) -> list[Spelling]:
+def _possible_spellings(
+    column: pl.Series,
+    text: TextFormat,
+    *,
+    has_unit: bool,
+) -> list[Spelling]:
     cells = column.drop_nulls()
     if cells.str.to_lowercase().is_in(["true", "false"]).all():
         return [Words(_truth_values)]
     if not numbers_in(cells).all():
         return [_words(column, cells)]
-    if cells.str.contains(_CODE).any():
-        return [Words()]  # as among plain numbers
+    # As among plain numbers; but no code has a unit: 05 kg is 5.
+    if not has_unit and cells.str.contains(_CODE).any():
+        return [Words()]
     formats = _number_formats(cells, text)
     return [*formats] if formats else [Words(doubt=_two_ways(column, text))]
 
