@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import suffice as sf
@@ -42,6 +43,30 @@ def test_it_is_the_regression_of_the_encoded_table(l2):
     np.testing.assert_allclose(
         found.predict_proba(pl.from_pandas(new)), found.predict_proba(new), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        sf.LogisticRegression(l2=1.0),
+        sf.LogisticRegression(l2=1.0, fit_intercept=False),
+    ],
+)
+def test_gaps_and_levels_that_only_later_rows_have_are_read_as_the_encoder_reads_them(
+    classifier, tmp_path
+):
+    X, y = mixed()
+    later = mixed(seed=1)[0]
+    later.loc[::5, "age"] = np.nan
+    later.loc[::9, "city"] = "Oslo"
+    assert not X["age"].isna().any()
+    direct = clone(classifier).fit(X, y)
+    piped = make_pipeline(TableEncoder(), clone(classifier)).fit(X, y)
+    scores = direct.decision_function(later)
+    np.testing.assert_allclose(scores, piped.decision_function(later), rtol=1e-9)
+    direct.save(tmp_path / "model.npz")
+    restored = sf.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(restored.decision_function(later), scores)
 
 
 def test_coefficients_are_named_by_what_they_are_of(fitted):

@@ -65,10 +65,20 @@ def labelled(
     table, encoding = table.encoded(fitted_encoding)
     if encoding is not fitted_encoding and not reset:
         refuse_mixed_batch()
+    if encoding is not None and fitted_encoding is None:
+        encoding = _filling_later_gaps(encoding, table)
     estimator.encoding_ = encoding
     if table.x.dtype.kind != "f":
         return table.with_rows(table.x.astype(np.float64))
     return table
+
+
+def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
+    """Return the encoding that fills gaps of later rows by the mean of each number."""
+    numbers = table.x[table.weights > 0, : encoding.schema.n_numbers]
+    with np.errstate(invalid="ignore", over="ignore"):  # non-finite numbers are refused later
+        means = numbers.mean(axis=0)
+    return replace(encoding, late_fills=tuple(means.tolist()))
 
 
 def refuse_mixed_batch() -> NoReturn:

@@ -288,10 +288,15 @@ class Encoding:
     One level of each category, the reference, has no feature: a row of that level has 0 in all
     indicators of the category. Where the level is unknown, or the cell is empty and that is no
     level, the indicators are missing: NaN.
+
+    With ``late_fills``, no feature is NaN: an empty number takes the value of its column, and a
+    category of unknown level takes the reference level.
     """
 
     schema: Schema
     reference: tuple[int, ...]  # level of each category that has no feature
+    # Values of empty cells, one for each number; None leaves them NaN.
+    late_fills: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, schema: Schema, level_weights: Floats) -> Self:
@@ -314,10 +319,24 @@ class Encoding:
                 "the encoding names reference levels that its columns do not have: write the "
                 "file again"
             )
-        return cls(schema, reference)
+        if kept.get("late_fills") is None:
+            return cls(schema, reference)
+        late_fills = tuple(float(fill) for fill in kept["late_fills"])
+        if len(late_fills) != schema.n_numbers or not np.isfinite(late_fills).all():
+            raise FileFormatError(
+                "the encoding needs one finite value for the empty cells of each number: write "
+                "the file again"
+            )
+        return cls(schema, reference, late_fills)
 
     def to_json(self) -> dict[str, object]:
-        return {"columns": self.schema.to_json(), "reference": list(self.reference)}
+        encoding: dict[str, object] = {
+            "columns": self.schema.to_json(),
+            "reference": list(self.reference),
+        }
+        if self.late_fills is not None:
+            encoding["late_fills"] = list(self.late_fills)
+        return encoding
 
     @cached_property
     def kept(self) -> Codes:
@@ -374,6 +393,11 @@ class Encoding:
             on = np.flatnonzero((codes >= 0) & (codes != reference))
             # levels after the reference move up by one place
             rows[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
+        if self.late_fills is not None:
+            numbers = rows[:, : schema.n_numbers]
+            numbers[:] = np.where(np.isnan(numbers), self.late_fills, numbers)
+            levels = rows[:, schema.first_level :]
+            levels[np.isnan(levels)] = 0.0
         return rows
 
     def columns(self, rows: Floats) -> dict[str, Array]:
