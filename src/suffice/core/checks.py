@@ -9,12 +9,12 @@ from suffice.errors import InvalidParameterError
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a real number, and no truth value."""
+    """Return whether a value is a real number; a truth value is not."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer, and no truth value."""
+    """Return whether a value is an integer; a truth value is not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -22,7 +22,7 @@ def positive(name: str, value: object) -> float:
     """Return a setting that must be a positive, finite number."""
     number = _finite(value)
     if number is None or number <= 0:
-        raise InvalidParameterError(f"{name} must be a finite number, positive; got {value!r}")
+        raise InvalidParameterError(f"{name} must be a positive finite number, got {value!r}")
     return number
 
 
@@ -31,7 +31,7 @@ def not_negative(name: str, value: object) -> float:
     number = _finite(value)
     if number is None or number < 0:
         raise InvalidParameterError(
-            f"{name} must be a finite number, not negative; got {value!r}"
+            f"{name} must be a finite number of at least 0, got {value!r}"
         )
     return number
 
@@ -48,7 +48,7 @@ def whole_number(name: str, value: object) -> int:
 
 
 def _finite(value: object) -> float | None:
-    """Return a value as a finite float, or None if it is none."""
+    """Return a value as a finite float, or None if it is not a finite number."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -75,9 +75,12 @@ def private_folder() -> Path | None:
     except (OSError, AttributeError):  # no such folder, or no such user: not POSIX
         is_private = False
     if not is_private:
-        warn(f"compiled code can be kept nowhere, and every process compiles anew: {cure}")
+        warn(
+            "there is no folder that compiled code can be written to, so every process compiles "
+            f"it again: {cure}"
+        )
         return None
-    warn(f"compiled code is kept in {folder}, which may not last: {cure}")
+    warn(f"compiled code is kept in {folder}, which the system may delete: {cure}")
     return folder
 
 

@@ -71,7 +71,7 @@ def test_the_given_array_is_not_changed():
         ({"bass": 1.0}, InvalidParameterError, "no entry for 'salmon', 'trout'"),
         ({"bas": 0.5, "salmon": 0.5}, UnknownLabelError, "'bas'.*did you mean 'bass'"),
         ({"cod": 1.0}, UnknownLabelError, "'cod'.*The classes are 'bass', 'salmon', 'trout'"),
-        ({7: 1.0}, UnknownLabelError, "7, which is no class"),
+        ({7: 1.0}, UnknownLabelError, "7, which is not a class"),
     ],
 )
 def test_wrong_priors_are_refused_with_the_class_at_fault(priors, error, message):

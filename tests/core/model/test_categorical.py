@@ -304,7 +304,7 @@ def test_the_formula_of_independent_categories_scores_like_the_model():
 
 def test_what_a_tree_has_not_is_refused():
     known = model(np.random.default_rng(1))
-    with pytest.raises(InvalidParameterError, match="no hyperplane"):
+    with pytest.raises(InvalidParameterError, match="not a hyperplane"):
         known.as_gaussian()
     with pytest.raises(InvalidParameterError, match="categories='indicators'"):
         _ = known.formula

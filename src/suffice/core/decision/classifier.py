@@ -198,7 +198,8 @@ class Classifier:
     def _require_posterior(self) -> None:
         if not self.has_posterior:
             raise InvalidParameterError(
-                "this model has linear scores and no posteriors: fit one that has, such as LDA"
+                "this model has linear scores but no posteriors: fit a model with posteriors, such "
+                "as LDA"
             )
 
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
@@ -322,11 +323,13 @@ class Classifier:
         reader = self._reader
         if isinstance(reader, LinearModel):
             raise InvalidParameterError(
-                "this model has linear scores and no densities: fit one that has, such as LDA"
+                "this model has linear scores but no densities: fit a model with densities, such "
+                "as LDA"
             )
         if isinstance(reader, (PredictedModel, FilledModel)):
             raise InvalidParameterError(
-                "this model has posteriors and no densities: fit one that has, such as LDA"
+                "this model has posteriors but no densities: fit a model with densities, such as "
+                "LDA"
             )
         return reader
 
@@ -392,7 +395,8 @@ class Classifier:
         """The density of each class, where the model has one."""
         if not isinstance(self.model, ClassModel):
             raise InvalidParameterError(
-                "this model is not one density for each class: fit one that is, such as LDA"
+                "this model does not have one density for each class: fit a model that does, such "
+                "as LDA"
             )
         return self.model
 

@@ -148,12 +148,13 @@ def warn_of_deficient(
     moments: Moments,
     group_of: Codes,
 ) -> None:
-    """Warn once for all groups: who lacks variance, where it was taken from, and the cure."""
+    """Warn once: which groups lack variance, what is used instead, and how to avoid it."""
     groups = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
     if len(deficient) > _MOST_NAMED:
         groups.append(f"and {len(deficient) - _MOST_NAMED} more")
     warn(
-        f"{'; '.join(groups)}. Missing directions use the variance pooled over all classes, then "
-        "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own",
+        f"{'; '.join(groups)}. In directions without variance, the model uses the variance pooled "
+        "over all classes, or else that of all rows. Drop those columns, or set shrinkage or "
+        "pooling, to avoid this",
         DegenerateDataWarning,
     )

@@ -89,7 +89,8 @@ class EddaProblem:
     def refuse(self) -> NoReturn:
         """Say that the likelihood has no maximum; what fills the classes says why."""
         raise InvalidInputError(
-            f"family {self.code!r} has no covariances of greatest likelihood"
+            f"the likelihood of family {self.code!r} has no maximum for these rows: drop columns "
+            "without variance or that combine others, or choose a family with fewer parameters"
         )
 
 
@@ -245,8 +246,8 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     left = float(np.vdot(best.gradient, step)) / 8
     if left > UNFINISHED:
         warn(
-            f"family {problem.code!r} stopped before its axes settled: another step would gain "
-            f"{left:.1g} of log-likelihood per row; choose a family without common axes, such as "
+            f"the axes of family {problem.code!r} have not converged: another step would gain "
+            f"{left:.1g} of log-likelihood per row. Choose a family without common axes, such as "
             "'VVV' or 'EEE', or drop columns that are nearly combinations of others",
             NotConvergedWarning,
         )

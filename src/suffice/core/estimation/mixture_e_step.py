@@ -31,6 +31,7 @@ from suffice.core.table.foreign import (
     to_numpy,
 )
 from suffice.core.table.matrix import has_missing, taken
+from suffice.core.text.lists import counted
 from suffice.core.threads import chunk_edges, in_order
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Flags, Floats
@@ -116,8 +117,8 @@ class MixtureRows:
         if has_gaps and self.borrowed[k].any():
             if not quiet:
                 warn(
-                    f"class {label!r} has empty cells and does not vary in some direction: "
-                    f"1 component in the place of {count}",
+                    f"class {label!r} has empty cells and does not vary in some direction, so it "
+                    f"gets 1 component instead of {count}",
                     DegenerateDataWarning,
                 )
             return 1
@@ -126,10 +127,9 @@ class MixtureRows:
         if n_distinct >= count:
             return count
         if not quiet:
-            components = "component" if n_distinct == 1 else "components"
             warn(
-                f"class {label!r} has too few distinct rows: {n_distinct} {components} in the "
-                f"place of {count}",
+                f"class {label!r} has only {counted(n_distinct, 'distinct row')}, so it gets "
+                f"{counted(n_distinct, 'component')} instead of {count}",
                 DegenerateDataWarning,
             )
         return n_distinct

@@ -73,7 +73,8 @@ def fit_mixtures(
     runs = [problem.best(rng) for problem in problems]
     if not quiet and not all(run.converged for run in runs):
         warn(
-            f"EM stopped after max_iter={settings.max_iter} steps: raise it, or tol",
+            f"EM stopped after max_iter={settings.max_iter} steps, before it converged: raise "
+            "max_iter or tol",
             NotConvergedWarning,
         )
     components = _joined([run.model for run in runs])

@@ -467,7 +467,7 @@ def _check_family(settings: Settings) -> None:
     covariance = settings.covariance
     if not (isinstance(settings.tied, (bool, np.bool_)) and not settings.tied):
         raise InvalidParameterError(
-            f"covariance={covariance!r} says itself what classes share: leave tied=False, "
+            f"covariance={covariance!r} already says what the classes share: leave tied=False, "
             f"got tied={settings.tied!r}"
         )
     if not settings.plugs_in:

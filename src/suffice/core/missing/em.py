@@ -330,8 +330,8 @@ def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
         if len(lacking) > _NAMED:
             places.append(f"and {len(lacking) - _NAMED} more")
         warn(
-            f"{'; '.join(places)}. Mean and variance of the other classes are used: leave the "
-            "column out, or use missing='indicator' if its absence says something",
+            f"{'; '.join(places)}. The mean and variance of the other classes are used instead: "
+            "leave the column out, or use missing='indicator' if its absence is informative",
             DegenerateDataWarning,
         )
     pairs = _unobserved_pairs(patterns, observed, group_of)
@@ -339,8 +339,8 @@ def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
         named = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
         warn(
             f"{counted(len(pairs), 'pair')} of columns never observed together in some class "
-            f"({'; '.join(named)}): their correlation is known from the other columns alone; "
-            "leave one of them out, or set tied=True, pooling or shrinkage",
+            f"({'; '.join(named)}): their correlation is inferred from the other columns alone. "
+            "Leave one of them out, or set tied=True, pooling or shrinkage",
             DegenerateDataWarning,
         )
     if moments.cells_lost:

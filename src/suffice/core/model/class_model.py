@@ -159,7 +159,7 @@ class ClassModel(ScoredModel):
 def row_count(n: object) -> int:
     """Return the number of rows to draw, or refuse what is none."""
     if not isinstance(n, Integral) or n < 0:
-        msg = f"the number of rows to draw must be a whole number from 0 on, got {n!r}"
+        msg = f"the number of rows to draw must be a whole number of at least 0, got {n!r}"
         raise InvalidParameterError(msg)
     return int(n)
 

@@ -75,8 +75,8 @@ class CountModel(ClassModel):
 
     def as_gaussian(self) -> GaussianModel:
         raise InvalidParameterError(
-            "a model of counts is not Gaussian, so it has no boundary of that kind: ask for its "
-            "posteriors"
+            "a model of counts is not Gaussian, and boundaries are computed for Gaussian models "
+            "only: compare its posteriors"
         )
 
     def with_log_priors(self, log_priors: Floats) -> Self:
@@ -158,7 +158,8 @@ class CountModel(ClassModel):
         """Return Σ w (log p(x | y) + log π_y) of the rows that were summed."""
         if sums.n_features != self.n_features or sums.n_classes != self.n_classes:
             raise InvalidInputError(
-                "the sums have other classes or features than the model: collect the same"
+                "the sums have other classes or features than the model: collect sums with the "
+                "classes and features of the model"
             )
         present = sums.weights > 0
         # Σ_k (n_k (c_k + log π_k) + Σ_j N_kj w_kj) + the part that all classes share

@@ -117,7 +117,7 @@ class MixedModel(WrappedModel):
 
     def as_gaussian(self) -> NoReturn:
         raise InvalidParameterError(
-            "this model has probabilities of levels, and where two classes are equal is no "
+            "this model has probabilities of levels, so the boundary of two classes is not a "
             "hyperplane or quadric: use covariance='full' with categories='indicators'"
         )
 

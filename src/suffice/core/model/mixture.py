@@ -148,8 +148,8 @@ class MixtureModel(ClassModel):
 
     def as_gaussian(self) -> NoReturn:
         raise InvalidParameterError(
-            "a mixture is not a single Gaussian, and where two mixtures are equally probable is "
-            "no hyperplane or quadric: use LDA or QDA for boundaries and coefficients"
+            "the boundary of two mixtures of Gaussians is not a hyperplane or quadric: use LDA or "
+            "QDA for boundaries and coefficients"
         )
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002

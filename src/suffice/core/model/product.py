@@ -72,8 +72,8 @@ class ProductModel(ClassModel):
 
     def as_gaussian(self) -> GaussianModel:
         raise InvalidParameterError(
-            "a model of numbers and counts is not Gaussian, so it has no boundary of that kind: "
-            "ask for its posteriors"
+            "a model of numbers and counts is not Gaussian, and boundaries are computed for "
+            "Gaussian models only: compare its posteriors"
         )
 
     @property

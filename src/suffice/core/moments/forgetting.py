@@ -153,7 +153,7 @@ def without(total: Moments, part: Moments) -> Moments:
     )
     if not is_semidefinite(rest):
         raise ForgetError(
-            "cannot forget these rows: their columns are correlated otherwise than those of the "
+            "cannot forget these rows: the correlations of their columns differ from those of the "
             "rows that were added, so some of them were never added"
         )
     return without_empty_classes(rest)
@@ -181,8 +181,8 @@ def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
     if is_impossible.any():
         k, j = np.argwhere(is_impossible)[0]
         raise ForgetError(
-            f"cannot forget these rows: {_place(rest, k, j)} they vary more, or otherwise, than "
-            "the rows that were added, so some of them were never added"
+            f"cannot forget these rows: {_place(rest, k, j)} they vary more than the rows that "
+            "were added, or in another way, so some of them were never added"
         )
     is_constant = is_single | ((left <= ROUNDING * peaks) & _is_explained(rest, left, peaks))
     is_lost = (left < 10.0**FEWEST_DIGITS * EPS * peaks) & ~is_constant

@@ -126,14 +126,15 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     _check_same_power(a.power, b.power)
     if a.storage != b.storage and "rows" not in (a.storage, b.storage):
         warn(
-            f"{a.storage} and {b.storage} scatter meet: the result keeps "
+            f"{a.storage} and {b.storage} scatter are added: the result keeps "
             f"{coarser_storage(a.scatter, b.scatter)} scatter only",
             LostDetailWarning,
         )
     if (a.feature_names is None) != (b.feature_names is None):
         names = quoted(a.feature_names or b.feature_names or (), 5)
         warn(
-            f"one side has the columns {names}, the other no names: taken to be in this order",
+            f"one side has the columns {names}, the other has no names: its columns are taken to "
+            "be in this order",
             ReadingWarning,
         )
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)

@@ -202,7 +202,7 @@ class Moments:
         is_count = isinstance(max_patterns, Integral) and max_patterns > 0
         if max_patterns is not None and not is_count:
             raise InvalidParameterError(
-                f"max_patterns must be None or a whole number from 1 on, got {max_patterns!r}"
+                f"max_patterns must be None or a whole number of at least 1, got {max_patterns!r}"
             )
         if is_foreign(X):
             has_sums = storage != "rows" and exact is None

@@ -163,7 +163,7 @@ def _torch(device: Device) -> ModuleType:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidParameterError(
-            f"PyTorch has no device={device!r} here ({reason}): name another"
+            f"PyTorch cannot use device={device!r} on this machine ({reason}): name another device"
         ) from error
     return torch
 

@@ -169,8 +169,9 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
     if len(y) and np.abs(y).max() >= _EXACT:
         row = int(np.argmax(np.abs(y)))
         raise InvalidInputError(
-            f"row {row} of y is {y[row]:.0f}: as floats not all labels beyond 2⁵³ differ; "
-            "convert them to integers of one sign, or to text"
+            f"row {row} of y is {y[row]:.0f}: floats cannot represent every whole number beyond "
+            "2⁵³, so different labels may be equal; convert them to integers of one sign, or to "
+            "text"
         )
     classes, codes = _encode_integers(y.astype(np.int64))
     return classes.astype(y.dtype), codes
@@ -306,7 +307,8 @@ def position(label: object, code_of_label: Mapping[object, int], *, where: str) 
         return code_of_label[name]
     except (KeyError, TypeError):
         raise UnknownLabelError(
-            f"{where} names the label {quote(name)}, which is no class{_hint(name, code_of_label)}"
+            f"{where} names the label {quote(name)}, which is not a class"
+            f"{_hint(name, code_of_label)}"
         ) from None
 
 

@@ -309,7 +309,8 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         return numbers
     if dtype.is_nested():
         raise InvalidInputError(
-            f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
+            f"column {column.name!r} holds nested values ({dtype}): leave it out, or split it "
+            "into a column for each value"
         )
     if dtype == pl.String and len(column) <= _SHORT:
         return _short_levels(column.to_list())

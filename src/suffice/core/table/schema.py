@@ -277,7 +277,7 @@ def _column_from_json(fields: dict[str, Any]) -> Column:
         texts += column.levels
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"a column or level is called {text!r}, which is no text")
+            raise TypeError(f"a column or level is called {text!r}, which is not text")
     return column
 
 
