@@ -297,5 +297,6 @@ def test_there_are_fourteen_families():
 def test_axes_that_have_not_settled_are_warned_of_by_family_with_a_cure(code, monkeypatch):
     for name in ("SCOUT_STEPS", "MOST_STEPS"):
         monkeypatch.setattr(f"suffice.core.estimation.edda.{name}", 1)
-    with pytest.warns(NotConvergedWarning, match=f"family '{code}' have not converged.*'VVV' or 'EEE'"):
+    message = f"family '{code}' have not converged.*'VVV' or 'EEE'"
+    with pytest.warns(NotConvergedWarning, match=message):
         fitted(code, *random_sums(5, n_features=5))
