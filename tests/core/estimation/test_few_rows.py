@@ -10,6 +10,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
+from suffice.core.estimation.few_rows import FewRows, GroupSpectrum
+from suffice.core.estimation.settings import Settings
 from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
 from suffice.errors import (
     DegenerateDataWarning,
@@ -328,3 +330,14 @@ def test_shrinkage_and_temperature_are_chosen_together_for_few_rows():
     plain_logs = plain.predict_log_proba(new_rows)
     assert log_loss < np.log(3)  # of the class frequencies
     assert log_loss < -plain_logs[np.arange(600), truth].mean() / 2
+
+
+def test_the_spectrum_of_repeated_rows_has_as_many_eigenvalues_as_their_rank():
+    X = np.random.default_rng(0).integers(-9, 10, size=(8, 40)).astype(float)
+    # 32 rows of one class, 8 of them different, span 7 directions about their mean
+    moments = sf.Moments.of(
+        np.vstack([np.repeat(X, 4, axis=0), X + 1]), np.repeat([0, 1], [32, 8]), storage="rows"
+    )
+    group_of = np.arange(2)
+    few = FewRows.of(moments, group_of, Settings(shrinkage=0.5).regularisation)
+    assert [len(GroupSpectrum.of(few, g).squares) for g in group_of] == [7, 7]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
-from suffice import LDA, QDA, GaussianNB, MixtureClassifier, Moments
+from suffice import LDA, QDA, RDA, GaussianNB, MixtureClassifier, Moments
 from suffice.core.estimation.priors import class_priors
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 
@@ -124,3 +124,20 @@ def test_a_mixture_gives_a_class_without_rows_nothing():
     mixture.fit(X, y, np.repeat([1.0, 1.0, 0.0], 10))
     assert mixture.predict_proba(X)[:, 2].max() == 0
     np.testing.assert_allclose(mixture.model_.model.priors, [0.25, 0.75, 0])
+
+
+def test_a_covariance_knows_the_rows_that_it_comes_from():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [10, 12, 14])
+    X = rng.normal(size=(36, 3))
+    # LDA shares 36 rows less 3 means, QDA has each class less its mean
+    tied = LDA().fit(X, y).model_.model.sample_sizes
+    np.testing.assert_array_equal(tied.rows, [10, 12, 14])
+    np.testing.assert_array_equal(tied.degrees, [33, 33, 33])
+    np.testing.assert_array_equal(tied.divisors, [36, 36, 36])
+    own = QDA(divisor="unbiased").fit(X, y).model_.model.sample_sizes
+    np.testing.assert_array_equal(own.degrees, [9, 11, 13])
+    np.testing.assert_array_equal(own.divisors, [9, 11, 13])
+    assert LDA(shrinkage=0.1).fit(X, y).model_.model.sample_sizes is None
+    assert RDA(pooling=0.5, shrinkage=0.0).fit(X, y).model_.model.sample_sizes is None
+    assert LDA().fit(X, y, 0.5 + rng.random(36)).model_.model.sample_sizes is None

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice
-from suffice.evaluate.comparison.caveats import caveats_of_rows
+from suffice.evaluate.comparison.caveats import _on_rare_classes, caveats_of_rows
 
 
 def leaky(n=120):
@@ -144,3 +144,10 @@ def test_a_bound_is_never_rounded_below_itself():
         for c in caveats_of_rows(many, np.arange(1200) % 2, grouped=False)
         if c.code == "equal rows"
     ]
+
+
+def test_the_rarest_class_is_named_with_its_own_number_of_rows():
+    (caveat,) = _on_rare_classes(["a", "b", "c"], np.array([90, 6, 3]), np.arange(3))
+    assert caveat.sentence.startswith("Class c has only 3 rows")
+    assert caveat.figures == {"n_rows": 3}
+    assert caveat.classes == ("b", "c")
