@@ -69,10 +69,10 @@ def test_the_complement_and_fractions_have_no_samples(ok, refused):
         "m.suffice",
     )
     ok("predict", "m.suffice", "all.csv", "-o", "out.csv")
-    assert "without densities" in refused("sample", "m.suffice", "-n", "3")
+    assert "no densities" in refused("sample", "m.suffice", "-n", "3")
     ok("fit", "iris", "-m", "counts", "-o", "m.suffice")
     ok("predict", "m.suffice", "iris", "-o", "answers.csv")
-    assert "without densities" in refused("sample", "m.suffice", "-n", "3")
+    assert "no densities" in refused("sample", "m.suffice", "-n", "3")
 
 
 def test_a_column_of_text_is_fitted_asked_and_forgotten(run, ok, ok_json, refused):

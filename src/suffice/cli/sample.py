@@ -76,8 +76,8 @@ def sample(
     classifier = load_classifier(model)
     if not classifier.has_density:
         raise InvalidInputError(
-            f"{model} holds a model without densities to draw rows from: fit a Gaussian model, "
-            "such as lda"
+            f"{model} holds a model which has no densities to draw rows from: fit a Gaussian "
+            "model, such as lda"
         )
     if not label:
         raise InvalidInputError(
