@@ -310,10 +310,13 @@ def test_levels_that_the_model_has_never_seen_are_told(tmp_path):
         summarize(rows, "y", columns=sf.Columns(categorical=["of"]))
     )
     new = pl.DataFrame({"x": [0.0, 1, 2], "at": ["a", "new", None], "of": [3, 4, 1]})
-    told = "levels that the model has never seen count as empty cells: 'of' (2), 'at' (1) of 3 rows"
+    message = (
+        "levels that the model has never seen count as empty cells: "
+        "'of' (2), 'at' (1) of 3 rows [SF105]"
+    )
     with pytest.warns(SufficeWarning) as caught:
         predict_stream(model, new, tmp_path / "out.csv")
-    assert told in [str(each.message) for each in caught]
+    assert message in [str(each.message) for each in caught]
 
 
 @pytest.mark.parametrize("number", ["7", "NA"])
