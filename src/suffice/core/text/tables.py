@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 Item = TypeVar("Item")
 MOST = 12  # rows or columns shown in a notebook
+_LEFT_OUT = ("", "–", "…")  # cells that stand for a number
 _NUMBER = re.compile(r"(?:&lt;|&gt;|≤|≥)? ?[-−+]?\d|nan$|–$")
 
 
@@ -144,10 +145,17 @@ def _all_begin_with_digits(texts: Iterable[str]) -> bool:
 
 
 def _all_numbers(texts: Iterable[str]) -> bool:
+    """Return whether all cells are numbers, but for those that stand for one."""
+    filled = [text for text in texts if text not in _LEFT_OUT]
+    return bool(filled) and all(map(_is_number, filled))
+
+
+def _is_number(text: str) -> bool:
     try:
-        return bool([float(text.replace(",", "")) for text in texts])
+        float(text.replace(",", "").replace("−", "-"))
     except ValueError:
         return False
+    return True
 
 
 def json_value(value: object) -> Any:
