@@ -13,7 +13,7 @@ from suffice.core.power_transform import PowerTransform
 from suffice.core.table.sampling import stratified_folds
 from suffice.selection.search import plan
 from suffice.selection.search.open_settings import at_best_temperature
-from suffice.selection.search.shrinkage_and_temperature import POOLINGS, SHRINKAGES
+from suffice.selection.search.regularisation_grid import POOLINGS, SHRINKAGES
 from suffice.selection.search.temperatures import TEMPERATURES
 
 SPREAD = 0.5  # of log T, before rows are seen

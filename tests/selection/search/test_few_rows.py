@@ -10,7 +10,7 @@ from suffice.core.model.views import Plain
 from suffice.core.table import Table
 from suffice.selection.search.few_rows import FewRowsTraining, few_rows_path
 from suffice.selection.search.learners import LogisticPath
-from suffice.selection.search.shrinkage_and_temperature import Grid, judge_grid
+from suffice.selection.search.regularisation_grid import Grid, judge_grid
 from suffice.selection.search.shrinkage_paths import tied_path
 from suffice.selection.search.training import Cells, Training
 from suffice.selection.validation.folds import search_folds

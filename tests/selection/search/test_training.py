@@ -14,7 +14,7 @@ from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
 from suffice.selection.search.candidates import with_noise
 from suffice.selection.search.plan import judge_views
-from suffice.selection.search.shrinkage_and_temperature import Grid
+from suffice.selection.search.regularisation_grid import Grid
 from suffice.selection.search.training import Cells
 from suffice.selection.search.view_fitting import fit_softened
 

@@ -24,7 +24,7 @@ from suffice.core.moments.scatter import (
 from suffice.core.table import Table
 from suffice.errors import InvalidParameterError
 from suffice.selection.search.learners import Learner
-from suffice.selection.search.shrinkage_and_temperature import GridLosses
+from suffice.selection.search.regularisation_grid import GridLosses
 from suffice.selection.search.view_fitting import fold_mixing
 from suffice.typing import Floats
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from suffice.core.table import Table
-from suffice.selection.search.shrinkage_and_temperature import POOLINGS, is_wide
+from suffice.selection.search.regularisation_grid import POOLINGS, is_wide
 
 ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
 _FEW_ROWS = 500  # below this, ten folds rather than five

@@ -15,7 +15,7 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.threads import side_by_side
 from suffice.selection.search.candidates import GaussianCandidate
 from suffice.selection.search.effort import Effort
-from suffice.selection.search.shrinkage_and_temperature import POOLINGS, SHRINKAGES
+from suffice.selection.search.regularisation_grid import POOLINGS, SHRINKAGES
 from suffice.selection.search.temperatures import (
     FEW_ROWS_A_FEATURE,
     HIGH_TEMPERATURES,

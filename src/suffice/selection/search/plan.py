@@ -26,8 +26,7 @@ from suffice.selection.search.learner_losses import judge_learner
 from suffice.selection.search.learners import Learner
 from suffice.selection.search.open_settings import MOST_ROWS
 from suffice.selection.search.ranking import Judged, Ranking
-from suffice.selection.search.repeated_rows import distinct_rows
-from suffice.selection.search.shrinkage_and_temperature import (
+from suffice.selection.search.regularisation_grid import (
     FEW_ROWS,
     MOST_FEATURES,
     SHRINKAGES,
@@ -35,6 +34,7 @@ from suffice.selection.search.shrinkage_and_temperature import (
     GridLosses,
     is_wide,
 )
+from suffice.selection.search.repeated_rows import distinct_rows
 from suffice.selection.search.training import Cells
 from suffice.selection.search.view_fitting import (
     fit_kernel_features,

@@ -26,9 +26,8 @@ SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 FEW_ROWS = 500  # below this, every setting is judged on every fold
 
-ShrinkagePath: TypeAlias = tuple[
-    float, Floats
-]  # a pooling λ, and the shrinkages γ tried there
+# a pooling λ, and the shrinkages γ tried there
+ShrinkagePath: TypeAlias = tuple[float, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
 from suffice.selection.search.effort import ARITHMETIC, Effort
 from suffice.selection.search.plan import judge_views
-from suffice.selection.search.shrinkage_and_temperature import Grid, judge_grid, survivors
+from suffice.selection.search.regularisation_grid import Grid, judge_grid, survivors
 from suffice.selection.search.temperatures import TEMPERATURES
 from suffice.selection.search.training import Cells, Training
 from suffice.selection.search.view_fitting import fit_kernel_features, fit_pieces, fit_softened
