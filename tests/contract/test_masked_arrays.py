@@ -114,6 +114,8 @@ def test_masked_labels_are_missing_labels(iris):
     with pytest.warns(UnusedDataWarning, match="15 of 150 rows have no label"):
         fitted = sf.GaussianNB().fit(X, np.ma.masked_array(codes, mask))
     assert fitted.moments_.counts.sum() == 135
+    with pytest.raises(InvalidInputError, match="row 3 has no label"):
+        fitted.score(X, np.ma.masked_array(codes, mask))
 
 
 def test_masked_weights_are_refused_as_nan_is(iris):

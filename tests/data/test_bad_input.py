@@ -35,7 +35,14 @@ CASES = {
     "binary": (b"\x00\x01\x02,\n" * 20, "not text but binary"),
     "ragged": ("a,t\n1,x\n1,2,3,x\n", "line 3 has 4 fields, but the table has 2 columns"),
     "ragged at once": ("a,t\n1,2,3,x\n", "line 2 has 4 fields.*--skip-rows.*--comment"),
-    "short at once": ("a,b,t\n1,x\n2,3,y\n", "line with fewer fields than the first"),
+    "ragged evenly": (
+        "a,b,t\n1,2,x\n1,2\n3,4,x,5\n",
+        "line 4 has 4 fields, but the table has 3 columns.*--delimiter",
+    ),
+    "ragged evenly and late": (
+        "a,b,t\n" + "1,2,x\n1,3,y\n" * 20000 + "1,2\n3,4,x,5\n",
+        "line 40,003 has 4 fields, but the table has 3 columns.*--delimiter",
+    ),
     "mixed": ("a,b,t\n1,2,x\n2,oops,y\n3,4,x\n", "'b' mixes numbers and text such as 'oops'"),
     "text late": (
         "a,b,t\n" + "1,2,x\n1,3,y\n" * 20000 + "1,oops,x\n",

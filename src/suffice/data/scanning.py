@@ -141,11 +141,8 @@ def _explained(complaint: str, label: str) -> str:
         )
     if "found more fields" in complaint or "n_extra =" in complaint:
         return (
-            f"{label} has a line with more fields than the first: check delimiter and quotes"
-        )
-    if "n_missing =" in complaint:
-        return (
-            f"{label} has a line with fewer fields than the first: check delimiter and quotes"
+            f"{label} has a line with more fields than the first: quote cells that hold the "
+            "separator, or name it with --delimiter (TextFormat(delimiter=…) in Python)"
         )
     if "empty CSV" in complaint:
         return f"{label} is empty: it needs a line of column names and rows"

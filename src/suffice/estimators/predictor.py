@@ -328,12 +328,12 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def score(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> float:
         """Return the accuracy of ``predict`` among the rows that it answers."""
         rows = to_numpy(X)
-        labels = to_numpy(y)
+        labels = as_labels(to_numpy(y))
         weights = to_numpy(sample_weight)
         if not self.model_.decision.can_reject:
             return float(super().score(rows, labels, weights))
         decided = self._answer(rows, Classifier.decide)
-        is_right = decided == codes_of(as_labels(labels), self.classes_, strict=False)
+        is_right = decided == codes_of(labels, self.classes_, strict=False)
         answered = np.where(decided < len(self.classes_), _weights(weights, decided), 0.0)
         if not answered.any():
             warn("this classifier rejects every row: it has no accuracy")

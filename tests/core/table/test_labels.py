@@ -33,6 +33,12 @@ def test_labels_are_found_among_the_classes_or_are_none(labels, classes, codes):
     assert codes_of(labels, classes, strict=False).tolist() == codes
 
 
+@pytest.mark.parametrize("kind", [list, pl.Series, pd.Series, pd.Categorical, pa.array])
+def test_a_zero_character_that_numpy_would_drop_is_refused(kind):
+    with pytest.raises(InvalidInputError, match=r"row 1 of y is 'a\\x00': NumPy drops zero"):
+        encode(kind(["a", "a\0", "b"]))
+
+
 def test_a_strange_label_is_named_with_its_row():
     with pytest.raises(
         UnknownLabelError, match=r"row 1 has label 'c', which is not one of 'a'"

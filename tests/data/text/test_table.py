@@ -123,6 +123,23 @@ def test_lines_of_too_few_fields_are_told(table, tmp_path, ending):
         assert summarize(path, **options).counts.sum() == 4
 
 
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("size", [1 << 20, 25])
+def test_lines_of_too_few_fields_may_be_first_in_the_table_or_in_a_block(
+    tmp_path, monkeypatch, ending, size
+):
+    monkeypatch.setattr("suffice.data.files.contents.BLOCK", size)
+    rows = "a,t,b\n" + "1.5,x\n2.5,y\n" * 12 + "3.5,x,1\n"
+    path = tmp_path / f"data.{ending}"
+    path.write_bytes(rows.encode() if ending == "csv" else gzip.compress(rows.encode()))
+    with pytest.warns(
+        SufficeWarning, match=r"24 lines have fewer fields .*, line 2 the first"
+    ):
+        sums = summarize(path, target="t", columns=["a"])
+    assert sums.counts.tolist() == [13, 12]
+    assert sums.means[:, 0].tolist() == pytest.approx([(12 * 1.5 + 3.5) / 13, 2.5])
+
+
 def test_lines_of_too_few_fields_are_told_beside_comments(table):
     path = table('a,t\n1,x\n# said, "so\n\n2,y\n3,"y"\n#\n4,x\n')
     with (

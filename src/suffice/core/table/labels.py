@@ -53,7 +53,7 @@ def as_labels(y: LabelsLike) -> Labels:
 def label_array(y: LabelsLike) -> Labels:
     """Return labels as a NumPy array, None for those that a masked array hides."""
     labels = np.asarray(to_numpy(y))
-    if labels.dtype.kind == "U" and isinstance(y, (list, tuple)):
+    if labels.dtype.kind == "U" and not isinstance(y, (np.ndarray, EncodedLabels)):
         _refuse_trailing_zeros(y)
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         labels = labels.astype(object)
@@ -61,7 +61,7 @@ def label_array(y: LabelsLike) -> Labels:
     return labels
 
 
-def _refuse_trailing_zeros(labels: Sequence[object]) -> None:
+def _refuse_trailing_zeros(labels: Iterable[Any]) -> None:
     """Raise where NumPy would drop a zero character, and make two labels one."""
     for row, label in enumerate(labels):
         if isinstance(label, str) and label.endswith("\0"):

@@ -49,16 +49,18 @@ def row_blocks(
     *,
     numbers: Collection[str] = (),
     warns: bool = False,
+    counts_each_row: bool = False,
 ) -> Iterator[bytes]:
     """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
 
     A quote that is never closed would swallow rows without an error of the reader, so it is
     refused. So is a code such as 007 in a column of ``numbers``. With ``warns``, a warning counts
-    the rows that have too few fields.
+    the rows that have too few fields. The fields of each row are counted if those of all rows of a
+    block have another number than they should, or with ``counts_each_row``.
     """
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
-    ends = _RowEnds(layout, label, numbers)
+    ends = _RowEnds(layout, label, numbers, counts_each_row=counts_each_row)
     rest = _without_lines(_without_mark(pieces), layout.n_before, label)
     for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
         # The reader drops a byte order mark at the start of a block, where it is part of a cell.
@@ -120,8 +122,16 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterato
 class _RowEnds:
     """Finds where rows end: a cell of several lines opens and closes with an odd line of quotes."""
 
-    def __init__(self, layout: Layout, label: str, numbers: Collection[str]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        label: str,
+        numbers: Collection[str],
+        *,
+        counts_each_row: bool,
+    ) -> None:
         self._label = label
+        self._counts_each_row = counts_each_row
         self._names = layout.names
         self._is_number = np.array([name in numbers for name in layout.names], bool)
         self._comment = (layout.comment or "").encode()
@@ -141,7 +151,8 @@ class _RowEnds:
             self._refuse_returns(data[:end])
         n_lines = data.count(b"\n", 0, end)
         n_separators = data.count(self._separator.encode(), 0, end)
-        if b'"' in data or n_separators != n_lines * (self._width - 1):
+        may_be_uneven = b'"' in data or n_separators != n_lines * (self._width - 1)
+        if may_be_uneven or self._counts_each_row:
             self.short_lines += [self._line + line for line in self._short_rows(data[:end])]
         if self._is_number.any() and _may_hold_codes(data):
             self._refuse_codes(data[:end])

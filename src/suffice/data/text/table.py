@@ -136,7 +136,11 @@ class TextTable:
         n_before = 0  # rows of the blocks before
         stop = math.inf if n_rows is None else start + n_rows
         for block in read_ahead(blocks):
-            frame = interruptibly(partial(self._rows_of_block, block, columns))
+            try:
+                frame = interruptibly(partial(self._rows_of_block, block, columns))
+            except pl.exceptions.PolarsError:
+                check_rows(path, self.layout, self.label)
+                raise
             first = max(start - n_before, 0)
             last = min(stop - n_before, frame.height)
             if first < last:
@@ -198,6 +202,7 @@ class TextTable:
             separator=self.layout.separator,
             has_header=False,
             comment_prefix=self.layout.comment or None,
+            missing_columns="insert",  # where the first row of a block is short
             null_values=list(self.layout.missing) if careful and not has_copies else None,
             schema={name: table._type(name, columns.get(name)) for name in self.layout.names},
             skip_lines=skip_lines,
@@ -257,6 +262,7 @@ def _sampled(
             separator=layout.separator,
             has_header=False,
             comment_prefix=layout.comment or None,
+            missing_columns="insert",  # where the first row is short
             schema=dict.fromkeys(layout.names, pl.String),
             n_rows=n_rows,
             skip_lines=skip_lines,
@@ -269,15 +275,10 @@ def _sampled(
             blocks = row_blocks([head, b""], layout, label)
             whole = b"".join(blocks) if is_all else next(blocks, b"")
             return rows_in(io.BytesIO(whole))
-        if layout.translate or is_packed(path):
-            blocks = row_blocks(pieces_in(path), layout, label)
-            frames = [rows_in(io.BytesIO(next(blocks, b"")))]
-            for block in blocks:
-                if sum(frame.height for frame in frames) >= n_rows:
-                    break
-                frames.append(rows_in(io.BytesIO(block)))
-            return pl.concat(frames).head(n_rows)
         try:
+            if layout.translate or is_packed(path):
+                blocks = row_blocks(pieces_in(path), layout, label)
+                return _first_rows(blocks, rows_in, n_rows)
             sample = rows_in(path, skip_lines=layout.n_before)
         except pl.exceptions.PolarsError:
             check_rows(path, layout, label)
@@ -287,6 +288,20 @@ def _sampled(
     return sample
 
 
+def _first_rows(
+    blocks: Iterator[bytes],
+    rows_in: Callable[[io.BytesIO], pl.DataFrame],
+    n_rows: int,
+) -> pl.DataFrame:
+    """Return the first rows of text that comes in blocks."""
+    frames = [rows_in(io.BytesIO(next(blocks, b"")))]
+    for block in blocks:
+        if sum(frame.height for frame in frames) >= n_rows:
+            break
+        frames.append(rows_in(io.BytesIO(block)))
+    return pl.concat(frames).head(n_rows)
+
+
 def _has_line_breaks(sample: pl.DataFrame) -> bool:
     # Methods of a series take some names of columns for patterns.
     plain = (column.alias("cells") for column in sample)
@@ -294,8 +309,8 @@ def _has_line_breaks(sample: pl.DataFrame) -> bool:
 
 
 def check_rows(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise if the reader would lose rows of a file; see ``row_blocks``."""
-    for _ in row_blocks(pieces_in(path), layout, label):
+    """Raise if the reader would lose or refuse rows of a file; see ``row_blocks``."""
+    for _ in row_blocks(pieces_in(path), layout, label, counts_each_row=True):
         pass
 
 
@@ -362,6 +377,7 @@ def _first_chosen(
         separator=layout.separator,
         has_header=False,
         comment_prefix=layout.comment or None,
+        missing_columns="insert",
         schema=dict.fromkeys(layout.names, pl.String),
         skip_lines=skip_lines,
     )
