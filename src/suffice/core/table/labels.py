@@ -1,7 +1,7 @@
 """Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
