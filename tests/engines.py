@@ -49,7 +49,8 @@ def spark():
 
     before = dict(os.environ)
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    # two threads, and up to four attempts at a task
+    builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
     session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     yield session
     session.stop()

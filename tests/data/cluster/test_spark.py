@@ -38,6 +38,26 @@ def test_a_spark_frame_of_any_partitions_gives_the_sums_of_its_rows(spark, folde
     assert heard == [(frame.height, None)] * 3
 
 
+def test_tasks_that_fail_and_are_tried_again_count_their_rows_once(
+    spark, folder, frame, tmp_path
+):
+    def failing_at_first(batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        (tmp_path / f"{context.partitionId()} {context.taskAttemptId()}").touch()
+        yield from batches
+        if context.attemptNumber() == 0:
+            raise RuntimeError("the first attempt fails when all rows are read")
+
+    there = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet")))).repartition(5)
+    failing = there.mapInArrow(failing_at_first, there.schema)
+    sums = sf.summarize(failing, "t")
+    partitions = [path.name.split()[0] for path in tmp_path.iterdir()]
+    assert all(partitions.count(str(number)) >= 2 for number in range(5))
+    assert_close(sums, sf.summarize(frame, "t"))
+
+
 def test_exact_sums_of_a_spark_frame_have_the_digest_of_one_machine(spark, folder, frame):
     grid = sf.summarize(frame, "t", exact="auto").exact.grid
     read = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet"))))
