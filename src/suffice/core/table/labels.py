@@ -54,7 +54,7 @@ def label_array(y: LabelsLike) -> Labels:
     """Return labels as a NumPy array, None for those that a masked array hides."""
     labels = np.asarray(to_numpy(y))
     if labels.dtype.kind == "U" and not isinstance(y, (np.ndarray, EncodedLabels)):
-        _refuse_trailing_zeros(y)
+        _refuse_trailing_zeros(np.asarray(y, dtype=object).ravel())
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         labels = labels.astype(object)
         labels[np.ma.getmaskarray(y)] = None
