@@ -24,7 +24,7 @@ from suffice.core.table import Table
 from suffice.core.table.matrix import column_name, is_by_column
 from suffice.core.threads import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError, require_word
-from suffice.typing import Array, Floats
+from suffice.typing import Array, Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
@@ -117,73 +117,50 @@ def collect(
 
     Without ``higher`` the third and fourth moments of single columns are left out.
     """
-    # rows are kept as they are: there is nothing to sum in chunks
-    small = is_small(table) or storage == "rows"
+    if storage == "rows" or is_small(table):
+        rows = _zero_filled(table, small=True) if filled else table
+        numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
+        if storage == "rows":
+            sums = _kept_rows(numbers)
+        else:
+            sums = _numpy_sums(numbers, storage, fourth=fourth, higher=higher)
+        yield sums if power is None else _of_transformed(sums, power, rows)
+        return
     # most patterns of missing values have few rows: blocks need not hold many rows of each
     block = _BLOCK_ROWS if filled else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
-        rows = table
-        if filled or power is not None:
-            rows = table.take(slice(lo, hi))
-            hi -= lo
-            lo = 0
+        if not filled and power is None:
+            return _compiled_sums(
+                table, lo, hi, storage, fourth=fourth, block=block, higher=higher
+            )
+        rows = table.take(slice(lo, hi))
         if filled:
-            rows = rows.with_rows(_zero_filled(rows.x, small=small))
+            rows = _zero_filled(rows, small=False)
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
-        sums = _sums_between(
-            numbers, lo, hi, storage, fourth=fourth, small=small, block=block, higher=higher
+        sums = _compiled_sums(
+            numbers, 0, hi - lo, storage, fourth=fourth, block=block, higher=higher
         )
-        if power is None:
-            return sums
-        return _moved(sums, power.centre)._replace(
-            power=power.among(np.arange(power.n_features), table.n_features),
-            log_slopes=log_slope_sums(power, rows),
-        )
+        return sums if power is None else _of_transformed(sums, power, rows)
 
-    if small:
-        yield chunk(0, table.n_rows)
-    else:
-        yield from in_threads(chunk, table.n_rows, table.n_classes)
+    yield from in_threads(chunk, table.n_rows, table.n_classes)
 
 
-def _zero_filled(x: Array, *, small: bool) -> Array:
-    """Return rows with zeros for missing numbers, by NumPy if they are few."""
-    if small or x.dtype.kind != "f":
-        filled = x.copy(order="K")
-        np.copyto(filled, 0, where=np.isnan(x))
-        return filled
-    from suffice.core.compiled import read_only
-    from suffice.core.moments.loops import zero_filled
-
-    filled = np.empty_like(x, subok=False)
-    (rows,) = read_only(x)
-    zero_filled(rows, filled)
-    return filled
-
-
-def _sums_between(
+def _compiled_sums(
     rows: Table,
     lo: int,
     hi: int,
     storage: Storage,
     *,
     fourth: bool,
-    small: bool,
     block: int,
     higher: bool,
 ) -> ChunkSums:
-    """Return the sums of rows lo … hi−1, by NumPy if they are few, else by compiled loops."""
-    n_numbers = rows.x.shape[1]
-    if rows.indicators is not None and (small or fourth):
+    """Return the sums of rows lo … hi−1, by compiled loops."""
+    if rows.indicators is not None and fourth:
         rows = all_numbers(rows.take(slice(lo, hi)))
         hi -= lo
         lo = 0
-    if storage == "rows":
-        return _kept_rows(rows, lo, hi, n_numbers)
-    if small:
-        n_higher = n_numbers if higher else 0
-        return _numpy_sums(rows, lo, hi, storage, fourth=fourth, n_higher=n_higher)
     if storage == "pooled":
         sums = _pooled_sums(rows, lo, hi)
     else:
@@ -191,6 +168,22 @@ def _sums_between(
     if not higher:
         sums = sums._replace(higher=None)
     return sums if rows.indicators is None else _with_indicators(sums, rows, lo, hi)
+
+
+def _zero_filled(rows: Table, *, small: bool) -> Table:
+    """Return rows with zeros for missing numbers, by NumPy if they are few."""
+    x = rows.x
+    if small or x.dtype.kind != "f":
+        filled = x.copy(order="K")
+        np.copyto(filled, 0, where=np.isnan(x))
+        return rows.with_rows(filled)
+    from suffice.core.compiled import read_only
+    from suffice.core.moments.loops import zero_filled
+
+    filled = np.empty_like(x, subok=False)
+    (numbers,) = read_only(x)
+    zero_filled(numbers, filled)
+    return rows.with_rows(filled)
 
 
 def log_slope_sums(power: PowerTransform, table: Table) -> Floats:
@@ -206,25 +199,42 @@ def log_slope_sums(power: PowerTransform, table: Table) -> Floats:
     return sums
 
 
-def _moved(sums: ChunkSums, centre: Floats) -> ChunkSums:
-    """Return the sums of rows with a constant added to their first features."""
+def _of_transformed(sums: ChunkSums, power: PowerTransform, rows: Table) -> ChunkSums:
+    """Return the sums of transformed rows, given those of their distances from the centre."""
     shift = np.zeros(sums.means.shape[1])
-    shift[: len(centre)] = centre
+    shift[: len(power.centre)] = power.centre
     # a mean of 1e8 has its digits in two parts
     high, low = two_sum(np.where(sums.weights[:, None] > 0, shift, 0.0), sums.means)
     higher = HigherMoments.of_chunks([sums.higher])
     if higher is not None:
         higher = higher.moved(shift[: len(higher.weights)])
-    return sums._replace(means=high, means_low=low + sums.means_low, higher=higher)
+    return sums._replace(
+        means=high,
+        means_low=low + sums.means_low,
+        higher=higher,
+        power=power.among(np.arange(power.n_features), rows.n_features),
+        log_slopes=log_slope_sums(power, rows),
+    )
 
 
-def _kept_rows(rows: Table, lo: int, hi: int, n_numbers: int) -> ChunkSums:
-    """Keep rows lo … hi−1, sorted by class, with the sums that every storage has."""
-    order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
-    if rows.weight is not None:
+def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
+    """Return a copy of the rows of positive weight, their weights and codes, sorted by class."""
+    if rows.indicators is not None:
+        rows = all_numbers(rows)
+    order = np.argsort(rows.codes, kind="stable")
+    if rows.weight is None:
+        w = np.ones(len(order))
+    else:
         order = order[rows.weight[order] > 0]
-    w = np.ones(len(order)) if rows.weight is None else rows.weight[order]
-    scatter = RowScatter.of(rows.x[order], w, rows.codes[order], rows.n_classes)
+        w = rows.weight[order]
+    return rows.x[order], w, rows.codes[order]
+
+
+def _kept_rows(rows: Table) -> ChunkSums:
+    """Keep the rows, sorted by class, with the sums that every storage has."""
+    n_numbers = rows.x.shape[1]
+    x, w, codes = _sorted_by_class(rows)
+    scatter = RowScatter.of(x, w, codes, rows.n_classes)
     means, means_low = scatter.means()
     return ChunkSums(
         weights=np.bincount(scatter.codes, w, rows.n_classes).astype(np.float64),
@@ -236,26 +246,14 @@ def _kept_rows(rows: Table, lo: int, hi: int, n_numbers: int) -> ChunkSums:
     )
 
 
-def _numpy_sums(
-    rows: Table,
-    lo: int,
-    hi: int,
-    storage: Storage,
-    *,
-    fourth: bool,
-    n_higher: int,
-) -> ChunkSums:
-    """Sum rows lo … hi−1, sorted by class, about the class means.
-
-    The first ``n_higher`` columns have third and fourth moments too; none if it is zero.
-    """
-    order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
-    if rows.weight is not None:
-        order = order[rows.weight[order] > 0]
-    codes = rows.codes[order]
-    x = rows.x[order].astype(np.float64, copy=False)
-    w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
-    higher = HigherMoments.of_rows(x[:, :n_higher], w) if n_higher else None
+def _numpy_sums(rows: Table, storage: Storage, *, fourth: bool, higher: bool) -> ChunkSums:
+    """Return the sums of rows about the class means, by plain NumPy."""
+    n_numbers = rows.x.shape[1]
+    x, w, codes = _sorted_by_class(rows)
+    x = x.astype(np.float64, copy=False)
+    # of the numbers alone: those of indicators are rarely read
+    has_higher = higher and n_numbers > 0
+    higher_moments = HigherMoments.of_rows(x[:, :n_numbers], w) if has_higher else None
     present, starts = np.unique(codes, return_index=True)
     weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     rows_of = {}
@@ -265,6 +263,7 @@ def _numpy_sums(
     shifts = np.zeros(shape)  # the first row of each class
     offsets = np.zeros(shape)  # of the mean from the shift
     z = x  # x is a copy, which is centred in place
+    # μ_k = s_k + Σ w (x − s_k) / w_k,  s_k the first row of class k
     if len(x):
         shifts[present] = x[starts]
         _subtract_by_class(z, shifts, codes, rows_of)
@@ -286,7 +285,7 @@ def _numpy_sums(
         means_low=means_low,
         scatter=scatter,
         fourth=fourth_moments,
-        higher=higher,
+        higher=higher_moments,
     )
 
 

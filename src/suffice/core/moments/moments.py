@@ -264,33 +264,7 @@ class Moments:
             if on_device is not None:
                 return on_device
             table = table.with_rows(to_numpy(table.x), table.names)
-        return cls._of_host_table(
-            table,
-            storage=storage,
-            fourth=fourth,
-            power=power,
-            holes=holes,
-            max_patterns=max_patterns,
-            higher=higher,
-        )
-
-    @classmethod
-    def _of_host_table(
-        cls,
-        table: Table,
-        *,
-        storage: str,
-        fourth: bool | None,
-        power: PowerTransform | str | None,
-        holes: bool,
-        max_patterns: int | None,
-        higher: bool,
-    ) -> Moments:
-        """Return the floating sums of a table in the memory of the host."""
-        if storage == "rows" and (table.schema is not None or has_missing(table.x)):
-            storage = (
-                "per-class" if fourth else "auto"
-            )  # rows are kept if they are all numbers
+        storage = _storage_of(table, storage, fourth=fourth)
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
             with_fourth = False  # those of indicators would be large, and are rarely read
@@ -306,9 +280,7 @@ class Moments:
             return cls.of_table(
                 rows, storage=storage, fourth=fourth, power=transform, higher=higher
             )
-        if transform is None:
-            refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
-        refuse_weights(total)
+        _refuse_lost_digits(total, table)
         counted = _counted(without_overflown_fourth(total), table)
         total = without_filled_cells(counted)
         return _finished(total, with_fourth=with_fourth, is_required=bool(fourth))
@@ -504,6 +476,20 @@ class Moments:
 def _sizes(table: Table) -> tuple[int, int, int]:
     """Return the numbers of rows, classes and features."""
     return table.n_rows, table.n_classes, table.n_features
+
+
+def _storage_of(table: Table, storage: str, *, fourth: bool | None) -> str:
+    """Return the storage to plan for: rows are kept only if they are all numbers."""
+    if storage != "rows" or (table.schema is None and not has_missing(table.x)):
+        return storage
+    return "per-class" if fourth else "auto"
+
+
+def _refuse_lost_digits(total: Moments, table: Table) -> None:
+    """Raise where squares or weights are too small or too large for their sums."""
+    if total.power is None:
+        refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
+    refuse_weights(total)
 
 
 def _of_exact(

@@ -89,7 +89,7 @@ def _boosted(
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
     """Return roots, children, feature, last bin on the left, value, losses and best scores."""
     from suffice.selection.search.boosting_loops import (  # Numba takes long to import
-        Growth,
+        BoostingSettings,
         boost,
         fill_bins,
     )
@@ -97,7 +97,7 @@ def _boosted(
     d = table.n_features
     n_leaves = int(np.clip(np.sqrt(table.n_rows) / 4, _FEWEST_LEAVES, _MOST_LEAVES))
     n_tried = min(d, max(_FEW_FEATURES, round(_FEATURE_SHARE * d)))
-    growth = Growth(
+    settings = BoostingSettings(
         rate=_RATE,
         n_leaves=n_leaves,
         min_leaf_rows=_MIN_LEAF_ROWS,
@@ -116,7 +116,7 @@ def _boosted(
         held_out.codes,
         held_out.weights,
         _baseline(table),
-        growth,
+        settings,
         n_rounds,
         seed,
     )

@@ -13,7 +13,7 @@ Bins = npt.NDArray[np.uint8]
 _LEAST_CURVATURE = 1e-16
 
 
-class Growth(NamedTuple):
+class BoostingSettings(NamedTuple):
     """How trees are boosted."""
 
     rate: float  # of learning, η
@@ -35,7 +35,7 @@ def boost(
     held_codes: Codes,
     held_weights: Floats,
     baseline: Floats,
-    growth: Growth,
+    settings: BoostingSettings,
     n_rounds: int,
     seed: int,
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
@@ -57,7 +57,7 @@ def boost(
     n_classes = len(baseline)
     n_outputs = 1 if n_classes == 2 else n_classes
     first_output = n_classes - n_outputs
-    most_nodes = 2 * growth.n_leaves - 1
+    most_nodes = 2 * settings.n_leaves - 1
     capacity = n_rounds * n_outputs * most_nodes
     roots = np.zeros(n_rounds * n_outputs, np.intp)
     children = np.zeros((capacity, 2), np.intp)
@@ -73,8 +73,8 @@ def boost(
     losses[0] = _log_loss(held_scores, held_codes, held_weights)
     best_round = 0
     posterior = np.empty((n, n_classes))
-    n_drawn = growth.n_rows
-    n_features = growth.n_features
+    n_drawn = settings.n_rows
+    n_features = settings.n_features
     rows = np.arange(n)
     order = np.arange(d)
     tree_rows = np.empty(n_drawn, np.intp)
@@ -84,7 +84,7 @@ def boost(
     for j in range(d):
         n_bins = max(n_bins, int(bins[j].max()) + 1)
     # sums of gradient, curvature and rows in each bin, of each leaf
-    sums = np.zeros((growth.n_leaves, n_features, n_bins, 3))
+    sums = np.zeros((settings.n_leaves, n_features, n_bins, 3))
     n_nodes = 0
     n_trees = 0
     n_done = 0
@@ -109,7 +109,7 @@ def boost(
                 curvature,
                 order[:n_features],
                 sums,
-                growth,
+                settings,
                 n_nodes,
                 children,
                 feature,
@@ -125,7 +125,7 @@ def boost(
         if losses[n_done] < losses[best_round]:
             best_round = n_done
             best_scores[:] = held_scores
-        elif len(held_codes) > 0 and n_done - best_round >= growth.patience:
+        elif len(held_codes) > 0 and n_done - best_round >= settings.patience:
             break
     return (
         roots[:n_trees].copy(),
@@ -214,7 +214,7 @@ def _grow_tree(
     curvature: Floats,
     features: Codes,
     sums: Floats,
-    growth: Growth,
+    settings: BoostingSettings,
     first_node: int,
     children: Codes,
     feature: Codes,
@@ -222,7 +222,7 @@ def _grow_tree(
     value: Floats,
 ) -> int:
     """Write a tree, whose best leaf is split until there are enough; return the next free node."""
-    n_leaves = growth.n_leaves
+    n_leaves = settings.n_leaves
     node_of = np.zeros(n_leaves, np.intp)
     start = np.zeros(n_leaves, np.intp)
     end = np.zeros(n_leaves, np.intp)
@@ -234,10 +234,10 @@ def _grow_tree(
     end[0] = len(rows)
     children[root, 0] = root
     children[root, 1] = root
-    value[root] = _leaf_value(gradient, curvature, growth)
+    value[root] = _leaf_value(gradient, curvature, settings)
     n_nodes = root + 1
     _fill_sums(bins, rows, gradient, curvature, features, sums[0])
-    gain[0], best_feature[0], best_bin[0] = _best_split(sums[0], growth)
+    gain[0], best_feature[0], best_bin[0] = _best_split(sums[0], settings)
     for n_grown in range(1, n_leaves):
         leaf = int(gain[:n_grown].argmax())
         if gain[leaf] <= 0.0:
@@ -257,8 +257,8 @@ def _grow_tree(
         for child in range(n_nodes, n_nodes + 2):
             children[child, 0] = child
             children[child, 1] = child
-        value[n_nodes] = _leaf_value(gradient[lo:middle], curvature[lo:middle], growth)
-        value[n_nodes + 1] = _leaf_value(gradient[middle:hi], curvature[middle:hi], growth)
+        value[n_nodes] = _leaf_value(gradient[lo:middle], curvature[lo:middle], settings)
+        value[n_nodes + 1] = _leaf_value(gradient[middle:hi], curvature[middle:hi], settings)
         # the left child takes the place of the leaf, the right one a new place
         node_of[leaf] = n_nodes
         end[leaf] = middle
@@ -278,14 +278,14 @@ def _grow_tree(
         _fill_sums(bins, rows[part], gradient[part], curvature[part], features, sums[small])
         sums[large] -= sums[small]
         for side in (leaf, n_grown):
-            gain[side], best_feature[side], best_bin[side] = _best_split(sums[side], growth)
+            gain[side], best_feature[side], best_bin[side] = _best_split(sums[side], settings)
     return n_nodes
 
 
 @njit(nogil=True)
-def _leaf_value(gradient: Floats, curvature: Floats, growth: Growth) -> float:
+def _leaf_value(gradient: Floats, curvature: Floats, settings: BoostingSettings) -> float:
     """Return −η Σ g / (Σ h + λ)."""
-    return float(-growth.rate * gradient.sum() / (curvature.sum() + growth.l2))
+    return float(-settings.rate * gradient.sum() / (curvature.sum() + settings.l2))
 
 
 @njit(nogil=True)
@@ -310,7 +310,7 @@ def _fill_sums(
 
 
 @njit(nogil=True, error_model="numpy")
-def _best_split(sums: Floats, growth: Growth) -> tuple[float, int, int]:
+def _best_split(sums: Floats, settings: BoostingSettings) -> tuple[float, int, int]:
     """Return the gain, the place of the feature and the last bin on the left; gain −1 for none."""
     best = 0.0
     place = -1
@@ -318,7 +318,7 @@ def _best_split(sums: Floats, growth: Growth) -> tuple[float, int, int]:
     g_all = sums[0, :, 0].sum()
     h_all = sums[0, :, 1].sum()
     n_all = sums[0, :, 2].sum()
-    whole = g_all**2 / (h_all + growth.l2)
+    whole = g_all**2 / (h_all + settings.l2)
     for at in range(len(sums)):
         g = 0.0
         h = 0.0
@@ -329,14 +329,16 @@ def _best_split(sums: Floats, growth: Growth) -> tuple[float, int, int]:
             g += sums[at, b, 0]
             h += sums[at, b, 1]
             n += sums[at, b, 2]
-            if n_all - n < growth.min_leaf_rows:
+            if n_all - n < settings.min_leaf_rows:
                 break
-            if h_all - h < growth.min_leaf_curvature:
+            if h_all - h < settings.min_leaf_curvature:
                 break
-            if n < growth.min_leaf_rows or h < growth.min_leaf_curvature:
+            if n < settings.min_leaf_rows or h < settings.min_leaf_curvature:
                 continue
             # G_l² / (H_l + λ) + G_r² / (H_r + λ) − G² / (H + λ)
-            gain = g**2 / (h + growth.l2) + (g_all - g) ** 2 / (h_all - h + growth.l2) - whole
+            gain = (
+                g**2 / (h + settings.l2) + (g_all - g) ** 2 / (h_all - h + settings.l2) - whole
+            )
             if gain > best:
                 best = gain
                 place = at

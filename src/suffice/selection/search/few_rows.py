@@ -10,7 +10,13 @@ from suffice.core.estimation.degenerate import SEPARATING_SHARE
 from suffice.core.linalg import EPS
 from suffice.core.moments import Moments
 from suffice.core.table import Table
-from suffice.selection.search.training import Cells, FoldIndex, HeldOut, Units, standardised
+from suffice.selection.search.training import (
+    Cells,
+    FoldIndex,
+    HeldOut,
+    Standardisation,
+    standardised,
+)
 from suffice.typing import Codes, Flags, Floats
 
 
@@ -29,8 +35,8 @@ class FewRowsTraining:
     @classmethod
     def of(cls, seen: Floats, cells: Cells) -> Self:
         """Return the rows as a view shows them; folds that learn from one class are left out."""
-        units: Units
-        x, units = standardised(seen)
+        standardisation: Standardisation
+        x, standardisation = standardised(seen)
         class_weights = cells.summed(cells.table.weights)
         table = cells.table.with_rows(seen)
         training = cls(
@@ -39,7 +45,7 @@ class FewRowsTraining:
             held_out=HeldOut.of(cells),
             weights=cells.learns_from @ class_weights,
             learning_rows=tuple(cells.training_rows(f) for f in range(cells.n_folds)),
-            rounding=units.rounding,
+            rounding=standardisation.rounding,
             moments=Moments.of_table(table, storage="rows", fourth=False),
         )
         trainable = cells.trainable

@@ -147,10 +147,10 @@ class Training:
         ``per_class`` keeps the scatter of each class. Folds whose other folds have rows of one
         class only are left out.
         """
-        x, units = standardised(seen)
+        x, standardisation = standardised(seen)
         sums = _FoldSums.of(x, cells, per_class=per_class)
         if noise is not None:
-            sums = sums.with_noise(noise / np.square(units.scale))
+            sums = sums.with_noise(noise / np.square(standardisation.scale))
         others = cells.learns_from
         weights = others @ sums.weights
         # δ = Σ w z / Σ w over the other folds
@@ -160,7 +160,7 @@ class Training:
         # M_k = Σ w z zᵀ − w δ δᵀ
         root = np.sqrt(weights)[..., None] * delta
         pooled = np.tensordot(others, sums.pooled, 1)
-        rounding = weights.sum(1)[:, None] * units.rounding
+        rounding = weights.sum(1)[:, None] * standardisation.rounding
         floor = np.maximum(_ROUNDING * np.einsum("fjj->fj", pooled), rounding)
         pooled -= root.transpose(0, 2, 1) @ root
         if sums.scatters is None:
@@ -168,7 +168,7 @@ class Training:
             varies = np.ones(means.shape, bool)
         else:
             scatters = np.tensordot(others, sums.scatters, 1)
-            class_rounding = weights[..., None] * units.rounding
+            class_rounding = weights[..., None] * standardisation.rounding
             class_floor = np.maximum(
                 _ROUNDING * np.einsum("fkjj->fkj", scatters), class_rounding
             )
@@ -184,7 +184,7 @@ class Training:
             pooled=pooled,
             scatters=scatters,
             varies=varies,
-            moments=_moments(cells.table, units, sums),
+            moments=_moments(cells.table, standardisation, sums),
         )
         trainable = cells.trainable
         return training if trainable.all() else training.take(trainable)
@@ -221,7 +221,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Units:
+class Standardisation:
     """Mean and standard deviation of each feature over all rows: x = centre + scale · z."""
 
     centre: Floats  # (d,)
@@ -233,13 +233,13 @@ class Units:
         return np.asarray((16 * EPS) ** 2 * (1 + np.square(self.centre / self.scale)))
 
 
-def standardised(rows: Floats) -> tuple[Floats, Units]:
-    """Return z = (x − centre) / scale, (n, d), and the units."""
+def standardised(rows: Floats) -> tuple[Floats, Standardisation]:
+    """Return z = (x − centre) / scale, (n, d), and the centre and scale."""
     centre = rows.mean(0)
     z = rows - centre
     scale = unit_scale(np.einsum("ij,ij->j", z, z) / len(z))
     z /= scale
-    return z, Units(centre, scale)
+    return z, Standardisation(centre, scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,10 +322,10 @@ def _lend_variance(
                 set_diagonal(scatters[f, k], columns, variance * weight)
 
 
-def _moments(table: Table, units: Units, sums: _FoldSums) -> Moments:
+def _moments(table: Table, standardisation: Standardisation, sums: _FoldSums) -> Moments:
     """Return the moments of all rows in their own units."""
-    means = units.centre + units.scale * sums.means
-    square = units.scale[:, None] * units.scale
+    means = standardisation.centre + standardisation.scale * sums.means
+    square = standardisation.scale[:, None] * standardisation.scale
     scatter: PooledScatter | PerClassScatter
     if sums.scatters is None:
         scatter = PooledScatter(square * sums.pooled.sum(0))

@@ -7,7 +7,7 @@ import numpy as np
 from suffice.core.decision.classifier import check_temperature
 from suffice.core.decision.predictions import Predictions
 from suffice.core.estimation.estimate import estimate
-from suffice.core.estimation.leave_one_out_scores import downdated_scores
+from suffice.core.estimation.rank_one_downdates import downdated_scores
 from suffice.core.estimation.settings import Settings, required_sums
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.model.tiles import in_cached_blocks
@@ -155,14 +155,15 @@ def _refitted_scores(
     refit_priors: bool,
 ) -> Floats:
     """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
-    rest = _without(moments, table, i)
+    # M₋ᵢ = M − M(x_i),  θ₋ᵢ = estimate(M₋ᵢ),  a_k(x_i; θ₋ᵢ)
+    others = _without(moments, table, i)
     if not refit_priors:
-        settings = settings.with_priors_of(moments.weights, rest)
-    elif not rest.weights.all():  # a class without rows has prior 0
-        settings = settings.with_priors_of(rest.weights, rest)
+        settings = settings.with_priors_of(moments.weights, others)
+    elif not others.weights.all():  # a class without rows has prior 0
+        settings = settings.with_priors_of(others.weights, others)
     # the temperature matters where all of a row is missing: its posterior is then the prior
-    model = estimate(rest, settings, quiet=True).with_temperature(temperature)
-    row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
+    model = estimate(others, settings, quiet=True).with_temperature(temperature)
+    row, _ = table.take(slice(i, i + 1)).encoded(others.encoding)
     if has_missing(row.x):
         model = model.allowing_missing()
     return np.asarray(model.scores(row.x)[0])
@@ -176,13 +177,13 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
         return Moments.of_table(rows, storage=moments.storage, fourth=keeps_fourth, holes=True)
 
     with suppress(ForgetError):
-        rest = moments - moments_of(table.take(slice(i, i + 1)))
+        others = moments - moments_of(table.take(slice(i, i + 1)))
         varied = moments.scatter.pooled_diagonal() > 0
-        varies = rest.scatter.pooled_diagonal() > 0
+        varies = others.scatter.pooled_diagonal() > 0
         # a row without which a column is constant is an outlier too: its mean would be rounded
         is_exact = np.array_equal(varied, varies)
-        if is_exact and (rest.fourth is not None or not keeps_fourth):
-            return rest
+        if is_exact and (others.fourth is not None or not keeps_fourth):
+            return others
     return moments_of(table.take(np.arange(table.n_rows) != i))
 
 
