@@ -13,7 +13,11 @@ from suffice.core.power_transform import PowerTransform
 from suffice.core.table.sampling import stratified_folds
 from suffice.selection.search import plan
 from suffice.selection.search.open_settings import at_best_temperature
-from suffice.selection.search.regularisation_grid import POOLINGS, SHRINKAGES
+from suffice.selection.search.regularisation_grid import (
+    POOLINGS,
+    SHRINKAGES,
+    STRONG_SHRINKAGES,
+)
 from suffice.selection.search.temperatures import TEMPERATURES
 
 SPREAD = 0.5  # of log T, before rows are seen
@@ -53,6 +57,18 @@ def test_rda_takes_the_grid_point_of_least_held_out_log_loss(rows):
     }
     rda = sf.RDA().fit(X, y)
     assert (rda.settings_.pooling, rda.settings_.shrinkage) == min(losses, key=losses.get)
+
+
+def test_with_few_rows_a_feature_strong_shrinkages_are_compared():
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(3, 40))[y] * 0.35 + rng.normal(size=(60, 40))
+    losses = {}
+    for gamma in STRONG_SHRINKAGES[1:]:  # one of zero has no covariance of full rank
+        losses[gamma] = held_out_losses(sf.LDA(shrinkage=gamma), X, y)[0]
+    best = min(losses, key=losses.get)
+    assert best not in SHRINKAGES
+    assert sf.LDA(shrinkage="auto").fit(X, y).settings_.shrinkage == best
 
 
 @pytest.mark.parametrize(("name", "grid"), [("pooling", POOLINGS), ("shrinkage", SHRINKAGES)])

@@ -15,7 +15,11 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.threads import side_by_side
 from suffice.selection.search.candidates import GaussianCandidate
 from suffice.selection.search.effort import Effort
-from suffice.selection.search.regularisation_grid import POOLINGS, SHRINKAGES
+from suffice.selection.search.regularisation_grid import (
+    POOLINGS,
+    SHRINKAGES,
+    STRONG_SHRINKAGES,
+)
 from suffice.selection.search.temperatures import (
     FEW_ROWS_A_FEATURE,
     HIGH_TEMPERATURES,
@@ -42,8 +46,8 @@ def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> Gaussi
     """Return the candidate of least held-out log-loss among those the settings allow."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
-    settings_list = _closed_settings(settings)
     is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features
+    settings_list = _closed_settings(settings, STRONG_SHRINKAGES if is_wide else SHRINKAGES)
     temperatures = HIGH_TEMPERATURES if is_wide else TEMPERATURES
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])
@@ -113,10 +117,10 @@ def at_best_temperature(
     ]
 
 
-def _closed_settings(settings: Settings) -> list[Settings]:
+def _closed_settings(settings: Settings, grid: Sequence[float]) -> list[Settings]:
     """Return the settings at every point of the pooling and shrinkage they leave open."""
     poolings = POOLINGS if is_open(settings.pooling) else (None,)
-    shrinkages = SHRINKAGES if is_open(settings.intensity) else (None,)
+    shrinkages = grid if is_open(settings.intensity) else (None,)
     return [
         settings.with_regularisation(pooling=pooling, shrinkage=shrinkage)
         for pooling in poolings

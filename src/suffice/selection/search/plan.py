@@ -30,6 +30,7 @@ from suffice.selection.search.regularisation_grid import (
     FEW_ROWS,
     MOST_FEATURES,
     SHRINKAGES,
+    STRONG_SHRINKAGES,
     Grid,
     GridLosses,
     is_wide,
@@ -117,6 +118,7 @@ def _grids(
     lifted: bool,
 ) -> list[Grid]:
     """Return the grids to judge: of the features, and of lifted views where they help."""
+    has_few_rows = is_wide(rows.n_rows, table.n_features)
     views: list[View] = [Plain()]
     power: View = Plain()
     if table.n_features <= MOST_POWER_FEATURES:
@@ -124,13 +126,14 @@ def _grids(
         if (transform.exponents != 1).any():
             power = PowerTransformed(transform)
             views.append(power)
-    if not is_wide(rows.n_rows, table.n_features):
+    if not has_few_rows:
         for share in NOISE_SHARES:
             softened = fit_softened(power, rows.x, share)
             if softened.noise.any():
                 views.append(softened)
     poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
-    paths = tuple((pooling, np.array(SHRINKAGES)) for pooling in poolings)
+    gammas = np.array(STRONG_SHRINKAGES if has_few_rows else SHRINKAGES)
+    paths = tuple((pooling, gammas) for pooling in poolings)
     grids = [Grid(view, Settings(), paths) for view in views]
     if not lifted or len(distinct_rows(rows.x)[0]) < FEWEST_DISTINCT:
         return grids
