@@ -53,6 +53,25 @@ def test_levels_are_summed_as_indicator_columns_are(storage, n, weighted):
     assert found.counts.tolist() == dense.counts.tolist()
 
 
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+def test_categories_that_are_joined_have_the_sums_of_each_pair(storage):
+    # joined two by two, or alone where they have too many levels; the last may be empty
+    rng = np.random.default_rng(0)
+    n = 60_000
+    sizes = [8, 7, 30, 2, 2, 9, 40, 3]
+    columns = {f"c{j}": rng.integers(0, size, n).astype("U") for j, size in enumerate(sizes)}
+    X = pd.DataFrame({"x": rng.normal(size=n)} | columns)
+    first_fifty = sf.Moments.of(X[:50], np.arange(50) % 3).schema
+    table = Table.of(X, rng.integers(0, 3, n), schema=first_fifty)  # some levels are unknown
+    assert (table.indicators < 0).any()
+    found = Moments.of_table(table, storage=storage, fourth=False)
+    dense = Moments.of_table(all_numbers(table), storage=storage, fourth=False)
+    np.testing.assert_allclose(found.means + found.means_low, dense.means + dense.means_low)
+    np.testing.assert_allclose(
+        found.scatter.values, dense.scatter.values, rtol=1e-9, atol=1e-6
+    )
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 60), st.integers(1, 59), st.integers(0, 99))
 def test_merging_and_forgetting_equal_one_pass(n, cut, seed):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.core.moments.joint_levels import JointLevels
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
@@ -40,22 +41,45 @@ def indicator_sums(
     """Return the sums of the indicators of rows lo … hi−1; ``centre`` are the means μ (K, p)."""
     from suffice.core.moments import loops
 
+    assert table.schema is not None
+    assert table.indicators is not None
     k, p = centre.shape
-    c = table.n_features - p
-    n_matrices = {"diagonal": 0, "pooled": 1, "per-class": k}[storage]
-    weights = np.zeros((k, c))
-    pairs = np.zeros((n_matrices, c, c))
-    cross = np.zeros((n_matrices, c, p))
+    starts = table.schema.starts
+    levels = np.asarray(table.indicators[lo:hi], np.int32, order="F")
     row_weights = np.zeros(0) if table.weight is None else table.weight
-    levels = table.take(slice(lo, hi)).indicator_features().astype(np.int32)
-    loops.indicator_chunk(
-        table.x, levels, table.codes, row_weights, lo, hi, centre, weights, pairs, cross
+    weights = np.zeros((k, starts[-1]))
+    n_matrices = {"diagonal": 0, "pooled": 1, "per-class": k}[storage]
+    if n_matrices < k:
+        loops.level_chunk(levels, table.codes, row_weights, lo, hi, starts, weights)
+    if n_matrices == 0:
+        return IndicatorSums(weights, np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
+    joint = JointLevels.of(starts, levels, n_matrices)
+    # the weight follows the numbers; a multiple of four is added at once
+    sums = np.zeros((n_matrices * joint.starts[-1], -(-(p + 1) // 4) * 4))
+    tables = np.zeros(n_matrices * joint.table_starts[-1])
+    loops.joint_chunk(
+        table.x,
+        levels,
+        table.codes,
+        row_weights,
+        lo,
+        hi,
+        centre,
+        joint.group_of,
+        joint.strides,
+        joint.empty_codes,
+        joint.starts,
+        joint.table_starts,
+        sums,
+        tables,
     )
-    pairs += np.swapaxes(pairs, 1, 2)  # the loop fills one triangle
-    if n_matrices:
-        diagonal = weights if n_matrices == k else weights.sum(0, keepdims=True)
-        pairs[:, range(c), range(c)] = diagonal
-    return IndicatorSums(weights, pairs, cross)
+    sums = sums.reshape(n_matrices, joint.starts[-1], -1)
+    tables = tables.reshape(n_matrices, joint.table_starts[-1])
+    by_level = joint.of_levels(sums)
+    if n_matrices == k:
+        weights = by_level[:, :, p]
+    pairs = joint.pairs_of_levels(sums[:, :, p], tables)
+    return IndicatorSums(weights, pairs, by_level[:, :, :p])
 
 
 def joined_scatter(

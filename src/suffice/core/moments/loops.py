@@ -471,35 +471,89 @@ def zero_filled(x, out):
 
 
 @njit(nogil=True)
-def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
-    """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ."""
+def level_chunk(levels, codes, w, lo, hi, starts, weights):
+    """Add the weights of levels, of class k to ``weights`` (K, C); levels (hi − lo, q)."""
+    for j in range(levels.shape[1]):
+        for r in range(hi - lo):
+            level = levels[r, j]
+            if level >= 0:
+                weights[codes[lo + r], starts[j] + level] += w[lo + r] if len(w) else 1.0
+
+
+@njit(nogil=True)
+def joint_chunk(
+    x,
+    levels,
+    codes,
+    w,
+    lo,
+    hi,
+    centre,
+    group_of,
+    strides,
+    empty_codes,
+    starts,
+    cells,
+    sums,
+    tables,
+):
+    """Add Σ w (joint m) (x − μ, 1)ᵀ to ``sums``, weights of pairs of joint levels to ``tables``.
+
+    ``sums`` are (M J, P), P > p, and ``tables`` (M cells), M = K or 1; levels are (hi − lo, q).
+    """
     p = x.shape[1]
-    q = levels.shape[1]
-    n_tables = len(pairs)
-    z = np.empty(p)
-    for r in range(lo, hi):
-        w = weight[r] if len(weight) else 1.0
-        if w == 0.0:
-            continue
-        k = codes[r]
-        row = levels[r - lo]
-        for a in range(q):
-            if row[a] >= 0:
-                frequencies[k, row[a]] += w
-        if n_tables == 0:
-            continue
-        g = k if n_tables > 1 else 0
+    n_groups = len(starts) - 1
+    n_joint = np.uintp(starts[-1])
+    n_cells = np.uintp(cells[-1])
+    per_class = len(sums) > n_joint
+    joint = np.zeros((n_groups, LANES), np.uintp)
+    z = np.zeros((LANES, sums.shape[1]))
+    z[:, p] = 1.0
+    row_weights = np.ones(LANES)
+    class_of = np.zeros(LANES, np.uintp)
+    table_of = np.zeros(LANES, np.uintp)
+    place = np.zeros(LANES, np.uintp)
+    for b in range(lo, hi, LANES):
+        n = min(LANES, hi - b)
+        for r in range(n):
+            class_of[r] = codes[b + r]
+            table_of[r] = class_of[r] if per_class else np.uintp(0)
+        if len(w):
+            for r in range(n):
+                row_weights[r] = w[b + r]
+                z[r, p] = w[b + r]
         for j in range(p):
-            z[j] = w * (x[r, j] - centre[k, j])
-        for a in range(q):
-            m = row[a]
-            if m < 0:
-                continue
-            for j in range(p):
-                cross[g, m, j] += z[j]
-            for b in range(a + 1, q):
-                if row[b] >= 0:
-                    pairs[g, m, row[b]] += w
+            column = x[b : b + n, j]
+            means = centre[:, j]
+            for r in range(n):
+                z[r, j] = row_weights[r] * (column[r] - means[class_of[r]])
+        joint[:] = 0
+        for j in range(len(group_of)):
+            of_group = joint[group_of[j]]
+            column = levels[b - lo : b - lo + n, j]
+            stride = np.uintp(strides[j])
+            empty = empty_codes[j]
+            for r in range(n):
+                of_group[r] += np.uintp(column[r] if column[r] >= 0 else empty) * stride
+        pair = 0
+        for g in range(n_groups):
+            start = np.uintp(starts[g])
+            for r in range(n):
+                place[r] = table_of[r] * n_joint + start + joint[g, r]
+            for r in range(n):
+                row = sums[place[r]]
+                values = z[np.uintp(r)]
+                for j in range(len(row)):
+                    row[j] += values[j]
+            for h in range(g + 1, n_groups):
+                right = joint[h]
+                start = np.uintp(cells[pair])
+                width = np.uintp(starts[h + 1] - starts[h])
+                for r in range(n):
+                    place[r] = table_of[r] * n_cells + start + joint[g, r] * width + right[r]
+                for r in range(n):
+                    tables[place[r]] += row_weights[r]
+                pair += 1
 
 
 @njit(nogil=True, fastmath=_FAST)

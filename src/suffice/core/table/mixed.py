@@ -27,9 +27,10 @@ from suffice.errors import (
     UnusedDataWarning,
     warn,
 )
-from suffice.typing import Array, Floats
+from suffice.typing import Array, Codes, Floats
 
 _SHORT = 256  # cells; of longer columns a frame library finds the levels sooner
+_FEW_LEVELS = 20  # that are counted one by one
 _FEW = 50  # rows; among fewer, all texts may differ by chance
 DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
 
@@ -39,6 +40,7 @@ class Levels(NamedTuple):
 
     levels: list[str]
     codes: LevelCodes  # (n,)
+    counts: Codes  # rows of each level  (L,)
 
 
 class MixedRows(NamedTuple):
@@ -125,8 +127,10 @@ def _mixed_rows(
             level_indicators.append(column.codes_of(value.levels, value.codes))
     x = np.array(numbers).T if numbers else np.zeros((n_rows, 0))  # column by column
     groups = [*missing_indicators, *level_indicators]
-    codes = np.stack(groups, axis=1) if groups else np.zeros((n_rows, 0))
-    return MixedRows(schema, x, np.ascontiguousarray(codes, np.int32))
+    indicators = np.empty((len(groups), n_rows), np.int32)
+    for row, codes in zip(indicators, groups, strict=True):
+        row[:] = codes
+    return MixedRows(schema, x, indicators.T)
 
 
 def _described(
@@ -141,7 +145,7 @@ def _described(
             return Number(name)
         finite = value[np.isfinite(value)]
         return Number(name, fill=float(finite.mean()) if len(finite) else 0.0)
-    n_values = int((value.codes >= 0).sum())
+    n_values = int(value.counts.sum())
     if not is_chosen and is_free_text(len(value.levels), n_values):
         warn(f"column {name!r} is left out: nearly all of its texts differ", UnusedDataWarning)
         return LeftOut(name, "nearly all of its texts differ")
@@ -155,10 +159,9 @@ def is_free_text(n_levels: int, n_values: int) -> bool:
 
 def category_of(name: str, value: Levels) -> Category:
     """Return the category of these values; of very many levels the rare ones count as one."""
-    codes = value.codes[value.codes >= 0]
-    counts = np.bincount(codes, minlength=len(value.levels)).astype(np.float64)
-    has_empty = len(codes) < len(value.codes)
-    return category_of_counts(name, value.levels, counts, has_empty=has_empty)
+    counts = value.counts.astype(np.float64)
+    has_empty = value.counts.sum() < len(value.codes)
+    return category_of_counts(name, value.levels, counts, has_empty=bool(has_empty))
 
 
 def category_of_counts(
@@ -249,7 +252,7 @@ def _array_values(column: Array, *, as_levels: bool) -> Floats | Levels:
                 codes.append(-1)
             else:
                 codes.append(code_of.setdefault(_level(value), len(code_of)))
-        return Levels(list(code_of), np.array(codes, np.int32))
+        return _levels(list(code_of), np.array(codes, np.int32))
     try:
         return np.array([np.nan if is_empty(v) else v for v in values], np.float64)
     except (TypeError, ValueError) as error:
@@ -321,7 +324,7 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         distinct = distinct.filter(distinct.is_not_nan())
     values = distinct.to_list()
     if not values:
-        return Levels([], np.full(len(column), -1, np.int32))
+        return _levels([], np.full(len(column), -1, np.int32))
     code_of = {value: code for code, value in enumerate(values)}
     codes = column.replace_strict(code_of, default=-1, return_dtype=pl.Int32)
     return _used_levels(values, codes.fill_null(-1).to_numpy())
@@ -333,7 +336,19 @@ def _short_levels(values: Sequence[str | None]) -> Levels:
     codes = np.empty(len(values), np.int32)
     for row, value in enumerate(values):
         codes[row] = -1 if value is None else code_of.setdefault(value, len(code_of))
-    return Levels(list(code_of), codes)
+    return _levels(list(code_of), codes)
+
+
+def _levels(levels: list[str], codes: LevelCodes) -> Levels:
+    return Levels(levels, codes, _rows_of_codes(codes, len(levels)))
+
+
+def _rows_of_codes(codes: LevelCodes, n_levels: int) -> Codes:
+    """Return how many rows have each of the codes 0 … L − 1, (L,)."""
+    if codes.itemsize == 1 and n_levels <= _FEW_LEVELS:
+        # a comparison of bytes is quicker than a conversion to wide integers
+        return np.array([np.count_nonzero(codes == code) for code in range(n_levels)], np.intp)
+    return np.bincount(codes + 1, minlength=n_levels + 1)[1:]
 
 
 def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Levels:
@@ -351,17 +366,17 @@ def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Lev
 
 def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
     """Return levels as text, without those that no row has."""
-    n_rows = np.bincount(codes + 1, minlength=len(distinct) + 1)[1:]
+    n_rows = _rows_of_codes(codes, len(distinct))
     code_of: dict[str, int] = {}
     new_codes = []
     for value, n in zip(distinct, n_rows, strict=True):
         # two values, such as 1 and 1.0, may be the same text
         new_codes.append(code_of.setdefault(_level(value), len(code_of)) if n else -1)
     if new_codes == list(range(len(new_codes))):
-        return Levels(list(code_of), codes)
+        return Levels(list(code_of), codes, n_rows)
     # the last entry of the table is that of code −1, an empty cell
     table = np.array([*new_codes, -1], np.int32)
-    return Levels(list(code_of), table[codes])
+    return _levels(list(code_of), table[codes])
 
 
 def _level(value: object) -> str:

@@ -89,7 +89,9 @@ class Category:
         empty = len(self.levels) if self.missing else -1
         # the last entry of the table is that of code −1, an empty cell
         places = [place_of.get(level, unknown) for level in levels]
-        return np.array([*places, empty], np.int32)[codes]
+        if [*places, empty] == [*range(len(places)), -1]:
+            return codes
+        return np.array([*places, empty], np.int32).take(codes)
 
 
 @dataclass(frozen=True, slots=True)

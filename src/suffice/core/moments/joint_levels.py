@@ -1,0 +1,112 @@
+"""Categories whose combinations of levels are counted, so that few tables hold all pairs.
+
+Ten categories have 45 pairs. Joined two by two they are five columns with ten pairs, and a pass
+over the rows counts only those. With E_g the 0/1 matrix that says which levels (C_g) each joint
+level of group g (J_g) has, the sums of the levels follow from those of the joint levels:
+
+    n = Eᵀ n_joint        N_gh = E_gᵀ T_gh E_h        Σ w m xᵀ = Eᵀ Σ w (joint m) xᵀ
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from suffice.core.table.schema import LevelCodes
+from suffice.typing import Codes, Floats
+
+_MOST_JOINT_LEVELS = 64  # of a group; the table of two groups then fits the nearest cache
+_CELLS_PER_ROW = 8  # of the tables of pairs, above which the tables cost more than the rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointLevels:
+    """Which categories are joined, and the level of each that a joint level stands for."""
+
+    group_of: Codes  # of each category, ascending  (q,)
+    strides: Codes  # what a step of each category's code adds to the joint code  (q,)
+    empty_codes: Codes  # what code −1 of each category counts as  (q,)
+    starts: Codes  # first joint level of each group, and the number of all  (G + 1,)
+    level_starts: Codes  # first level of each group, and the number of all  (G + 1,)
+    levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
+
+    @classmethod
+    def of(cls, level_starts: Codes, codes: LevelCodes, n_tables: int) -> JointLevels:
+        """Return the groups for codes (n, q), −1 for none; each table of pairs is kept so often."""
+        n_levels = np.diff(level_starts)
+        has_empty = codes.min(axis=0, initial=0) < 0
+        n_states = tuple((n_levels + has_empty).tolist())
+        joined = _joined(tuple(n_levels.tolist()), n_states, _MOST_JOINT_LEVELS)
+        if n_tables * joined.table_starts[-1] > _CELLS_PER_ROW * len(codes):
+            return _joined(tuple(n_levels.tolist()), n_states, 1)
+        return joined
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs g < h of groups, in the order of their tables."""
+        return list(combinations(range(len(self.levels_of_joint)), 2))
+
+    @property
+    def table_starts(self) -> Codes:
+        """First cell of the table of each pair of groups, and the number of all cells, (P + 1,)."""
+        sizes = np.diff(self.starts)
+        return np.cumsum([0, *[sizes[g] * sizes[h] for g, h in self.pairs]])
+
+    def of_levels(self, sums: Floats) -> Floats:
+        """Return sums of joint levels (M, J, p) as those of levels (M, C, p)."""
+        parts = []
+        for g, E in enumerate(self.levels_of_joint):
+            parts.append(E.T @ sums[:, self.starts[g] : self.starts[g + 1]])
+        return np.concatenate(parts, axis=1)
+
+    def pairs_of_levels(self, weights: Floats, tables: Floats) -> Floats:
+        """Return N of all levels (M, C, C) from weights (M, J) and tables of pairs (M, cells)."""
+        n_levels = self.level_starts[-1]
+        products = np.zeros((len(tables), n_levels, n_levels))
+        for g, E in enumerate(self.levels_of_joint):
+            of_group = slice(self.level_starts[g], self.level_starts[g + 1])
+            n = weights[:, self.starts[g] : self.starts[g + 1]]
+            products[:, of_group, of_group] = E.T @ (n[:, :, None] * E)
+        starts = self.table_starts
+        for (g, h), first, last in zip(self.pairs, starts[:-1], starts[1:], strict=True):
+            E = self.levels_of_joint[g]
+            F = self.levels_of_joint[h]
+            table = tables[:, first:last].reshape(-1, len(E), len(F))
+            rows = slice(self.level_starts[g], self.level_starts[g + 1])
+            columns = slice(self.level_starts[h], self.level_starts[h + 1])
+            products[:, rows, columns] = E.T @ table @ F
+            products[:, columns, rows] = np.swapaxes(products[:, rows, columns], 1, 2)
+        return products
+
+
+@lru_cache(maxsize=8)  # all chunks of a table have the same groups
+def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> JointLevels:
+    """Join neighbouring categories of at most so many joint levels."""
+    group_of = np.zeros(len(n_states), np.intp)
+    strides = np.ones(len(n_states), np.intp)
+    n_joint = [1]
+    for j, n in enumerate(n_states):
+        if n_joint[-1] > 1 and n_joint[-1] * n > most:
+            n_joint.append(1)
+        group_of[j] = len(n_joint) - 1
+        strides[j] = n_joint[-1]
+        n_joint[-1] *= n
+    levels_of_joint = []
+    for g, n in enumerate(n_joint):
+        columns = [np.zeros((n, 0))]
+        for j in np.flatnonzero(group_of == g):
+            state = np.arange(n) // strides[j] % n_states[j]
+            columns.append(np.eye(n_states[j], n_levels[j])[state])
+        levels_of_joint.append(np.concatenate(columns, axis=1))
+    n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]
+    return JointLevels(
+        group_of=group_of,
+        strides=strides,
+        empty_codes=np.array(n_levels, np.intp),
+        starts=np.cumsum([0, *n_joint]),
+        level_starts=np.cumsum([0, *n_levels_of_group]),
+        levels_of_joint=tuple(levels_of_joint),
+    )
