@@ -44,15 +44,15 @@ FRAME = mixed_frame()
 
 def by_cell(moments):
     """Return Σ w, Σ w x and Σ w x xᵀ of each class and set of observed columns."""
-    units, sums = moments.patterns.units, {}
-    scatters = np.zeros((len(units.weights), *units.scatters.shape[1:]))
-    scatters[units.with_scatter] = units.scatters
+    blocks, sums = moments.patterns.blocks, {}
+    scatters = np.zeros((len(blocks.weights), *blocks.scatters.shape[1:]))
+    scatters[blocks.with_scatter] = blocks.scatters
     for k, seen, w, mean, low, scatter in zip(
-        units.class_of,
-        units.observed,
-        units.weights,
-        units.means,
-        units.means_low,
+        blocks.class_of,
+        blocks.observed,
+        blocks.weights,
+        blocks.means,
+        blocks.means_low,
         scatters,
         strict=True,
     ):

@@ -122,7 +122,7 @@ def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
 
 def _cells(patterns: Incomplete) -> Moments:
     """Return the sums of rows with empty cells, which are moments themselves."""
-    return patterns.pattern_sums if isinstance(patterns, PatternSums) else patterns.flat
+    return patterns.by_pattern if isinstance(patterns, PatternSums) else patterns.flat
 
 
 def checked_state(m: Moments) -> tuple[dict[str, object], dict[str, Array]]:

@@ -39,19 +39,19 @@ def cells(moments):
             )
             for k in range(found.n_classes)
         }
-    units, found = sums.units, {}
-    scatters = np.zeros((len(units.weights), *units.scatters.shape[1:]))
-    scatters[units.with_scatter] = units.scatters
+    blocks, found = sums.blocks, {}
+    scatters = np.zeros((len(blocks.weights), *blocks.scatters.shape[1:]))
+    scatters[blocks.with_scatter] = blocks.scatters
     keys = [
-        (k, tuple(o)) for k, o in zip(units.class_of, units.observed.tolist(), strict=True)
+        (k, tuple(o)) for k, o in zip(blocks.class_of, blocks.observed.tolist(), strict=True)
     ]
     for key in set(keys):
         at = [i for i, other in enumerate(keys) if other == key]
-        w, mean = units.weights[at], units.means[at]
+        w, mean = blocks.weights[at], blocks.means[at]
         centre = w @ mean / w.sum()
         between = (w[:, None] * (mean - centre)).T @ (mean - centre)
         found[key] = (
-            int(units.counts[at].sum()),
+            int(blocks.counts[at].sum()),
             w.sum(),
             centre,
             scatters[at].sum(0) + between,
@@ -203,8 +203,8 @@ def test_few_patterns_lose_numbers_and_count_them():
     assert np.bincount(few.patterns.class_of).max() <= 16
     assert np.bincount(few.patterns.single_rows.codes).max() <= 16 * 12
     assert few.patterns.single_rows.n_rows < exact.patterns.single_rows.n_rows
-    units = few.patterns.units
-    kept = int((units.counts[:, None] * units.observed).sum())
+    blocks = few.patterns.blocks
+    kept = int((blocks.counts[:, None] * blocks.observed).sum())
     assert few.cells_lost == int((~np.isnan(x)).sum()) - kept
     assert 0 < few.cells_lost < 0.8 * (~np.isnan(x)).sum()
     np.testing.assert_array_equal(few.counts, exact.counts)
@@ -269,7 +269,7 @@ def test_large_tables_with_holes_and_categories_have_the_sums_of_small_ones(
     assert_same(large, small)
     by_column = storage == "diagonal"
     ours, theirs = (
-        m.patterns.column_sums if by_column else m.patterns.pattern_sums
+        m.patterns.column_sums if by_column else m.patterns.by_pattern
         for m in (large, small)
     )
     np.testing.assert_array_equal(ours.counts, theirs.counts)

@@ -16,7 +16,7 @@ import numpy as np
 from suffice.core.linalg import LOG_2PI
 from suffice.core.moments.column_sums import ColumnSums
 from suffice.core.moments.moments import Moments
-from suffice.core.moments.pattern_sums import Units
+from suffice.core.moments.pattern_sums import PatternBlocks
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
@@ -75,7 +75,7 @@ def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
     if isinstance(patterns, ColumnSums):
         column_sums = patterns.column_sums
         return lambda model: _expected_by_column(moments.weights, column_sums, group_of, model)
-    return _PatternStep(moments, patterns.units, group_of, pooled=pooled).expected
+    return _PatternStep(moments, patterns.blocks, group_of, pooled=pooled).expected
 
 
 def observed_log_likelihood(moments: Moments, model: Gaussians) -> float:
@@ -108,12 +108,12 @@ def _expected_by_column(
 
 
 class _Batch(NamedTuple):
-    """Units of one group of classes that lack equally many columns, q of them."""
+    """Blocks of one group of classes that lack equally many columns, q of them."""
 
-    units: Codes  # (n,)
-    pattern: Codes  # of each unit, among those of the batch  (n,)
+    blocks: Codes  # (n,)
+    pattern: Codes  # of each block, among those of the batch  (n,)
     missing: Codes  # columns that each pattern lacks  (P, q)
-    with_scatter: Codes  # which of ``units`` have a scatter  (c,)
+    with_scatter: Codes  # which of ``blocks`` have a scatter  (c,)
     scatters: Codes  # and which one it is  (c,)
 
 
@@ -123,44 +123,44 @@ class _PatternStep:
     def __init__(
         self,
         moments: Moments,
-        units: Units,
+        blocks: PatternBlocks,
         group_of: Codes,
         *,
         pooled: bool,
     ) -> None:
-        self.units = units
+        self.blocks = blocks
         self.weights = moments.weights
         self.group_of = group_of
         self.pooled = pooled
         self.centre = moments.grand_mean
-        self.z = (units.means - self.centre) + units.means_low
-        # where each unit's products go: its class, or 0  (N,)
-        self.bins = np.zeros_like(units.class_of) if pooled else units.class_of
+        self.z = (blocks.means - self.centre) + blocks.means_low
+        # where each block's products go: its class, or 0  (N,)
+        self.bins = np.zeros_like(blocks.class_of) if pooled else blocks.class_of
         # scatters of the patterns, summed  (B, d, d)
         d = len(self.centre)
         self.scatters = np.zeros((1 if pooled else len(group_of), d, d))
-        np.add.at(self.scatters, self.bins[units.with_scatter], units.scatters)
-        unit_groups = group_of[units.class_of]
+        np.add.at(self.scatters, self.bins[blocks.with_scatter], blocks.scatters)
+        block_groups = group_of[blocks.class_of]
         n_groups = int(group_of.max(initial=0)) + 1
-        self.batches = [list(_batches(units, unit_groups == g)) for g in range(n_groups)]
+        self.batches = [list(_batches(blocks, block_groups == g)) for g in range(n_groups)]
 
     def expected(self, model: Gaussians) -> Expected:
         """Return the expected sums under a model."""
-        units = self.units
-        w = units.weights
+        blocks = self.blocks
+        w = blocks.weights
         means = (model.centre - self.centre) + model.offsets
-        z = np.where(units.observed, self.z - means[units.class_of], 0.0)
+        z = np.where(blocks.observed, self.z - means[blocks.class_of], 0.0)
         products = self.scatters.copy()
         spread = np.zeros_like(products)  # Σ w W, the variance of what is missing
         log_dets = np.array([c.log_det for c in model.covariances])[self.group_of]
         log_terms = float(self.weights @ log_dets)
-        log_terms += LOG_2PI * float(w @ units.observed.sum(1))
+        log_terms += LOG_2PI * float(w @ blocks.observed.sum(1))
         precisions = [c.dense_precision() for c in model.covariances]
         for precision, batches in zip(precisions, self.batches, strict=True):
             for batch in batches:
                 log_terms += self._complete(batch, precision, z, products, spread)
         sums = np.zeros(means.shape)
-        edges = np.searchsorted(units.class_of, np.arange(len(means) + 1))
+        edges = np.searchsorted(blocks.class_of, np.arange(len(means) + 1))
         for k in np.flatnonzero(np.diff(edges)):
             members = slice(edges[k], edges[k + 1])
             wz = w[members, None] * z[members]
@@ -182,23 +182,23 @@ class _PatternStep:
         spread: Floats,
     ) -> float:
         """Fill in the deviations that a batch lacks, in place; return Σ w log|Λ_mm|."""
-        w = self.units.weights[batch.units]
-        bins = self.bins[batch.units]
-        lacking = batch.missing[batch.pattern]  # columns that each unit lacks  (n, q)
+        w = self.blocks.weights[batch.blocks]
+        bins = self.bins[batch.blocks]
+        lacking = batch.missing[batch.pattern]  # columns that each block lacks  (n, q)
         inner = precision[batch.missing[:, :, None], batch.missing[:, None, :]]  # Λ_mm
         log_det = np.linalg.slogdet(inner)[1]
         W = np.linalg.inv(inner)
         W = (W + np.swapaxes(W, 1, 2)) / 2
         # z_m = −W Λ_mo z_o
-        pull = np.take_along_axis(z[batch.units] @ precision, lacking, axis=1)
+        pull = np.take_along_axis(z[batch.blocks] @ precision, lacking, axis=1)
         solved = _solved(inner[batch.pattern], W[batch.pattern], pull[:, :, None])
-        z[batch.units[:, None], lacking] = -solved[:, :, 0]
+        z[batch.blocks[:, None], lacking] = -solved[:, :, 0]
         variances = w[:, None, None] * W[batch.pattern]
         _scatter_add(spread, bins, lacking, lacking, variances)
         if len(batch.with_scatter):
             patterns = batch.pattern[batch.with_scatter]
             _complete_scatters(
-                self.units.scatters[batch.scatters],
+                self.blocks.scatters[batch.scatters],
                 precision,
                 inner[patterns],
                 W[patterns],
@@ -231,30 +231,30 @@ def _complete_scatters(
     _scatter_add(products, bins, missing, missing, BSB)
 
 
-def _batches(units: Units, in_group: Flags) -> Iterator[_Batch]:
-    """Yield the units of a group that lack columns, by how many they lack, some at a time."""
-    d = units.observed.shape[1]
+def _batches(blocks: PatternBlocks, in_group: Flags) -> Iterator[_Batch]:
+    """Yield the blocks of a group that lack columns, by how many they lack, some at a time."""
+    d = blocks.observed.shape[1]
     scatter_of = np.full(len(in_group), -1)
-    scatter_of[units.with_scatter] = np.arange(len(units.with_scatter))
-    n_lacking = (~units.observed).sum(1)
+    scatter_of[blocks.with_scatter] = np.arange(len(blocks.with_scatter))
+    n_lacking = (~blocks.observed).sum(1)
     for q in np.unique(n_lacking[in_group & (n_lacking > 0)]):
         members = np.flatnonzero(in_group & (n_lacking == q))
-        missing = np.nonzero(~units.observed[members])[1].reshape(-1, q)
+        missing = np.nonzero(~blocks.observed[members])[1].reshape(-1, q)
         order = np.lexsort(missing.T)
         members = members[order]
         missing = missing[order]
         step = max(_BLOCK // max(q * q, d), 1)
         for lo in range(0, len(members), step):
-            some_units = members[lo : lo + step]
+            some_blocks = members[lo : lo + step]
             lacking = missing[lo : lo + step]
             is_new = np.append(True, np.any(lacking[1:] != lacking[:-1], axis=1))
-            with_scatter = np.flatnonzero(scatter_of[some_units] >= 0)
+            with_scatter = np.flatnonzero(scatter_of[some_blocks] >= 0)
             yield _Batch(
-                units=some_units,
+                blocks=some_blocks,
                 pattern=np.cumsum(is_new) - 1,
                 missing=lacking[is_new],
                 with_scatter=with_scatter,
-                scatters=scatter_of[some_units[with_scatter]],
+                scatters=scatter_of[some_blocks[with_scatter]],
             )
 
 

@@ -66,9 +66,10 @@ def completed(
     assert moments.patterns is not None
     if diagonal:
         moments = with_patterns(moments, moments.patterns.by_column(), "diagonal")
-    _refuse_empty_columns(moments)
+    observed = _observed_columns(moments)
+    _refuse_empty_columns(moments, observed)
     if not quiet:
-        _warn_of_little_data(moments, group_of)
+        _warn_of_little_data(moments, observed, group_of)
     with one_blas_thread():
         completion = em(moments, m_step, group_of)
     if not quiet and completion.changes.max(initial=0.0) >= UNFINISHED:
@@ -304,8 +305,9 @@ def _observed_columns(moments: Moments) -> Flags:
     return observed
 
 
-def _refuse_empty_columns(moments: Moments) -> None:
-    is_observed = _observed_columns(moments).any(0)
+def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
+    """Raise if a column has no value in any class, given which columns each class has, (K, d)."""
+    is_observed = observed.any(0)
     if not is_observed.all():
         empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
         verb = "has" if len(empty) == 1 else "have"
@@ -315,12 +317,11 @@ def _refuse_empty_columns(moments: Moments) -> None:
         )
 
 
-def _warn_of_little_data(moments: Moments, group_of: Codes) -> None:
+def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> None:
     """Warn of columns, and pairs of columns, that some class never has, and of numbers given up."""
     names = _names(moments)
     patterns = moments.patterns
     assert patterns is not None
-    observed = _observed_columns(moments)
     lacking = np.argwhere(~observed & (moments.weights > 0)[:, None])
     if len(lacking):
         places = [

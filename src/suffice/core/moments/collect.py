@@ -110,15 +110,16 @@ def collect(
     *,
     fourth: bool,
     power: PowerTransform | None = None,
-    filled: bool = False,
+    has_missing: bool = False,
     higher: bool = True,
 ) -> Iterator[ChunkSums]:
-    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros.
+    """Yield the sums of consecutive chunks of rows.
 
-    Without ``higher`` the third and fourth moments of single columns are left out.
+    With ``has_missing``, the rows of a class lack the same columns, whose sums are zeros. Without
+    ``higher`` the third and fourth moments of single columns are left out.
     """
     if storage == "rows" or is_small(table):
-        rows = _zero_filled(table, small=True) if filled else table
+        rows = _zero_filled(table) if has_missing else table
         numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
         if storage == "rows":
             sums = _kept_rows(numbers)
@@ -127,19 +128,23 @@ def collect(
         yield sums if power is None else _of_transformed(sums, power, rows)
         return
     # most patterns of missing values have few rows: blocks need not hold many rows of each
-    block = _BLOCK_ROWS if filled else max(_BLOCK_ROWS, 128 * table.n_classes)
+    block = 2 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
-        if not filled and power is None:
-            return _compiled_sums(
-                table, lo, hi, storage, fourth=fourth, block=block, higher=higher
-            )
-        rows = table.take(slice(lo, hi))
-        if filled:
-            rows = _zero_filled(rows, small=False)
-        numbers = rows if power is None else rows.with_rows(power.about_centre(rows.x))
+        rows = table
+        if power is not None:
+            rows = table.take(slice(lo, hi))
+            hi -= lo
+            lo = 0
         sums = _compiled_sums(
-            numbers, 0, hi - lo, storage, fourth=fourth, block=block, higher=higher
+            rows if power is None else rows.with_rows(power.about_centre(rows.x)),
+            lo,
+            hi,
+            storage,
+            fourth=fourth,
+            block=block,
+            has_missing=has_missing,
+            higher=higher,
         )
         return sums if power is None else _of_transformed(sums, power, rows)
 
@@ -154,6 +159,7 @@ def _compiled_sums(
     *,
     fourth: bool,
     block: int,
+    has_missing: bool,
     higher: bool,
 ) -> ChunkSums:
     """Return the sums of rows lo … hi−1, by compiled loops."""
@@ -164,25 +170,18 @@ def _compiled_sums(
     if storage == "pooled":
         sums = _pooled_sums(rows, lo, hi)
     else:
-        sums = _class_sums(rows, lo, hi, storage, fourth=fourth, block=block)
+        sums = _class_sums(
+            rows, lo, hi, storage, fourth=fourth, block=block, has_missing=has_missing
+        )
     if not higher:
         sums = sums._replace(higher=None)
     return sums if rows.indicators is None else _with_indicators(sums, rows, lo, hi)
 
 
-def _zero_filled(rows: Table, *, small: bool) -> Table:
-    """Return rows with zeros for missing numbers, by NumPy if they are few."""
-    x = rows.x
-    if small or x.dtype.kind != "f":
-        filled = x.copy(order="K")
-        np.copyto(filled, 0, where=np.isnan(x))
-        return rows.with_rows(filled)
-    from suffice.core.compiled import read_only
-    from suffice.core.moments.loops import zero_filled
-
-    filled = np.empty_like(x, subok=False)
-    (numbers,) = read_only(x)
-    zero_filled(numbers, filled)
+def _zero_filled(rows: Table) -> Table:
+    """Return rows with zeros for missing numbers."""
+    filled = rows.x.copy(order="K")
+    np.copyto(filled, 0, where=np.isnan(filled))
     return rows.with_rows(filled)
 
 
@@ -382,6 +381,7 @@ def _class_sums(
     *,
     fourth: bool,
     block: int,
+    has_missing: bool,
 ) -> ChunkSums:
     """Sum rows lo … hi−1 by compiled loops, class by class."""
     from suffice.core.moments import loops
@@ -398,7 +398,7 @@ def _class_sums(
     by_column = is_by_column(x)
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
-    if storage == "diagonal" and not by_column:
+    if storage == "diagonal" and not by_column and not has_missing:
         # this loop keeps no higher moments: they would cost more than all its other sums
         loops.diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares)
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
@@ -414,6 +414,7 @@ def _class_sums(
             codes,
             w,
             *place,
+            has_missing,
             has_shift,
             weights,
             shifts,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from suffice.core.moments.collect import collect, in_threads, recentred
+from suffice.core.moments.collect import (
+    ChunkSums,
+    collect,
+    in_threads,
+    recentred,
+)
 from suffice.core.moments.merging import (
     bare,
     by_class,
@@ -162,12 +168,23 @@ class ColumnSums:
 
 
 def sums_of_rows(table: Table, empty: Moments, storage: Storage) -> Moments:
-    """Return the sums of rows by class, missing numbers taken as zeros."""
+    """Return the sums of rows by class; the rows of a class lack the same columns, which are 0."""
+    return total_of_chunks(chunks_of_rows(table, storage), table, empty)
+
+
+def chunks_of_rows(table: Table, storage: Storage) -> list[ChunkSums]:
+    """Return the sums of chunks of such rows."""
+    # an overflow is reported later, by its row and column
+    with np.errstate(invalid="ignore", over="ignore"):
+        return list(collect(table, storage, fourth=False, has_missing=True))
+
+
+def total_of_chunks(chunks: Iterable[ChunkSums], table: Table, empty: Moments) -> Moments:
+    """Return the sum of all chunks of the rows of a table."""
     no_rows = np.zeros(table.n_classes, np.intp)
     start = replace(empty, classes=table.classes, counts=no_rows)
     # an overflow is reported later, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
-        chunks = collect(table, storage, fourth=False, filled=True)
         total = reduce(merged, (with_sums(start, sums) for sums in chunks))
     return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
 

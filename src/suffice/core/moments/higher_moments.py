@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.core.moments.scatter import as_columns
 from suffice.core.table import Table
 from suffice.core.table.matrix import is_by_column
 from suffice.core.threads import over_chunks
@@ -20,12 +21,24 @@ _MANY_CELLS = 200_000  # from which compiled loops pay
 class PowerSums(NamedTuple):
     """Σ w zᵖ of groups of rows, z = x − shift of the group."""
 
-    weights: Floats  # p = 0  (G,)
+    weights: Floats  # p = 0  (G,), or of each column (G, d)
     shifts: Floats  # (G, d)
     sums: Floats  # p = 1  (G, d)
     squares: Floats  # p = 2  (G, d)
     cubes: Floats  # p = 3  (G, d)
     fourths: Floats  # p = 4  (G, d)
+
+    def of_observed(self, observed: Flags) -> PowerSums:
+        """Return the sums of the first groups, which have numbers in these columns only, (F, d)."""
+        first = slice(len(observed))
+        return PowerSums(
+            weights=self.weights[first, None] * observed,
+            shifts=self.shifts[first],
+            sums=self.sums[first],
+            squares=self.squares[first],
+            cubes=self.cubes[first],
+            fourths=self.fourths[first],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,17 +125,19 @@ class HigherMoments:
         )
         # an overflow is reported later, by its row and column
         with np.errstate(over="ignore", invalid="ignore"):
-            w = w0[:, None]
-            total = w0.sum()
-            pivot = shifts[np.argmax(w0)]
+            w = as_columns(w0)
+            total = w.sum(0)
+            pivot = shifts[np.argmax(w, axis=0), np.arange(shifts.shape[1])]
             offsets = np.where(w > 0, shifts - pivot, 0.0)
             sums_about_pivot = (s1 + w * offsets).sum(0)
-            mean = pivot + sums_about_pivot / total if total > 0 else pivot
+            mean = pivot + np.divide(
+                sums_about_pivot, total, out=np.zeros_like(pivot), where=total > 0
+            )
             # Σ w (z + e)ᵖ with e = shift − μ, by Horner's rule
             e = np.where(w > 0, shifts - mean, 0.0)
             we = w * e
             return cls(
-                weights=np.full(len(mean), total),
+                weights=np.broadcast_to(total, mean.shape).copy(),
                 means=mean,
                 squares=(s2 + e * (2 * s1 + we)).sum(0),
                 cubes=(s3 + e * (3 * s2 + e * (3 * s1 + we))).sum(0),

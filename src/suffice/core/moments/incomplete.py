@@ -19,6 +19,7 @@ from suffice.core.moments.forgetting import (
     spread_left,
     without,
 )
+from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.merging import merged, without_empty_classes
 from suffice.core.moments.pattern_sums import PatternSums, float_rows, no_patterns
 from suffice.core.moments.scatter import SCATTERS, PooledScatter, Storage
@@ -38,14 +39,19 @@ def incomplete_sums(
     empty: Moments,
     storage: Storage,
     max_patterns: int | None,
-) -> Incomplete:
-    """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+) -> tuple[Incomplete, HigherMoments | None]:
+    """Return the sums of rows of positive weight, and the higher moments of their columns.
+
+    ``empty`` has the same columns and no rows.
+    """
     if storage != "diagonal":
-        return PatternSums.of_table(table, empty, max_patterns)
+        return PatternSums.with_higher_moments(table, empty, max_patterns)
     if table.x.size > collect.SMALL:
-        return ColumnSums.of_table(table, empty)
+        # as of complete rows, higher moments would cost more than all other sums
+        return ColumnSums.of_table(table, empty), None
     no_loss = np.zeros(table.n_features, np.intp)
-    return PatternSums(no_patterns(empty), float_rows(table), no_loss).by_column()
+    columns = PatternSums(no_patterns(empty), float_rows(table), no_loss).by_column()
+    return columns, HigherMoments.of_incomplete(table)
 
 
 def combined(a: Moments, b: Moments) -> Moments:

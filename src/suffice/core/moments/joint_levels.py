@@ -88,17 +88,17 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
     group_of = np.zeros(len(n_states), np.intp)
     strides = np.ones(len(n_states), np.intp)
     n_joint = [1]
-    for j, n in enumerate(n_states):
-        if n_joint[-1] > 1 and n_joint[-1] * n > most:
+    for j, n_of_category in enumerate(n_states):
+        if n_joint[-1] > 1 and n_joint[-1] * n_of_category > most:
             n_joint.append(1)
         group_of[j] = len(n_joint) - 1
         strides[j] = n_joint[-1]
-        n_joint[-1] *= n
+        n_joint[-1] *= n_of_category
     levels_of_joint = []
-    for g, n in enumerate(n_joint):
-        columns = [np.zeros((n, 0))]
-        for j in np.flatnonzero(group_of == g):
-            state = np.arange(n) // strides[j] % n_states[j]
+    for g, n_of_group in enumerate(n_joint):
+        columns = [np.zeros((n_of_group, 0))]
+        for j in np.flatnonzero(group_of == g).tolist():
+            state = np.arange(n_of_group) // strides[j] % n_states[j]
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))
     n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]

@@ -225,6 +225,7 @@ def class_chunk(
     hi,
     block,
     by_column,
+    has_missing,
     seen,
     weights,
     shifts,
@@ -237,6 +238,7 @@ def class_chunk(
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
     # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
     # multiple of 4), the empty one is not collected. ``seen`` are the classes that have a shift.
+    # With ``has_missing``, the rows of a class lack the same columns, whose sums are zeros.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))
@@ -252,7 +254,11 @@ def class_chunk(
                 rows = order[s : min(s + LANES, starts[k + 1])]
                 if not seen[k]:
                     seen[k] = start(x, w, rows, shifts[k])
+                    if has_missing:
+                        zero_missing(shifts[k : k + 1], d)
                 lanes = gather(x, rows, shifts[k], by_column, tile)
+                if has_missing:
+                    zero_missing(tile, lanes)
                 if len(w):
                     weights[k] += weigh(tile, w, rows, lanes, weighted)
                 else:
@@ -263,6 +269,14 @@ def class_chunk(
                 if len(grams):
                     add_gram(weighted, tile, lanes, False, grams[k])
     return touched
+
+
+@njit(nogil=True)
+def zero_missing(tile, lanes):
+    """Write zeros for missing numbers."""
+    for j in range(len(tile)):
+        for r in range(lanes):
+            tile[j, r] = 0.0 if np.isnan(tile[j, r]) else tile[j, r]
 
 
 @njit(nogil=True)
@@ -463,14 +477,6 @@ def add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths):
 
 
 @njit(nogil=True)
-def zero_filled(x, out):
-    """Write the rows with zeros for missing numbers."""
-    for r in range(len(x)):
-        for j in range(x.shape[1]):
-            out[r, j] = 0.0 if np.isnan(x[r, j]) else x[r, j]
-
-
-@njit(nogil=True)
 def level_chunk(levels, codes, w, lo, hi, starts, weights):
     """Add the weights of levels, of class k to ``weights`` (K, C); levels (hi − lo, q)."""
     for j in range(levels.shape[1]):
@@ -526,7 +532,8 @@ def joint_chunk(
             column = x[b : b + n, j]
             means = centre[:, j]
             for r in range(n):
-                z[r, j] = row_weights[r] * (column[r] - means[class_of[r]])
+                deviation = column[r] - means[class_of[r]]
+                z[r, j] = 0.0 if np.isnan(deviation) else row_weights[r] * deviation
         joint[:] = 0
         for j in range(len(group_of)):
             of_group = joint[group_of[j]]

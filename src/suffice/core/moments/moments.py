@@ -16,7 +16,6 @@ from suffice.core.moments.collect import (
     SMALLEST,
     ChunkSums,
     collect,
-    is_small,
     log_slope_sums,
     plan,
     ratio,
@@ -672,12 +671,8 @@ def _of_incomplete(
     total = replace(empty, counts=rows.class_counts, weights=rows.class_weights)
     # an overflow is reported below, by its row and column
     with np.errstate(invalid="ignore", over="ignore"):
-        patterns = incomplete_sums(rows, empty, storage, max_patterns)
-        total = with_patterns(total, patterns, storage)
-        # as for complete rows, many rows of a diagonal storage have none
-        has_higher = storage != "diagonal" or is_small(rows)
-        higher = HigherMoments.of_incomplete(rows) if has_higher else None
-        total = replace(total, higher=higher)
+        patterns, higher = incomplete_sums(rows, empty, storage, max_patterns)
+        total = replace(with_patterns(total, patterns, storage), higher=higher)
     if not (np.isfinite(total.means).all() and np.isfinite(total.scatter.values).all()):
         observed = np.where(np.isnan(table.x), 0.0, table.x)
         refuse_unusable(observed, table.names, table.weight)

@@ -9,6 +9,8 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Labels
 
 _DIGITS = 6  # of the class, in front of the columns
+_MANY_CELLS = 200_000  # from which compiled loops pay
+_LARGEST_TABLE = 1 << 20  # entries
 
 
 def pattern_keys(class_of: Codes, observed: Flags) -> Labels:
@@ -41,12 +43,29 @@ def pattern_codes(rows: Table) -> tuple[Codes, Codes]:
     """Return a code for the class and the pattern of each row (n,), and the first row of each."""
     codes = rows.codes
     n_columns = rows.x.shape[1]
+    is_tall = rows.x.size >= _MANY_CELLS and rows.x.dtype.kind == "f"
+    if is_tall and rows.n_classes << n_columns <= _LARGEST_TABLE:
+        return _tabulated_codes(rows)
     for i, word in enumerate(missing_bits(rows.x, "<u4").T):
         n_bits = min(n_columns - 32 * i, 32)
         codes = encode(codes.astype(np.int64) << n_bits | word)[1]
     first_row = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
     first_row[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, first_row
+
+
+def _tabulated_codes(rows: Table) -> tuple[Codes, Codes]:
+    """Return the same as ``pattern_codes`` by a table of all possible patterns."""
+    from suffice.core.compiled import read_only
+    from suffice.core.table.loops import number_patterns
+
+    x, codes = read_only(rows.x, rows.codes)
+    numbers = np.empty(len(codes), np.intp)
+    first_rows = np.full(rows.n_classes << x.shape[1], -1)
+    number_patterns(x, codes, numbers, first_rows)
+    is_present = first_rows >= 0
+    code_of_number = np.cumsum(is_present) - 1
+    return code_of_number.take(numbers), first_rows[is_present]
 
 
 def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:

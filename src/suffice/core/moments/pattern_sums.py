@@ -1,21 +1,28 @@
 """Sums of rows with missing numbers by class and pattern of observed columns.
 
-The sums of a pattern are moments whose "class" is a text of the class and the pattern (see
-``pattern_keys``), zero where a column is not observed. A pattern with fewer rows than columns
-keeps its rows instead.
+Each pair (class, pattern) is one class of ordinary ``Moments``, labelled by a text key (see
+``pattern_keys``), with zeros in the columns that are not observed. A pattern with fewer rows than
+columns keeps its rows instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from suffice.core.moments import schema_change
-from suffice.core.moments.collect import ratio
-from suffice.core.moments.column_sums import AvailableSums, ColumnSums, sums_of_rows
+from suffice.core.moments.collect import ChunkSums, ratio
+from suffice.core.moments.column_sums import (
+    AvailableSums,
+    ColumnSums,
+    chunks_of_rows,
+    total_of_chunks,
+)
 from suffice.core.moments.forgetting import class_and_column_of_other_mean
+from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers
 from suffice.core.moments.merging import (
     aligned,
@@ -42,48 +49,69 @@ if TYPE_CHECKING:
     from suffice.core.moments.moments import Moments
 
 _NEVER_ADDED = (
-    "cannot forget these rows: some have a pattern of missing values, or numbers, that were never "
-    "added"
+    "cannot forget these rows: some of them, or their pattern of missing values, were never added; "
+    "forget only rows that were added"
 )
-_MOST_NUMBERS = 1 << 25  # in the matrices of all patterns, where patterns are bounded
+_MOST_NUMBERS = 1 << 25  # in all pattern matrices together, if ``max_patterns`` limits them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Units:
-    """Patterns and single rows alike: each has a class, observed columns, a weight and a mean."""
+class PatternBlocks:
+    """Blocks of rows of one class and one pattern: the patterns with sums, and single rows."""
 
     class_of: Codes  # (N,), ascending
     observed: Flags  # (N, d)
-    counts: Codes  # rows of each  (N,)
+    counts: Codes  # number of rows  (N,)
     weights: Floats  # (N,)
     means: Floats  # (N, d), zero where not observed
     means_low: Floats  # (N, d)
     scatters: Floats  # of the patterns (C, d, d), zero where not observed
-    with_scatter: Codes  # which of the units are the patterns, in the order of scatters  (C,)
+    with_scatter: Codes  # position of each pattern among the blocks  (C,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternSums:
     """Sums of each class and pattern of observed columns, and the rows of rare patterns."""
 
-    pattern_sums: Moments  # a class and pattern in the place of a class
+    by_pattern: Moments  # one class for each class and pattern
     single_rows: Table  # of rare patterns, NaN where missing
-    lost: Codes  # numbers of each column given up, to keep few patterns  (d,)
-    limit: int | None = None  # most patterns a class; None: all of them
+    lost: Codes  # values dropped from each column to stay within ``limit``  (d,)
+    limit: int | None = None  # maximum number of patterns per class, None for no limit
 
     @classmethod
     def of_table(cls, table: Table, empty: Moments, limit: int | None) -> PatternSums:
-        """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+        """Return the sums of rows of positive weight; ``empty`` has the same columns, no rows."""
+        return cls.with_higher_moments(table, empty, limit)[0]
+
+    @classmethod
+    def with_higher_moments(
+        cls,
+        table: Table,
+        empty: Moments,
+        limit: int | None,
+    ) -> tuple[PatternSums, HigherMoments]:
+        """Return the sums of rows of positive weight, and the higher moments of their columns."""
         no_loss = np.zeros(table.n_features, np.intp)
-        return _summed(no_patterns(empty), table, no_loss, limit, fewest=table.n_features)
+        patterns = no_patterns(empty)
+        rows = _split_by_pattern(table, patterns.classes, least_rows=table.n_features)
+        chunks = [] if rows.summed is None else chunks_of_rows(rows.summed, "per-class")
+        sums = _added(patterns, rows, chunks, no_loss, limit)
+        powers = [chunk.higher for chunk in chunks if isinstance(chunk.higher, PowerSums)]
+        if not powers:  # few rows are summed without them
+            return sums, HigherMoments.of_incomplete(table)
+        observed = rows.observed[:, : table.x.shape[1]]
+        of_patterns = HigherMoments.of_groups([part.of_observed(observed) for part in powers])
+        return sums, HigherMoments.of_parts(
+            [of_patterns, HigherMoments.of_incomplete(rows.single)]
+        )
 
     @classmethod
     def of_complete(cls, m: Moments) -> PatternSums:
-        """Return moments of complete rows as those of the pattern without missing numbers."""
+        """Return complete rows as a single pattern in which every column is observed."""
         k, d = m.means.shape
         if isinstance(m.scatter, PerClassScatter):
             scatters = m.scatter.values
-        else:  # only the sum over classes is known, and read: any class may hold it
+        else:  # a pooled scatter is read as a sum only, so one class (the heaviest) holds it
             scatters = np.zeros((k, d, d))
             scatters[np.argmax(m.weights)] = m.pooled_scatter
         patterns = replace(
@@ -92,7 +120,7 @@ class PatternSums:
             scatter=PerClassScatter(scatters),
         )
         return cls(
-            pattern_sums=some_classes(patterns, np.flatnonzero(m.counts)),
+            by_pattern=some_classes(patterns, np.flatnonzero(m.counts)),
             single_rows=Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp)),
             lost=np.zeros(d, np.intp),
         )
@@ -100,27 +128,33 @@ class PatternSums:
     @property
     def class_of(self) -> Codes:
         """Class of each pattern, (C,)."""
-        return read_keys(self.pattern_sums.classes, self.pattern_sums.n_features)[0]
+        return read_keys(self.by_pattern.classes, self.by_pattern.n_features)[0]
 
     @property
     def observed(self) -> Flags:
         """Columns that each pattern has, (C, d)."""
-        return read_keys(self.pattern_sums.classes, self.pattern_sums.n_features)[1]
+        return read_keys(self.by_pattern.classes, self.by_pattern.n_features)[1]
 
     @property
     def n_classes(self) -> int:
         return self.single_rows.n_classes
 
     @property
-    def units(self) -> Units:
-        """Patterns and single rows, by class."""
-        patterns = self.pattern_sums
+    def n_patterns(self) -> int:
+        """Number of patterns with sums, in all classes."""
+        return self.by_pattern.n_classes
+
+    @property
+    def blocks(self) -> PatternBlocks:
+        """Patterns with sums and single rows, by class."""
+        patterns = self.by_pattern
         rows = self.single_rows
         observed = ~np.isnan(rows.x)
         values = np.where(observed, rows.x, 0.0)
         class_of = np.concatenate([self.class_of, rows.codes])
         order = np.argsort(class_of, kind="stable")
-        return Units(
+        place_after_sorting = np.argsort(order)
+        return PatternBlocks(
             class_of=class_of[order],
             observed=np.concatenate([self.observed, observed])[order],
             counts=np.concatenate([patterns.counts, np.ones(rows.n_rows, np.intp)])[order],
@@ -128,11 +162,11 @@ class PatternSums:
             means=np.concatenate([patterns.means, values])[order],
             means_low=np.concatenate([patterns.means_low, np.zeros(values.shape)])[order],
             scatters=patterns.scatters,
-            with_scatter=np.argsort(order)[: patterns.n_classes],
+            with_scatter=place_after_sorting[: self.n_patterns],
         )
 
     def plus(self, other: PatternSums) -> PatternSums:
-        a, b = aligned(self.pattern_sums, other.pattern_sums)
+        a, b = aligned(self.by_pattern, other.by_pattern)
         limits = [limit for limit in (self.limit, other.limit) if limit is not None]
         rows = _stacked(self.single_rows, other.single_rows)
         return _summed(
@@ -140,7 +174,7 @@ class PatternSums:
             rows,
             self.lost + other.lost,
             min(limits, default=None),
-            fewest=rows.n_features,
+            least_rows=rows.n_features,
         )
 
     def minus(
@@ -151,9 +185,9 @@ class PatternSums:
         pooled: bool,
     ) -> PatternSums:
         """Return the sums without rows that were added before."""
-        rows, rows_in_sums = _difference(self.single_rows, other.single_rows)
-        removed = _summed(other.pattern_sums, rows_in_sums, other.lost, None, fewest=1)
-        total, part = aligned(self.pattern_sums, removed.pattern_sums)
+        rows = _removed_rows(self.single_rows, other.single_rows)
+        removed = _summed(other.by_pattern, rows.not_found, other.lost, None, least_rows=1)
+        total, part = aligned(self.by_pattern, removed.by_pattern)
         has_more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
         is_emptied = (part.counts == total.counts) & (total.counts > 0)
         if (
@@ -166,8 +200,8 @@ class PatternSums:
             rest = _inherited(rest)
         return replace(
             self,
-            pattern_sums=some_classes(rest, np.flatnonzero(rest.counts)),
-            single_rows=rows,
+            by_pattern=some_classes(rest, np.flatnonzero(rest.counts)),
+            single_rows=rows.left,
             lost=np.maximum(self.lost - other.lost, 0),
         )
 
@@ -179,8 +213,8 @@ class PatternSums:
         pooled: bool,
     ) -> PatternSums:
         """Return the sums with exact zeros for columns that are constant in their class, (K, d)."""
-        squares = self.pattern_sums.diagonals
-        is_single = (self.pattern_sums.counts <= 1)[:, None] & (not pooled)
+        squares = self.by_pattern.diagonals
+        is_single = (self.by_pattern.counts <= 1)[:, None] & (not pooled)
         slack = np.where(is_single, 1e-8, ROUNDING) * peaks[self.class_of]
         varies = ~is_constant[self.class_of]
         # a single row has no squares, and no rows have negative ones
@@ -189,8 +223,8 @@ class PatternSums:
             raise ForgetError(_NEVER_ADDED)
         varies &= ~is_single
         mask = varies[:, :, None] & varies[:, None, :]
-        scatter = PerClassScatter(self.pattern_sums.scatters * mask)
-        return replace(self, pattern_sums=replace(self.pattern_sums, scatter=scatter))
+        scatter = PerClassScatter(self.by_pattern.scatters * mask)
+        return replace(self, by_pattern=replace(self.by_pattern, scatter=scatter))
 
     def with_classes(self, classes: Labels, sources: Codes) -> PatternSums:
         """Return the sums over other classes; each has the rows of an old one, −1 for no rows."""
@@ -201,16 +235,16 @@ class PatternSums:
         rows = self.single_rows.take(new_class[self.single_rows.codes] >= 0)
         return replace(
             self,
-            pattern_sums=replace(some_classes(self.pattern_sums, kept), classes=keys),
+            by_pattern=replace(some_classes(self.by_pattern, kept), classes=keys),
             single_rows=replace(rows, classes=classes, codes=new_class[rows.codes]),
         )
 
     def select(self, columns: Codes) -> PatternSums:
         """Return the sums of some features only; patterns that differed elsewhere merge."""
         keys = pattern_keys(self.class_of, self.observed[:, columns])
-        patterns = _regrouped(some_features(self.pattern_sums, columns), keys)
+        patterns = _regrouped(some_features(self.by_pattern, columns), keys)
         rows = self.single_rows.with_rows(self.single_rows.x[:, columns])
-        return _summed(patterns, rows, self.lost[columns], self.limit, fewest=len(columns))
+        return _summed(patterns, rows, self.lost[columns], self.limit, least_rows=len(columns))
 
     def mapped(self, T: Floats) -> PatternSums:
         """Return the sums of T x, where T moves features and adds levels to each other."""
@@ -225,20 +259,20 @@ class PatternSums:
         x = np.where(lacks_source(is_missing), np.nan, x)
         return replace(
             self,
-            pattern_sums=replace(schema_change.mapped(self.pattern_sums, T), classes=keys),
+            by_pattern=replace(schema_change.mapped(self.by_pattern, T), classes=keys),
             single_rows=self.single_rows.with_rows(x),
             lost=(self.lost @ is_source).astype(np.intp),
         )
 
     def by_column(self) -> ColumnSums:
         """Return the sums of each class and column alone."""
-        units = self.units
-        sums = _available_sums(units, self.n_classes, pairs=False)
+        blocks = self.blocks
+        sums = _available_sums(blocks, self.n_classes, pairs=False)
         counts = np.zeros(sums.weights.shape, np.intp)
-        np.add.at(counts, units.class_of, units.counts[:, None] * units.observed)
+        np.add.at(counts, blocks.class_of, blocks.counts[:, None] * blocks.observed)
         return ColumnSums(
             replace(
-                self.pattern_sums,
+                self.by_pattern,
                 classes=self.single_rows.classes,
                 counts=counts,
                 weights=sums.weights,
@@ -250,7 +284,7 @@ class PatternSums:
 
     def available_sums(self) -> AvailableSums:
         """Return the sums of each column and pair of columns, over the rows that have them."""
-        return _available_sums(self.units, self.n_classes, pairs=True)
+        return _available_sums(self.blocks, self.n_classes, pairs=True)
 
 
 def no_patterns(empty: Moments) -> Moments:
@@ -271,33 +305,63 @@ def float_rows(rows: Table) -> Table:
     return rows.with_rows(np.asarray(rows.x, np.float64))
 
 
+class _SplitRows(NamedTuple):
+    """Rows of the patterns that are summed, and the single rows of the others."""
+
+    summed: Table | None  # a class for each pattern, and one for the single rows
+    observed: Flags  # columns of each pattern that is summed  (P, d)
+    single: Table
+
+
+def _split_by_pattern(rows: Table, known: Labels, *, least_rows: int) -> _SplitRows:
+    """Split rows into those of a known or frequent pattern, and the others."""
+    codes, first_row = pattern_codes(rows)
+    observed = np.ones((len(first_row), rows.n_features), bool)  # indicators are never missing
+    observed[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first_row])
+    keys = pattern_keys(rows.codes[first_row], observed)
+    counts = np.bincount(codes, minlength=len(keys))
+    is_summed = (counts >= least_rows) | np.isin(keys, known)
+    if not is_summed.any():
+        return _SplitRows(summed=None, observed=observed[:0], single=rows)
+    summed_keys = np.sort(keys[is_summed])
+    # single rows go to one more class, which is dropped
+    places = np.where(is_summed, np.searchsorted(summed_keys, keys), len(summed_keys))
+    return _SplitRows(
+        summed=replace(rows, classes=np.append(summed_keys, ""), codes=places[codes]),
+        observed=read_keys(summed_keys, rows.n_features)[1],
+        single=rows.take(np.flatnonzero(~is_summed[codes])),
+    )
+
+
+def _added(
+    patterns: Moments,
+    rows: _SplitRows,
+    chunks: Sequence[ChunkSums],
+    lost: Codes,
+    limit: int | None,
+) -> PatternSums:
+    """Add rows, whose sums are given in chunks, to patterns."""
+    if rows.summed is not None:
+        sums = total_of_chunks(chunks, rows.summed, patterns)
+        new_patterns = some_classes(sums, np.arange(len(rows.observed)))
+        patterns, new_patterns = aligned(patterns, new_patterns)
+        patterns = merged(patterns, new_patterns)
+    sums_and_rows = PatternSums(patterns, float_rows(rows.single), lost, limit)
+    return sums_and_rows if limit is None else _coarsened(sums_and_rows, limit)
+
+
 def _summed(
     patterns: Moments,
     rows: Table,
     lost: Codes,
     limit: int | None,
     *,
-    fewest: int,
+    least_rows: int,
 ) -> PatternSums:
-    """Add rows to the sums if their pattern has any, or at least ``fewest`` rows; keep others."""
-    codes, first_row = pattern_codes(rows)
-    observed = np.ones((len(first_row), rows.n_features), bool)  # indicators are never missing
-    observed[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first_row])
-    keys = pattern_keys(rows.codes[first_row], observed)
-    counts = np.bincount(codes, minlength=len(keys))
-    is_summed = (counts >= fewest) | np.isin(keys, patterns.classes)
-    if is_summed.any():
-        summed_keys = np.sort(keys[is_summed])
-        # rows that stay single go to one more class, which is dropped
-        places = np.where(is_summed, np.searchsorted(summed_keys, keys), len(summed_keys))
-        table = replace(rows, classes=np.append(summed_keys, ""), codes=places[codes])
-        sums = sums_of_rows(table, patterns, "per-class")
-        new_patterns = some_classes(sums, np.arange(len(summed_keys)))
-        patterns, new_patterns = aligned(patterns, new_patterns)
-        patterns = merged(patterns, new_patterns)
-        rows = rows.take(np.flatnonzero(~is_summed[codes]))
-    sums_and_rows = PatternSums(patterns, float_rows(rows), lost, limit)
-    return sums_and_rows if limit is None else _coarsened(sums_and_rows, limit)
+    """Add rows to the sums of their pattern if it has any, or at least so many rows."""
+    split = _split_by_pattern(rows, patterns.classes, least_rows=least_rows)
+    chunks = [] if split.summed is None else chunks_of_rows(split.summed, "per-class")
+    return _added(patterns, split, chunks, lost, limit)
 
 
 def _regrouped(patterns: Moments, keys: Labels) -> Moments:
@@ -359,37 +423,39 @@ def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
         row_counts = np.bincount(codes, minlength=len(first_row))
         row_patterns = ~np.isnan(x[rows_of_class[first_row]])
         patterns = np.concatenate([observed[of_class], row_patterns])
-        counts = np.append(sums.pattern_sums.counts[of_class], row_counts)
+        counts = np.append(sums.by_pattern.counts[of_class], row_counts)
         smaller = smaller_patterns(patterns, counts, most)
         lost += (counts[:, None] * (patterns & ~smaller)).sum(0)
         observed[of_class] = smaller[: len(of_class)]
         is_kept = smaller[len(of_class) :][codes]
         x[rows_of_class] = np.where(is_kept, x[rows_of_class], np.nan)
-    regrouped = _regrouped(sums.pattern_sums, pattern_keys(class_of, observed))
+    regrouped = _regrouped(sums.by_pattern, pattern_keys(class_of, observed))
     of_full_class = has_many[rows.codes]
-    summed = _summed(regrouped, rows.with_rows(x).take(of_full_class), lost, None, fewest=1)
+    summed = _summed(
+        regrouped, rows.with_rows(x).take(of_full_class), lost, None, least_rows=1
+    )
     return replace(summed, single_rows=rows.take(~of_full_class), limit=sums.limit)
 
 
-def _available_sums(units: Units, n_classes: int, *, pairs: bool) -> AvailableSums:
+def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> AvailableSums:
     """Return the sums of columns, and products of all pairs or squares only."""
     k = n_classes
-    d = units.observed.shape[1]
+    d = blocks.observed.shape[1]
     weights = np.zeros((k, d))
     means = np.zeros((k, d))
     means_low = np.zeros((k, d))
     products = np.zeros((k, d, d) if pairs else (k, d))
     product_weights = np.zeros_like(products)
-    scatters = units.scatters if pairs else np.diagonal(units.scatters, axis1=1, axis2=2)
-    np.add.at(products, units.class_of[units.with_scatter], scatters)
-    edges = np.searchsorted(units.class_of, np.arange(k + 1))
+    scatters = blocks.scatters if pairs else np.diagonal(blocks.scatters, axis1=1, axis2=2)
+    np.add.at(products, blocks.class_of[blocks.with_scatter], scatters)
+    edges = np.searchsorted(blocks.class_of, np.arange(k + 1))
     for c in np.flatnonzero(np.diff(edges)):
         members = slice(edges[c], edges[c + 1])
-        observed = units.observed[members].astype(np.float64)
-        w = units.weights[members, None] * observed
+        observed = blocks.observed[members].astype(np.float64)
+        w = blocks.weights[members, None] * observed
         # the mean about the first value of each column, so that no digit is lost
-        pivot = units.means[members][observed.argmax(0), np.arange(d)]
-        delta = observed * ((units.means[members] - pivot) + units.means_low[members])
+        pivot = blocks.means[members][observed.argmax(0), np.arange(d)]
+        delta = observed * ((blocks.means[members] - pivot) + blocks.means_low[members])
         weights[c] = w.sum(0)
         offset = ratio((w * delta).sum(0), weights[c])
         means[c], means_low[c] = two_sum(pivot, offset)
@@ -414,8 +480,15 @@ def _stacked(a: Table, b: Table) -> Table:
     )
 
 
-def _difference(total: Table, part: Table) -> tuple[Table, Table]:
-    """Return the rows of ``total`` less those of ``part``, and those of ``part`` not among them."""
+class _RemovedRows(NamedTuple):
+    """What is left when rows are removed from others."""
+
+    left: Table  # rows that were not removed
+    not_found: Table  # rows to remove that were not there
+
+
+def _removed_rows(total: Table, part: Table) -> _RemovedRows:
+    """Remove the rows of ``part`` from ``total``."""
     rows = _stacked(total, part)
     values = np.where(np.isnan(rows.x), np.nan, rows.x)  # every NaN has the same bits
     fields = np.column_stack([rows.codes, rows.weights, values])
@@ -428,7 +501,9 @@ def _difference(total: Table, part: Table) -> tuple[Table, Table]:
     n_common = np.minimum(
         np.bincount(total_ids, minlength=n_ids), np.bincount(part_ids, minlength=n_ids)
     )
-    return (
-        total.take(places_within(total_ids, np.arange(len(total_ids))) >= n_common[total_ids]),
-        part.take(places_within(part_ids, np.arange(len(part_ids))) >= n_common[part_ids]),
+    place_in_total = places_within(total_ids, np.arange(len(total_ids)))
+    place_in_part = places_within(part_ids, np.arange(len(part_ids)))
+    return _RemovedRows(
+        left=total.take(place_in_total >= n_common[total_ids]),
+        not_found=part.take(place_in_part >= n_common[part_ids]),
     )

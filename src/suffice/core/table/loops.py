@@ -7,6 +7,7 @@ from suffice.core.compiled import njit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio (Knuth 1973)
 _HALF = np.uint64(32)
+_BLOCK = 4096  # rows that stay in the cache
 
 
 @njit(nogil=True)
@@ -51,6 +52,27 @@ def number_records(words, code_of_slot, codes, first_rows):
             slot = (slot + 1) & last_slot
         codes[r] = code
     return n_records
+
+
+@njit(nogil=True)
+def number_patterns(x, codes, numbers, first_rows):
+    """Write 2ᵈ code + Σ_j 2ʲ [x_j missing] of each row to ``numbers``, and where each is first.
+
+    ``first_rows`` holds −1 everywhere, and has a place for every number.
+    """
+    n, d = x.shape
+    n_bytes = (d + 7) // 8
+    marks = np.empty((_BLOCK, n_bytes), np.uint8)
+    for b in range(0, n, _BLOCK):
+        end = min(b + _BLOCK, n)
+        mark_missing(x[b:end], marks)
+        for r in range(b, end):
+            number = codes[r] << d
+            for i in range(n_bytes):
+                number |= np.intp(marks[r - b, i]) << (8 * i)
+            numbers[r] = number
+            if first_rows[number] < 0:
+                first_rows[number] = r
 
 
 @njit(nogil=True)

@@ -131,10 +131,11 @@ class Table:
 
     def take(self, rows: Codes | Flags | slice | Sequence[int]) -> Self:
         """Return some rows, by number, by slice or by mask; the classes stay."""
-        numbers = np.arange(self.n_rows)[rows]
         return replace(
             self,
-            x=taken(self.x, numbers) if is_foreign(self.x) else self.x[rows],
+            x=taken(self.x, np.arange(self.n_rows)[rows])
+            if is_foreign(self.x)
+            else self.x[rows],
             codes=self.codes[rows],
             weight=None if self.weight is None else self.weight[rows],
             indicators=None if self.indicators is None else self.indicators[rows],
