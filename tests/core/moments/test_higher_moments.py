@@ -137,3 +137,20 @@ def test_many_incomplete_rows_have_the_moments_of_their_numbers(order, dtype, is
         actual = moments.as_array()[[0, 2, 3, 4], j]
         np.testing.assert_allclose(actual, expected, rtol=1e-10)
     np.testing.assert_array_equal(moments.as_array()[:, 6], 0.0)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("n_columns", [7, 20])  # patterns by a table, and by sorting
+def test_moments_of_many_rows_by_pattern_are_those_of_their_numbers(n_columns, is_weighted):
+    # frequent patterns are summed, and the rows of rare ones are kept
+    rng = np.random.default_rng(8)
+    x = rng.gamma(2.0, size=(30_001, n_columns)) + 100.0
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(len(x)) < 0.3, 3:] = np.nan
+    y = rng.integers(0, 3, len(x))
+    weight = rng.integers(1, 4, len(x)).astype(float) if is_weighted else None
+    moments = sf.Moments.of(x, y, weight)
+    assert moments.patterns.n_patterns > 0
+    assert moments.patterns.single_rows.n_rows > 0
+    expected = HigherMoments.of_incomplete(Table.of(x, y, weight))
+    np.testing.assert_allclose(moments.higher.as_array(), expected.as_array(), rtol=1e-9)

@@ -13,6 +13,7 @@ from suffice import Moments
 from suffice.core.estimation.estimate import estimate
 from suffice.core.estimation.settings import Settings
 from suffice.core.moments import collect, pattern_keys
+from suffice.core.table import Table
 from suffice.errors import FileFormatError, ForgetError, InvalidInputError
 
 STORAGES = ("per-class", "pooled", "diagonal")
@@ -269,8 +270,7 @@ def test_large_tables_with_holes_and_categories_have_the_sums_of_small_ones(
     assert_same(large, small)
     by_column = storage == "diagonal"
     ours, theirs = (
-        m.patterns.column_sums if by_column else m.patterns.by_pattern
-        for m in (large, small)
+        m.patterns.column_sums if by_column else m.patterns.by_pattern for m in (large, small)
     )
     np.testing.assert_array_equal(ours.counts, theirs.counts)
 
@@ -283,3 +283,15 @@ def test_more_classes_than_cells_can_tell_apart_are_refused(monkeypatch):
         InvalidInputError, match=r"more than 10 classes: use missing='indicator'"
     ):
         Moments.of(x, np.arange(60) % 11)
+
+
+@pytest.mark.parametrize("n_columns", [3, 8, 17])  # within a byte, a whole one, and over two
+def test_many_rows_have_the_pattern_codes_of_few(n_columns):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(90_000 // n_columns, n_columns))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    rows = Table.of(x, rng.integers(0, 5, len(x)))
+    codes, first_row = pattern_keys.pattern_codes(rows)
+    tabulated_codes, tabulated_first_row = pattern_keys._tabulated_codes(rows)
+    np.testing.assert_array_equal(tabulated_codes, codes)
+    np.testing.assert_array_equal(tabulated_first_row, first_row)
