@@ -26,19 +26,9 @@ from suffice.core.text.numbers import (
 
 Document: TypeAlias = Mapping[str, Any]
 ROWS = {
-    "random rows": "rows it has not seen",
-    "unseen groups": "rows of groups it has not seen",
-    "the future": "rows that are later than those it has seen",
-}
-ROWS_IN_SHORT = {
-    "random rows": "rows held out at random",
+    "random rows": "held-out rows",
     "unseen groups": "rows of unseen groups",
     "the future": "later rows",
-}
-ROWS_APART = {
-    "random rows": "rows that had no part in either",
-    "unseen groups": "rows of groups that had no part in either",
-    "the future": "later rows, which had no part in either",
 }
 MOST_NAMED = 5  # names that a list has in full
 LEVEL = 0.05
@@ -110,6 +100,12 @@ def _split(document: Document) -> str:
     )
 
 
+def _expected_split(document: Document) -> str | None:
+    """Return the split whose error is the one to expect, None where only one split is known."""
+    errors = document["real_errors"]
+    return None if errors is None else errors["expected"]
+
+
 def _headline(document: Document) -> Iterator[str]:
     """Yield the parts of the headline; only those whose words the numbers carry."""
     split = _split(document)
@@ -118,15 +114,17 @@ def _headline(document: Document) -> Iterator[str]:
     rows = document["n_rows"]
     model = document["recommended"]
     own = f"({_interval(document['own_error_low'], document['own_error_high'])})"
+    held_out = ROWS[split]
+    if _expected_split(document) not in (None, split) and split == "random rows":
+        held_out = "rows held out at random"
     if document["includes_choice"]:
-        whole = "hoosing a model and fitting it misclassifies"
-        yield f"{whole} {error} of {ROWS_APART[split]} {interval}"
-        yield f"Choosing a model and fitting it misclassifies {error} {interval}"
+        included = "ith the choice of the model included"
+        yield f"{included}, {error} of {held_out} are misclassified {interval}"
+        yield f"{included}, the error is {error} {interval}"
         yield f"{_capital(model)} itself misclassifies {percent(document['own_error'])} {own}"
     else:
-        yield f"t misclassifies {error} of {ROWS[split]} {interval}"
-        yield f"t misclassifies {error} of {ROWS_IN_SHORT[split]} {interval}"
-        yield f"{model}, {error} misclassified {interval}"
+        yield f"t misclassifies {error} of {held_out} {interval}"
+        yield f"{model}. Its error is {error} {interval}"
     own_rows = _model(document, model)["n_rows"]
     for gain in document["against_constant"]:
         yield from _gain(gain, own_rows)
@@ -138,15 +136,14 @@ def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
     p = p_statement(gain["p"])
     if gain["measure"] == "error":
         constant = percent(gain["constant"])
-        always = "which always predicts the most frequent class"
-        what = f"{constant} of the constant classifier, {always}"
         if is_significant and gain["model"] <= gain["constant"]:
-            yield f"against the {what} ({p})"
+            yield f"misclassifies significantly more: {constant} ({p})"
         elif gain["model"] < gain["constant"]:
-            yield f"not significantly fewer than the {what} ({p}, {counted(n_rows, 'row')})"
+            rows = counted(n_rows, "row")
+            yield f"misclassifies {constant}, which is not significantly more ({p}, {rows})"
         else:
-            yield f"no fewer than the {what} ({p})"
-        yield f"the constant classifier misclassifies {constant} ({p})"
+            yield f"misclassifies no more: {constant} ({p})"
+        yield f"The constant classifier has an error of {constant} ({p})"
         return
     style = loss if gain["measure"] == "log-loss" else percent
     is_better = gain["model"] > gain["constant"]
@@ -154,8 +151,9 @@ def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
         is_better = gain["model"] < gain["constant"]
     if is_significant and is_better:
         yield (
-            f"By {gain['measure']} it is significantly better ({style(gain['model'])} against "
-            f"{style(gain['constant'])}, {p}, {counted(n_rows, 'row')})"
+            f"By {gain['measure']}, it is significantly better than the constant classifier "
+            f"({style(gain['model'])} against {style(gain['constant'])}, {p}, "
+            f"{counted(n_rows, 'row')})"
         )
 
 
@@ -169,7 +167,9 @@ def _missed(document: Document) -> Iterator[str]:
     missed = [each["n_rows"] - each["n_found"] for each in tied]
     share = percent(missed[0] / tied[0]["n_rows"])
     n_half = sum(2 * each["n_found"] <= each["n_rows"] for each in classes if each not in tied)
-    end = f", and at least half of {counted(n_half, 'other class')}." if n_half else "."
+    end = "."
+    if n_half:
+        end = f", and at least half of the rows of {counted(n_half, 'other class')}."
     if len(tied) == 1:
         rows = counted(tied[0]["n_rows"], "row")
         yield f"t misses {missed[0]:,} of {rows} of class {tied[0]['class']} ({share}){end}"
@@ -184,7 +184,7 @@ def _missed(document: Document) -> Iterator[str]:
     n_found = sum(each["n_found"] for each in classes)
     yield f"It misclassified {n_rows - n_found:,} of {counted(n_rows, 'row')} while"
     n_more = len(classes) - 8
-    yield f"The 8 classes of which it finds least; {counted(n_more, 'more class')} not shown."
+    yield f"The 8 classes with the lowest recall. {counted(n_more, 'more class')} not shown."
     for each in classes:
         yield f"{each['class']}: {count(each['n_found'])} of {count(each['n_rows'])}"
 
@@ -202,11 +202,10 @@ def _parts_of_caveat(caveat: Document, document: Document) -> Iterator[str]:
             yield from _parts_of_calibration(f)
         case "choice":
             which = f["n_same"] or "none"
-            yield f"it is {document['recommended']} in {which} of {f['n_folds']} folds"
-            yield (
-                f"Rows like these have an error between {percent(f['error'])} and "
-                f"{percent(f['choice_high'])}."
-            )
+            model = document["recommended"]
+            yield f"choosing again without each fold gives {model} in {which} of {f['n_folds']}"
+            error = percent(f["error"])
+            yield f"Expect an error between {error} and {percent(f['choice_high'])}."
         case "posteriors":
             yield (
                 f"(log-loss {loss(f['log_loss'])} against {loss(f['constant_log_loss'])}, "
@@ -221,10 +220,10 @@ def _parts_of_caveat(caveat: Document, document: Document) -> Iterator[str]:
 def _parts_on_columns(caveat: Document) -> Iterator[str]:
     f = caveat["figures"]
     if "predicted" in f:
-        yield f"alone predicts {percent(f['predicted'])} of the classes"
+        yield f"predicts {percent(f['predicted'])} of the labels on its own"
     elif "equal_rows" in f:
-        yield f"{percent(f['equal_rows'])} of rows equal another"
-        yield f"in at least half of {f['n_columns']} columns of numbers"
+        share = percent(f["equal_rows"])
+        yield f"{share} of rows share at least half of their {f['n_columns']} numeric values"
     elif "least_of_others" in f:
         rows = counted(f["n_rows"], "row")
         end = f"in {rows}, in all others {number(f['least_of_others'])} or more: check it"
@@ -232,7 +231,7 @@ def _parts_on_columns(caveat: Document) -> Iterator[str]:
         yield f"is {number(f['value'])} or less {end}"
     elif "value" in f:
         rows = counted(f["n_rows"], "row")
-        yield f"is {number(f['value'])} in {rows}, far from all others"
+        yield f"is {number(f['value'])} in {rows}, far from all other values"
 
 
 def _parts_on_rows(caveat: Document) -> Iterator[str]:
@@ -244,7 +243,7 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
             if "error_apart" in f:
                 yield (
                     f"the error is {percent(f['error_together'])}, and would seem to be "
-                    f"{percent(f['error_apart'])} with copies in several folds"
+                    f"{percent(f['error_apart'])} with duplicates in several folds"
                 )
         case "equal rows":
             bound = np.ceil(1000 * f["most_right"]) / 1000
@@ -255,13 +254,13 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
         case "few rows":
             yield f"There are only {counted(f['n_rows'], 'row')}"
         case "rare class":
-            yield f"has only {counted(f['n_rows'], 'row')}: how often"
+            yield f"has only {counted(f['n_rows'], 'row')}: its recall is very uncertain."
 
 
 def _parts_of_calibration(f: Mapping[str, float]) -> Iterator[str]:
     if "stated" in f:
         yield (
-            f"it states {percent(f['stated'])} on average for the predicted class and is right in "
+            f"it gives the predicted class {percent(f['stated'])} on average and is right in "
             f"{percent(f['observed'])}"
         )
         return
@@ -271,11 +270,11 @@ def _parts_of_calibration(f: Mapping[str, float]) -> Iterator[str]:
         rows = counted(int(f[f"{end}_n_rows"]), "row")
         if end == "high" and f["high_stated"] > f["high_observed"]:
             yield (
-                f"where it states about {stated} for the predicted class, it is right in "
+                f"where it gives the predicted class about {stated}, it is right in "
                 f"{observed} of {rows}"
             )
         if end == "low" and f["low_stated"] < f["low_observed"]:
-            yield f"where it states about {stated}, in {observed} of {rows}"
+            yield f"where it gives about {stated}, in {observed} of {rows}"
 
 
 def _threshold(document: Document) -> Iterator[str]:
@@ -287,11 +286,10 @@ def _threshold(document: Document) -> Iterator[str]:
     alarms = counted(threshold["n_false_alarms"], "false alarm")
     n_predicted = threshold["n_found"] + threshold["n_false_alarms"]
     precision = percent(threshold["n_found"] / max(n_predicted, 1))
-    yield f"From a posterior of {value} on, it would find {hits}, with {alarms}."
+    yield f"With a threshold of {value}, it would find {hits}, with {alarms}."
     yield (
-        f"AUC {loss(threshold['auc'])}: predicting class {threshold['class']} where its posterior "
-        f"is at least {value} finds {hits}, with {alarms} ({precision} of those predicted are "
-        "right)"
+        f"Its AUC is {loss(threshold['auc'])}. Predicting class {threshold['class']} when its "
+        f"posterior is at least {value} finds {hits}, with {alarms} (precision {precision})."
     )
 
 
@@ -314,26 +312,37 @@ def _reasons(document: Document) -> Iterator[str]:
         least = _limited(best, rule)
     least_of_all = min(each for each in known_losses if each is not None)
     if best is chosen and losses[best["model"]] <= least_of_all:
-        yield f"Why {name}: least {measure} ({least})."
+        yield f"Why {name}: it has the lowest {measure} ({least})."
     if best is chosen and len(rule["fewest_errors"]) > 1:
         n_models = len(rule["fewest_errors"])
-        usable = " of usable posteriors" if rule["set_aside"] else ""
+        usable = " with usable posteriors" if rule["set_aside"] else ""
         yield (
-            f"Why {name}: least {measure} ({least}) of the {n_models} models{usable} that no other "
-            f"one beats significantly in errors on {rows}."
+            f"Why {name}: of the {n_models} models{usable} that no other model beats significantly "
+            f"by error, it has the lowest {measure} ({least}; {rows})."
         )
+    yield from _why_simplest(document, least)
+    yield from _why_only_one(document)
+    for other in others:
+        yield from _why_not(other, chosen, document)
+
+
+def _why_simplest(document: Document, least: str) -> Iterator[str]:
+    """Yield that the model is close to the best one, and the simplest of those, if it is."""
+    rule = document["choice_rule"]
+    chosen = _model(document, document["recommended"])
+    best = _model(document, rule["best"])
+    name = chosen["model"]
+    measure = "log-loss" if rule["loss"] == "log_loss" else "error"
     sizes = [_model(document, each)["n_parameters"] for each in rule["close"]]
     known_sizes = [size for size in sizes if size is not None]
     if name in rule["close"] and chosen["n_parameters"] == min(known_sizes, default=None):
         yield (
             f"it is the simplest, with {count(chosen['n_parameters'])} parameters, of the models "
-            f"within one standard error of the least {measure} ({best['model']}, {least})"
+            f"within one standard error of the lowest {measure} ({best['model']}, {least})"
         )
     if name in rule["close"]:
-        yield f"its {measure} is within one standard error of the least ({best['model']}, {least})"
-    yield from _why_only_one(document)
-    for other in others:
-        yield from _why_not(other, chosen, document)
+        within = f"its {measure} is within one standard error of the lowest"
+        yield f"{within} ({best['model']}, {least})"
 
 
 def _why_only_one(document: Document) -> Iterator[str]:
@@ -346,8 +355,9 @@ def _why_only_one(document: Document) -> Iterator[str]:
         eligible = [each for each in others if each["model"] not in rule["set_aside"]]
         if eligible:
             gap = 100 * (min(each["error"] for each in eligible) - chosen["error"])
-            yield f"errs significantly more often, by at least {gap:.1f} points on {rows}"
-        yield f"worse than the class frequencies on {rows}."
+            yield f"makes significantly more errors, by at least {gap:.1f} points ({rows})."
+        else:
+            yield f"worse than the class frequencies ({rows})."
 
 
 def _limited(model: Document, rule: Document) -> str:
@@ -355,7 +365,7 @@ def _limited(model: Document, rule: Document) -> str:
     limited = loss(rule["losses"][model["model"]])
     if limited == loss(model["log_loss"]):
         return limited
-    return f"{limited}, with {rule['largest']:.0f} at most for each row"
+    return f"{limited}, counting at most {rule['largest']:.0f} per row"
 
 
 def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[str]:
@@ -377,11 +387,11 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     constant = _model(document, CONSTANT)["log_loss"]
     if other["log_loss"] > constant:
         yield f"class frequencies (log-loss {log_loss} against {loss(constant)})"
-    yield f"or one tree: {name} ({error} errors, log-loss {log_loss})"
+    yield f"or a single tree: {name} ({error} errors, log-loss {log_loss})"
     size = other["n_parameters"]
     if size is not None and size < (chosen["n_parameters"] or np.inf):
         yield f"{_capital(name)} has fewer parameters ({count(size)})"
-        yield f"but makes more errors ({error}) and is not within"
+        yield f"but makes more errors ({error}), and its losses are not within"
         yield f"but another model makes significantly fewer errors ({error})"
 
 
@@ -395,10 +405,10 @@ def _choice(document: Document) -> Iterator[str]:
     n_same = choice["models"].count(model)
     yield f"gives {model} in {n_same} of {len(choice['models'])} folds"
     if n_same < len(choice["models"]):
-        yield f"and an error of {error} {between}: the price of choosing"
+        yield f"The error is then {error} {between}: the price of choosing."
     if choice["n_rows"]:
         yield (
-            f"Of {choice['n_rows']:,} other rows, which had no part in the choice of the model, it "
+            f"On {choice['n_rows']:,} other rows, which had no part in the choice of the model, it "
             f"misclassifies {error} {between}."
         )
 
@@ -406,7 +416,7 @@ def _choice(document: Document) -> Iterator[str]:
 def _facts(document: Document) -> Iterator[str]:
     """Yield each fact of the first screen with its remark."""
     stated = _interval(document["error_low"], document["error_high"])
-    name = "error of choosing and fitting" if document["includes_choice"] else "error"
+    name = "error, choice included" if document["includes_choice"] else "error"
     yield f"{name}: {percent(document['error'])}, {stated}"
     own = _interval(document["own_error_low"], document["own_error_high"])
     yield (
@@ -429,24 +439,24 @@ def _errors_of_splits(document: Document) -> Iterator[str]:
     for each in errors["errors"]:
         error = percent(each["error"])
         interval = _interval(each["error_low"], each["error_high"])
-        named = each["split"]
+        named = "later rows" if each["split"] == "the future" else each["split"]
         if named == "unseen groups" and errors["groups"]:
             named = f"unseen groups of {errors['groups']}"
         yield f"error, {named}: {error}, {interval}"
         yield f"{error} of {named}"
         if each["split"] == errors["expected"] and each["p"] is not None:
-            yield f"expect {error} errors ({interval}), those of {ROWS[each['split']]}"
+            yield f"expect {error} errors ({interval}) on {ROWS[each['split']]}"
             p = p_statement(each["p"])
             n_rows = counted(each["n_rows"], "row")
             yield (
-                f"Expect {error}: rows held out at random are too like those learnt from "
+                f"Expect {error}: rows held out at random resemble the training rows too closely "
                 f"({p}, {n_rows})"
             )
     tested = [each for each in errors["errors"] if each["p"] is not None]
     if tested and errors["expected"] == "random rows":
         p = p_statement(min(each["p"] for each in tested))
         n_rows = counted(max(each["n_rows"] for each in tested), "row")
-        yield f"the difference is not significant ({p}, {n_rows})"
+        yield f"The difference is not significant ({p}, {n_rows})"
 
 
 def _verdict_of_comparison(document: Document) -> Iterator[str]:
@@ -467,15 +477,17 @@ def _verdict_of_comparison(document: Document) -> Iterator[str]:
                 f"{_capital(name)} makes {more} {other['model']} ({percent(other['error'])}; "
                 f"{word}, {p}, {counted(chosen['n_rows'], 'row')})"
             )
-    yield f"Against {name} on the same {rows}"
-    yield f"p adjusted for {len(others) * (len(others) + 1) // 2} pairs of models"
+    yield f"Compared with {name} on the same {rows}, "
+    if len(others) > 1:
+        n_pairs = len(others) * (len(others) + 1) // 2
+        yield f"p-values are adjusted for {n_pairs} pairs of models."
     alike = [each for each in others if not _p(each) <= LEVEL]
     worse = [each for each in others if _p(each) <= LEVEL and each["error_difference"] > 0]
     better = [each for each in others if _p(each) <= LEVEL and each["error_difference"] <= 0]
     yield from _alike(alike, len(others))
     for how, models in (("worse", worse), ("better", better)):
         yield from _different(models, how)
-    yield "is called significant in at most 5 % of tables"
+    yield "the tests report a significant difference in at most 5 % of tables."
 
 
 def _p(model: Document) -> float:
@@ -500,22 +512,22 @@ def _alike(models: Sequence[Document], n_others: int) -> Iterator[str]:
     least = min(_p(each) for each in models)
     if len(models) == 1:
         p = p_statement(least)
-        yield f"{_listed(models)} is not significantly different ({_points(models)}, {p})"
+        yield f"o significant difference: {_listed(models)} ({_points(models)}, {p})."
         return
     figures = f"({_points(models)}, {p_statement(least, '≥')})"
-    yield f"{_listed(models)} are not significantly different {figures}"
+    yield f"o significant difference: {_listed(models)} {figures}."
     if len(models) == n_others:
-        yield f"none of the {n_others} others is significantly different {figures}"
+        yield f"one of the {n_others} others is significantly different {figures}."
 
 
 def _different(models: Sequence[Document], how: str) -> Iterator[str]:
     if len(models) > MOST_NAMED:
         greatest = p_statement(max(_p(each) for each in models), "≤")
         figures = f"({_points(models)}, {greatest})"
-        yield f"{_listed(models)} are significantly {how} {figures}"
-    else:
-        for each in models:
-            yield f"{each['model']} ({_points([each])}, {p_statement(_p(each))})"
+        yield f"ignificantly {how}: {_listed(models)} {figures}."
+    elif models:
+        named = [f"{m['model']} ({_points([m])}, {p_statement(_p(m))})" for m in models]
+        yield f"ignificantly {how}: {listed(named)}."
 
 
 def _protocol(document: Document) -> Iterator[str]:

@@ -39,7 +39,7 @@ def test_text_and_empty_cells_leave_no_row_and_no_column_out(made):
     page = (folder / "birds.md").read_text()
     assert "left out" not in said.stderr
     assert "344 rows" in page
-    assert "empty cells being a level: island (3 levels) and sex (2 levels)" in page
+    assert "missing values are a level: island (3 levels) and sex (2 levels)" in page
     assert {"island", "sex"} <= set(model.feature_names_in_)
 
 
@@ -83,7 +83,7 @@ def test_a_row_without_its_group_is_refused(refused):
 
 def test_the_verdict_is_printed(made):
     _, said = made
-    assert "of rows it has not seen (95 % interval" in said.stdout
+    assert "of held-out rows (95 % interval" in said.stdout
 
 
 def test_rows_are_numbered_from_0_where_they_have_no_id(ok):
@@ -158,7 +158,8 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     options = ("-t", "kind", "--fast", "-q")
     ok("report", "old.csv", *options, "--against", "new.csv", "-o", "labelled.md")
     page = Path("labelled.md").read_text()
-    assert "40 new rows (new) against the 60 of the report: b has moved significantly" in page
+    lead = "Comparing 40 new rows (new) with the 60 of the report: significant changes of 'b'"
+    assert lead in page
     new = pd.read_csv("new.csv")
     wrong = sf.load("old.suffice").predict(new[["a", "b"]]) != new["kind"]
     assert (
@@ -167,7 +168,7 @@ def test_new_rows_are_told_apart_on_the_command_line(ok):
     assert "--against new.csv" in page
     ok("report", "old.csv", *options, "--against", "bare.csv", "-o", "bare.md")
     page = Path("bare.md").read_text()
-    assert "b has moved significantly" in page
+    assert "significant changes of 'b'" in page
     assert "new rows: " not in page
 
 

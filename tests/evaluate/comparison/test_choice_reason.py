@@ -46,7 +46,9 @@ def test_least_is_said_of_the_least_and_simplest_of_the_smallest(comparisons):
         own = result[result.reference]
         others = [o for o in result.outcomes if o.name not in ("constant", own.name)]
         log_losses = [o.log_loss for o in others if np.isfinite(o.log_loss)]
-        if reason.startswith(f"Why {own.name}: least log-loss ({loss(own.log_loss)})."):
+        if reason.startswith(
+            f"Why {own.name}: it has the lowest log-loss ({loss(own.log_loss)})."
+        ):
             said.add("least")
             assert own.log_loss <= min(log_losses)
         elif "it is the simplest" in reason:
@@ -99,7 +101,8 @@ def test_a_worse_log_loss_does_not_read_as_the_least_one():
     assert (made.chosen, made.close) == (0, (0,))
     assert loss(result["least"].log_loss) == loss(result["worse"].log_loss)
     assert _why_not(result, made, 1) == (
-        f"Worse errs as often ({percent(result['worse'].error)}), but cannot be written down."
+        f"Worse errs as often ({percent(result['worse'].error)}), but cannot be written as an "
+        "equation or a single tree."
     )
 
 
@@ -126,12 +129,12 @@ def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model
                 choice.high,
             )
             assert found.gains[0].p_value == choice.p_value
-            said = f"choosing a model and fitting it misclassifies {percent(choice.error)} of"
-            assert said in found.headline
-            assert said.removesuffix(" of").capitalize() in result.verdict
+            included = "ith the choice of the model included"
+            assert f"{included}, {percent(choice.error)} of held-out rows" in found.headline
+            assert f"{included}, the error is {percent(choice.error)}" in result.verdict
         else:
             assert (found.error, found.low, found.high) == (model.error, *model.interval)
-            said = f"it misclassifies {percent(model.error)} of rows it has not seen"
+            said = f"it misclassifies {percent(model.error)} of held-out rows"
             assert said in found.headline
     assert 0 < n_different < len(comparisons)
 
@@ -150,8 +153,12 @@ def estimate(error, low, choices):
 @pytest.mark.parametrize(
     ("error", "choices", "told"),
     [
-        (0.20, ("LDA", "LDA", "tree"), "tree in 1 of 3 folds. Rows like these"),  # below 0.25
-        (0.20, ("LDA", "LDA", "QDA"), "tree in 0 of 3 folds. Rows like these"),
+        (
+            0.20,
+            ("LDA", "LDA", "tree"),
+            "tree in 1 of 3 folds. Expect an error between",
+        ),  # below 0.25
+        (0.20, ("LDA", "LDA", "QDA"), "tree in 0 of 3 folds. Expect an error between"),
         (0.30, ("LDA", "LDA", "QDA"), "tree in none of 3 folds, but LDA and QDA."),
         (0.30, ("LDA", "LDA", "tree"), ""),
         (0.30, ("tree", "tree", "tree"), ""),
@@ -235,8 +242,8 @@ def test_a_model_that_errs_less_often_than_every_other_is_explained_by_that():
     assert result["bold"].log_loss < result["timid"].log_loss
     assert result.reference == "timid"
     assert reason_for(result) == (
-        "Why timid: every other model errs significantly more often, by at least 15.0 points on "
-        "300 rows."
+        "Why timid: every other model makes significantly more errors, by at least 15.0 points "
+        "(300 rows)."
     )
 
 
@@ -262,7 +269,11 @@ def test_posteriors_worse_than_the_class_frequencies_lose_to_useful_ones_of_as_f
 
 
 def test_the_words_of_compare_and_of_the_report_follow_from_the_same_numbers(comparisons):
-    words = {"yes": "Recommended: ", "with care": "Recommended with care: ", "no": "None is "}
+    words = {
+        "yes": "Recommended: ",
+        "with care": "Recommended with care: ",
+        "no": "No model is ",
+    }
     advice = {"yes": " can be used: ", "with care": " with care: ", "no": "Do not use "}
     seen = set()
     for result in comparisons.values():
@@ -274,10 +285,10 @@ def test_the_words_of_compare_and_of_the_report_follow_from_the_same_numbers(com
         assert set(found.standing.better) <= better
         if found.usable == "with care" and "error" not in found.standing.better:
             assert (
-                f"By {found.standing.better[0]} it is significantly better" in found.headline
+                f"By {found.standing.better[0]}, it is significantly better" in found.headline
             )
             assert (
-                f"By {found.standing.better[0]} it is significantly better" in result.verdict
+                f"By {found.standing.better[0]}, it is significantly better" in result.verdict
             )
         seen.add(found.usable)
     assert {"yes", "with care"} <= seen
@@ -316,7 +327,7 @@ def losses_of_four(best, rival, chosen):
 def test_a_rival_of_no_larger_log_loss_is_not_said_to_have_a_worse_one():
     losses = losses_of_four(0.30, 0.33, 0.35)
     made = Recommendation(
-        chosen=3, best=1, loss=1, close=(1, 3), rarely_wrong=(1, 2, 3), set_aside=()
+        chosen=3, best=1, loss=1, close=(1, 3), unbeaten_in_error=(1, 2, 3), set_aside=()
     )
     assert _differs_otherwise(losses, made, 2)  # SVM: less log-loss than LDA, but not readable
     assert not _differs_otherwise(losses_of_four(0.30, 0.40, 0.35), made, 2)
@@ -325,4 +336,4 @@ def test_a_rival_of_no_larger_log_loss_is_not_said_to_have_a_worse_one():
 def test_the_log_loss_of_a_reason_is_the_one_that_the_rule_compares():
     losses = losses_of_four(0.30, 0.33, 0.35)
     assert _log_loss_of_rule(losses, 1, 0.3) == "0.300"
-    assert _log_loss_of_rule(losses, 1, 2.829) == "0.300, with 10 at most for each row"
+    assert _log_loss_of_rule(losses, 1, 2.829) == "0.300, counting at most 10 per row"

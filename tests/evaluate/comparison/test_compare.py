@@ -165,7 +165,7 @@ def test_a_member_without_weights_says_so(iris):
     X, y = iris
     result = sf.compare(X, y, ["LDA", KNeighborsClassifier()], 3, sample_weight=np.ones(150))
     assert result.notes == (
-        "KNeighborsClassifier: learns without weights: its fit takes none",
+        "KNeighborsClassifier: ignores sample weights: its fit does not accept them",
     )
 
 

@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 import suffice as sf
 from suffice.core.text.numbers import duration
 from suffice.evaluate.comparison.paired import Difference
-from suffice.evaluate.comparison.verdict import _alike_clause, _different_clause
+from suffice.evaluate.comparison.verdict import _on_alike_models, _on_different_models
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,12 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
     y = np.repeat([0, 1], 150)
     X = rng.normal(size=(300, 2)) + 2 * y[:, None]
     twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
-    assert "is not significantly different" in twin.verdict
+    assert "on the same 300 rows, no significant difference: " in twin.verdict
     worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
     (of_b,) = (d for d in worse.differences() if d.model == "b")
     points = f"{100 * of_b.mean:+.1f} points"
-    assert f"Against a on the same 300 rows: b ({points}, p < 0.0001)" in worse.verdict
-    assert "is significantly worse" in worse.verdict
+    beginning = "Compared with a on the same 300 rows, significantly worse:"
+    assert f"{beginning} b ({points}, p < 0.0001)." in worse.verdict
 
 
 def differences(p_values):
@@ -41,21 +41,20 @@ def differences(p_values):
 
 
 def test_p_values_say_for_how_many_pairs_they_are_adjusted(result):
-    assert "on the same 150 rows, p adjusted for 6 pairs of models:" in result.verdict
+    assert "p-values are adjusted for 6 pairs of models." in result.verdict
 
 
 def test_many_names_are_counted_and_not_listed():
     alike = differences([0.5] * 9)
-    assert _alike_clause(alike, 9) == (
-        "none of the 9 others is significantly different (+1.0 to +9.0 points, p ≥ 0.5)"
+    assert _on_alike_models(alike, 9) == (
+        "None of the 9 others is significantly different (+1.0 to +9.0 points, p ≥ 0.5)."
     )
-    assert _alike_clause(alike, 10) == (
-        "m0, m1, m2, m3, m4 and 4 more are not significantly different (+1.0 to +9.0 points, "
-        "p ≥ 0.5)"
+    assert _on_alike_models(alike, 10) == (
+        "No significant difference: m0, m1, m2, m3, m4 and 4 more (+1.0 to +9.0 points, p ≥ 0.5)."
     )
-    bad = _different_clause(differences([0.001 * (i + 1) for i in range(9)]), "worse")
+    bad = _on_different_models(differences([0.001 * (i + 1) for i in range(9)]), "worse")
     assert bad == (
-        "m0, m1, m2, m3, m4 and 4 more are significantly worse (+1.0 to +9.0 points, p ≤ 0.009)"
+        "Significantly worse: m0, m1, m2, m3, m4 and 4 more (+1.0 to +9.0 points, p ≤ 0.009)."
     )
 
 

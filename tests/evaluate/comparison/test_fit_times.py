@@ -29,8 +29,8 @@ def test_a_larger_table_is_never_expected_to_take_less(name):
         ("CatBoost", FitSize(1000, 10, 3), 900 * (0.0003 + 0.001 + 0.001)),
         ("AutoGaussian", FitSize(30_000, 10, 5), 0.05 + 0.02 + 2e-4 + 1.0),
         # EM with 12 holed columns of 3 classes takes long below 3 · (12 + 2) = 42 rows
-        ("QDA", FitSize(41, 0, 3, holed=12), 3 * 7.5e-6 * 1728),
-        ("QDA", FitSize(42, 0, 3, holed=12), 3 * 1.5e-6 * 1728),
+        ("QDA", FitSize(41, 0, 3, n_incomplete=12), 3 * 7.5e-6 * 1728),
+        ("QDA", FitSize(42, 0, 3, n_incomplete=12), 3 * 1.5e-6 * 1728),
         # 1 + 80 / 40 leaves; and 31 from 1,200 rows on
         ("gradient boosting", FitSize(80, 10, 2), 3 * (0.004 + 0.0012)),
         ("gradient boosting", FitSize(79, 10, 2), 2 * (0.004 + 0.0012)),

@@ -1,5 +1,6 @@
 """One rule compares models, by rows, with one correction; and one rule recommends."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -126,10 +127,13 @@ def test_text_and_table_use_the_same_p_values(table):
     frame = result.to_frame()
     for d in result.differences():
         assert frame.loc[d.model, "p_adjusted"] == d.p_value
-    said = result.verdict.split("Against ")[1]
-    for part in said.split(";"):  # who is called worse is so by the table, and no other is
+    said = result.verdict.split("Compared with ")[1].split("The p-values")[0]
+    others = said.partition(", ")[2]
+    # who is called worse is so by the table, and no other is
+    for part in re.split(r"(?<=\)\.) ", others.strip()):
         named = [d for d in result.differences() if d.model in part]
-        assert {d.p_value <= 0.05 for d in named} == {"not significantly" not in part}
+        assert named
+        assert {d.p_value <= 0.05 for d in named} == {"o significant diff" not in part}
     assert np.isnan(frame.loc[result.reference, "p_adjusted"])
 
 
@@ -246,8 +250,8 @@ def test_models_that_take_too_long_are_named():
     assert {"AutoGaussian", "logistic regression"} <= names
     assert any(each.startswith("gradient boosting would take about") for each in said)
     assert affordable(models, 10, FitSize(135, 4, 3)) == (models, ())
-    assert affordable(models, 10, FitSize(330, 6, 3, holed=4)) == (models, ())
-    holes = {m.name for m in affordable(models, 10, FitSize(600, 35, 19, holed=35))[0]}
+    assert affordable(models, 10, FitSize(330, 6, 3, n_incomplete=4)) == (models, ())
+    holes = {m.name for m in affordable(models, 10, FitSize(600, 35, 19, n_incomplete=35))[0]}
     whole = {m.name for m in affordable(models, 10, FitSize(600, 35, 19))[0]}
     assert whole - holes == {"QDA"}
 

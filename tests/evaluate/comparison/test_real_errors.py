@@ -75,7 +75,7 @@ def test_where_groups_tell_nothing_random_rows_are_the_headline():
     assert found.headline.split == "random rows"
     n_rows = found.errors[1].n_rows
     p = p_statement(min(each.p_value for each in found.errors[1:]))
-    assert found.sentence.endswith(f"the difference is not significant ({p}, {n_rows} rows).")
+    assert found.sentence.endswith(f"The difference is not significant ({p}, {n_rows} rows).")
 
 
 def test_the_headline_is_the_largest_error_that_is_significantly_worse():

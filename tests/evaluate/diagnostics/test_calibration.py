@@ -46,7 +46,9 @@ def test_false_confidence_is_found_and_called_by_name(t, word):
     p, y = drawn(rng, n=1500)
     found = calibration(y, sharpened(p, t))
     assert found.p_value < 0.01
-    assert str(found).startswith(f"Its probabilities are {word}: it states ")
+    assert str(found).startswith(
+        f"Its probabilities are {word}: it gives the predicted class "
+    )
     assert found.calibration_error > 3 * found.expected_error
     assert np.sign(found.excess) == np.sign(t - 1)
     assert str(calibration(y, p)).startswith("Calibrated: no evidence against it (")
@@ -86,9 +88,7 @@ def test_posteriors_without_doubt_are_judged_by_their_errors():
     assert sure.p_value == 1
     wrong = calibration(np.repeat([0, 1], [40, 10]), p, [0, 1])
     assert wrong.p_value < 0.01
-    said = (
-        "Its probabilities are too large: it states 100\N{NO-BREAK SPACE}% on average for the"
-    )
+    said = "Its probabilities are too large: it gives the predicted class 100\N{NO-BREAK SPACE}% on"
     assert str(wrong).startswith(said)
 
 
@@ -114,10 +114,10 @@ def test_probabilities_that_are_wrong_both_ways_are_not_said_to_be_wrong_one_way
     assert found.p_value < 0.01
     assert "too large for some rows and too small for others" in repr(found)
     # the bins that are wrong, not the means of all rows, which agree
-    assert "where it states about 95.0\N{NO-BREAK SPACE}% for the predicted class" in repr(
+    assert "where it gives the predicted class about 95.0\N{NO-BREAK SPACE}%, it" in repr(
         found
     )
-    assert "where it states about 55.0\N{NO-BREAK SPACE}%, in" in repr(found)
+    assert "where it gives about 55.0\N{NO-BREAK SPACE}%, in" in repr(found)
     assert "on average" not in repr(found)
 
 

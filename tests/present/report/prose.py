@@ -68,8 +68,8 @@ CONSTANTS = (
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
     "95 % interval | Of such intervals, 95 in 100 hold the true value.",
-    "Columns of fewer than 8 values",
-    "Under 0.05 the difference is called significant.",
+    "Columns with fewer than 8 distinct values",
+    "Below 0.05, the difference is called significant.",
 )
 
 
@@ -168,61 +168,64 @@ def _figures(report):
 def _reasons(comparison):
     """Yield why a model is recommended, with the losses and sizes of each."""
     for o in comparison.outcomes:
-        yield f"least log-loss ({loss(o.log_loss)})"
-        yield f"least log-loss ({o.name}, {loss(o.log_loss)})"
-        yield f"of the least ({o.name}, {loss(o.log_loss)})"
+        rows = f"{count(o.n_rows)} rows"
+        yield f"lowest log-loss ({loss(o.log_loss)})"
+        yield f"lowest log-loss ({loss(o.log_loss)}; {rows})"
+        yield f"lowest log-loss ({o.name}, {loss(o.log_loss)})"
+        yield f"of the lowest ({o.name}, {loss(o.log_loss)})"
         yield f"with {count(o.n_parameters)} parameters, of the models"
         yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
         yield f"one standard error worse ({loss(o.log_loss)})"
         yield f"has fewer parameters ({count(o.n_parameters)})"
         yield f"makes more errors ({percent(o.error)})"
         constant = loss(comparison.baseline.log_loss)
-        rows = f"{count(o.n_rows)} rows"
         yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"
-        yield f"beats significantly in errors on {rows}"
         yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
 
 
 def _whole_procedure(verdict):
-    """Yield the error of choosing and fitting, that of the model, and what else is better."""
+    """Yield the error with the choice included, that of the model, and what else is better."""
     between = f"{percent(verdict.low)} to {percent(verdict.high)}"
     error = percent(verdict.error)
-    yield f"misclassifies {error} of rows that had no part in either (95 % interval {between})"
-    yield f"Choosing a model and fitting it misclassifies {error} (95 % interval {between})"
+    included = "ith the choice of the model included"
+    interval = f"(95 % interval {between})"
+    yield f"{included}, {error} of held-out rows are misclassified {interval}"
+    yield f"{included}, the error is {error} {interval}"
     yield f"error | 95 % interval {between} |"
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
     name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
     yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
     yield f"error of {verdict.model} itself | {own} |"
-    yield f"error of choosing and fitting | 95 % interval {between} |"
+    yield f"error, choice included | 95 % interval {between} |"
     chance = p_statement(verdict.gains[0].p_value)
-    yield f"the most frequent class ({chance})"
-    yield f"the most frequent class ({chance}, {count(verdict.own.n_rows)} rows)"
+    constant = percent(verdict.gains[0].constant)
+    rows = f"{count(verdict.own.n_rows)} rows"
+    yield f"misclassifies significantly more: {constant} ({chance})"
+    yield f"misclassifies {constant}, which is not significantly more ({chance}, {rows})"
+    yield f"misclassifies no more: {constant} ({chance})"
     yield f"its error; {chance} |"
-    yield f"the constant classifier misclassifies {percent(verdict.gains[0].constant)} ({chance})"
+    yield f"The constant classifier has an error of {constant} ({chance})"
     choice = verdict.choice
     if choice is not None:
         same = f"{verdict.model} in {choice.choices.count(verdict.model)} of {len(choice.choices)}"
-        yield f"it is {same} folds"
-        yield f"it is {verdict.model} in none of {len(choice.choices)} folds"
+        yield f"gives {same} folds"
+        yield f"gives {verdict.model} in none of {len(choice.choices)} folds"
         yield f"between {percent(verdict.own.error)} and {percent(choice.high)}"
     for gain in verdict.gains[1:]:
         said = loss if gain.measure == "log-loss" else percent
         figures = f"{said(gain.model)} against {said(gain.constant)}"
         rows = f"{count(verdict.own.n_rows)} rows"
-        yield f"significantly better ({figures}, {p_statement(gain.p_value)}, {rows})"
+        yield f"than the constant classifier ({figures}, {p_statement(gain.p_value)}, {rows})"
 
 
 def _verdict(report):
     error, between, beside, chance, _ = _figures(report)
     j, k = report.judgement, len(_labels(report))
-    yield f"it misclassifies {error} of rows it has not seen (95 % interval {between})"
+    yield f"it misclassifies {error} of held-out rows (95 % interval {between})"
     yield from _whole_procedure(j.verdict)
     yield from _reasons(report.comparison)
-    yield from (
-        f"{word} the {beside} of the constant classifier" for word in ("against", "than")
-    )
-    yield f"the most frequent class ({chance})"
+    yield f"misclassifies significantly more: {beside} ({chance})"
+    yield f"misclassifies no more: {beside} ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"
     others = {
@@ -236,21 +239,20 @@ def _verdict(report):
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
         yield f"gives {j.name} in {same} of {n} folds"
-        yield f"an error of {told}: the price of choosing"
+        yield f"The error is then {told}: the price of choosing"
         yield (
-            f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
+            f"On {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
             f"misclassifies {told}"
         )
     if j.verdict.threshold is not None:
         t = j.verdict.threshold
         yield (
-            f"AUC {loss(j.outcome.auc)}: predicting class {t.label} where its posterior is at "
+            f"AUC is {loss(j.outcome.auc)}. Predicting class {t.label} when its posterior is at "
             f"least {number(t.value, 12)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
-            f"false alarms ({percent(t.n_found / (t.n_found + t.false_alarms))} of those predicted "
-            "are right)"
+            f"false alarms (precision {percent(t.n_found / (t.n_found + t.false_alarms))})"
         )
         yield (
-            f"From a posterior of {number(t.value, 12)} on, it would find {t.n_found} of {t.of}, "
+            f"With a threshold of {number(t.value, 12)}, it would find {t.n_found} of {t.of}, "
             f"with {t.false_alarms} false alarms."
         )
 
@@ -268,8 +270,8 @@ def _classes(report):
         if recalls[c] == min(recalls):
             missed = f"It misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
             yield f"{missed} ({percent(1 - recalls[c])})"
-    yield f"and more than half of {(recalls < 0.5).sum() - 1} other class"
-    yield f"The 8 classes of which it finds least; {k - 8} more class"
+    yield f"at least half of the rows of {(recalls <= 0.5).sum() - 1} other class"
+    yield f"The 8 classes with the lowest recall. {k - 8} more class"
     yield from _ties(counts, names)
     checks = report.judgement.checks
     bound = np.ceil(1000 * checks.n_separable / checks.n_rows) / 1000
@@ -311,8 +313,8 @@ def _comparison(report):
         tested = p_statement(p.get(best.name, np.nan))
         rows = f"{count(own.n_rows)} rows"
         yield f"{more} ({percent(best.error)}; {word}, {tested}, {rows})"
-    yield f"{own.name}, {error} misclassified (95 % interval {between})"
-    yield f"the constant classifier misclassifies {beside} ({chance})"
+    yield f"{own.name}. Its error is {error} (95 % interval {between})"
+    yield f"The constant classifier has an error of {beside} ({chance})"
     alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
     least = min(alike.values(), default=1)
     relation = "=" if len(alike) == 1 or least == 1 else "≥"
@@ -320,14 +322,17 @@ def _comparison(report):
     means = sorted(d.mean for d in comparison.differences() if d.model in alike)
     ends = dict.fromkeys(percentage_points(mean) for mean in (*means[:1], *means[-1:]))
     sizes = f"{' to '.join(ends)} points"
-    yield f"not significantly different ({sizes}, {p_statement(least, relation)})"
+    yield f"is significantly different ({sizes}, {p_statement(least, relation)})"
+    models = listed(list(alike), 5) if alike else "none"
+    yield f"No significant difference: {models} ({sizes}, {p_statement(least, relation)})"
+    yield f"no significant difference: {models} ({sizes}, {p_statement(least, relation)})"
     yield f"of the {len(alike)} others"
     for name, q in p.items():
         if q <= 0.05:
             yield f"{name} ({points[name]} points, {p_statement(q)})"
     yield f"on the same {count(comparison.n_rows)} rows"
     n_others = len(p) - ("constant" in p)
-    yield f"p adjusted for {n_others * (n_others + 1) // 2} pairs of models"
+    yield f"p-values are adjusted for {n_others * (n_others + 1) // 2} pairs of models"
     yield from (f"{o.name}: {note}" for o in comparison.outcomes for note in o.notes)
 
 
@@ -345,11 +350,12 @@ def _model(report):
         told = f"most, by {rise} (95 % interval {low} to {high})"
         yield f"shuffling {i.feature} raises the {what} {told}"
     if j.growth is not None:
+        yield f"(mean of {j.growth.n_repeats} random splits)"
         later = j.growth.forecast[1]
         yield (
-            f"with twice as many ({count(2 * len(j.held_out.truth))}) {name} misclassifies about "
-            f"{percent(later.error)} (95 % interval {percent(later.low)} to {percent(later.high)})"
-            f", with those at hand {error} ({between})"
+            f"With twice as many ({count(2 * len(j.held_out.truth))}), {name} should misclassify "
+            f"about {percent(later.error)} (95 % interval {percent(later.low)} to "
+            f"{percent(later.high)}), against {error} now ({between})"
         )
 
 
@@ -359,7 +365,7 @@ def _data(report, X, y):
     j, table, model = report.judgement, data.table, report.judgement.gaussian
     empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
     yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
-    yield f"; {count(j.checks.n_conflicting)} equal one of another class |"
+    yield f"; {count(j.checks.n_conflicting)} have the same values as a row of another class |"
     for p in data.profiles:
         yield f"{p.name} ({p.distinct} levels)"
         yield f"{p.name} ({count(p.empty.sum())}, {percent(p.empty.mean())})"
@@ -372,7 +378,7 @@ def _data(report, X, y):
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
         at = np.argsort(outliers.log_densities, kind="stable")[:10]
-        yield f"An outlier has a log density under {number(outliers.threshold)}."
+        yield f"An outlier has a log density below {number(outliers.threshold)}."
         yield (
             f"If the model were true, about {number(OUTLIER_RATE * n, 2)} of the {count(n)} rows "
             "would look like this."
@@ -445,9 +451,9 @@ def _against(X, y, new_rows, new_labels):
     """Yield what is said of new rows: drift of the fitted moments, and the errors counted."""
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
-    yield f"{count(n)} new rows against the {count(len(y))} of the report"
+    yield f"Comparing {count(n)} new rows with the {count(len(y))} of the report"
     moved = drift(model, new_rows)
-    yield f"all means and shares together: {p_statement(moved.p_value)}"
+    yield f"Joint test of all means and shares: {p_statement(moved.p_value)}"
     yield f"no evidence in {sum(np.isfinite(c.p_value) for c in moved.columns)} tests"
     yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")

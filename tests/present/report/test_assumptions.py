@@ -51,7 +51,10 @@ def test_columns_of_few_values_are_left_out_of_what_asks_for_a_gaussian(mixed):
     assert shared == f"{box_m(Moments.of(numbers, y))!r}."
     (note,) = (p.text for p in section(report, "sure").details if p.kind == "text")
     names = "flag, step and kind=old"
-    assert note == f"Columns of fewer than 8 values are never Gaussian, and left out: {names}."
+    start = (
+        "Columns with fewer than 8 distinct values cannot be Gaussian and were left out of the"
+    )
+    assert note == f"{start} tests: {names}."
     assert "distances" in [plot.key for plot in blocks(report, Plot, "sure")]
 
 
@@ -80,7 +83,9 @@ def test_a_transformed_model_is_asked_about_in_the_features_that_it_sees():
 
 def test_an_average_is_asked_what_it_assumes_only(mixed):
     report = about(sf.AutoGaussian(kernel_features=False), mixed)
-    assert [question.split("(")[-1] for question in asked(report)] == ["calibrated)?"]
+    assert [question.split(":")[0] for question in asked(report)] == [
+        "Are its probabilities calibrated"
+    ]
     assert "Gaussian" not in said_of_tests(report)
     assert "distances" not in [plot.key for plot in blocks(report, Plot, "sure")]
 
@@ -90,7 +95,7 @@ def test_of_an_average_rows_drawn_from_it_are_asked_about(iris):
     auto = sf.AutoGaussian(kernel_features=False)
     report = sf.report(*iris, estimator=auto, models=["NB"], cv=3)
     *_, drawn = asked(report).values()
-    assert "rows drawn from its best Gaussian, which only densities need," in drawn.question
+    assert "rows drawn from its best Gaussian (used only for densities)" in drawn.question
 
 
 def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris):
@@ -102,7 +107,7 @@ def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris
 
 def test_a_model_without_probabilities_has_nothing_to_check(iris):
     said = said_of_tests(about(sf.LeastSquaresClassifier(), iris))
-    assert said.startswith("It states no probabilities")
+    assert said.startswith("It predicts no probabilities")
 
 
 def test_what_tests_speak_against_is_named_with_what_it_changes(iris):
@@ -110,6 +115,6 @@ def test_what_tests_speak_against_is_named_with_what_it_changes(iris):
     doubted = [check.subject for check in asked(report).values() if check.tone == "caution"]
     assert doubted == ["one covariance for all classes"]
     said = said_of_tests(report)
-    assert said.startswith("Tests speak against one covariance for all classes.")
-    assert "not the error" in said
+    assert said.startswith("Tests reject one covariance for all classes.")
+    assert "does not affect the error" in said
     assert "caveat" not in said

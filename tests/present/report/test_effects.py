@@ -179,7 +179,7 @@ def test_importance_says_what_it_is_measured_in(rows, loss, by, axis):
     assert lead.text.startswith("It relies most on x1: shuffling x1 raises the ")
     assert lead.text.endswith(f" by {by}.")
     assert drawn.axis.endswith(axis)
-    assert drawn.note.startswith("By the log-loss") == (loss == "log_loss")
+    assert drawn.note.startswith("Measured by the log-loss") == (loss == "log_loss")
 
 
 def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():

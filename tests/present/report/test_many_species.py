@@ -24,10 +24,13 @@ def leaves():
 def said_of_each(comparison):
     """Return what the text says of each model: better, worse or not significantly different."""
     found = {}
-    for part in comparison.verdict.split("models: ")[1].split(";"):
-        verdict = part.split("significantly")[1].split()[0].strip(".")
-        names = [o.name for o in comparison.outcomes if o.name in part]
-        found |= dict.fromkeys(names, "alike" if "not significantly" in part else verdict)
+    on_others = comparison.verdict.split("rows, ")[1].split(" The p-values")[0]
+    for part in on_others.split("). "):
+        difference, _, models = part.partition(": ")
+        verdict = difference.lower().removeprefix("significantly ")
+        names = [o.name for o in comparison.outcomes if o.name in models]
+        is_alike = verdict == "no significant difference"
+        found |= dict.fromkeys(names, "alike" if is_alike else verdict)
     return found
 
 

@@ -291,12 +291,14 @@ def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
     X, y = levels()
     page = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True).write()
     assert "two numbers that separate the classes most" not in page
-    assert "Held-out rows; the discriminant" not in page  # class v lies infinitely far away
+    assert (
+        "The discriminants were fitted to the other half of the rows." not in page
+    )  # class v lies infinitely far away
     graded = X.assign(d=np.random.default_rng(1).normal(size=len(X)), a=0.5 * X["a"])
     graded["a"] += np.random.default_rng(2).normal(size=len(X))
     page = sf.report(graded, y, models=["LDA", "tree"], cv=3, fast=True).write()
     assert "two numbers that separate the classes most" in page
-    assert "Held-out rows; the discriminant" in page
+    assert "The discriminants were fitted to the other half of the rows." in page
 
 
 def test_what_was_left_out_for_time_is_said_once(iris):
@@ -380,7 +382,7 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         outcome=SimpleNamespace(n_rows=150),
         comparison=SimpleNamespace(copies=None),
     )
-    assert next_step(f) == f"Next: {advice} before anything depends on it."
+    assert next_step(f) == f"Next: {advice} before you rely on it."
 
 
 def test_a_histogram_splits_no_whole_number_and_is_not_emptied_by_a_few_rows_far_away():
@@ -448,7 +450,7 @@ def test_ordered_classes_dates_zeros_and_repeated_rows_are_told():
     )
     # the error of later rows is known: no hint at a date that may matter
     assert "later rows may be misclassified more often" not in text
-    assert "those of rows that are later than those it has seen" in text
+    assert " on later rows. " in text
     kinds = {row[0]: row for row in table(report, "Columns").rows}
     days = X["day"].dt.date.astype(str)
     assert (kinds["day"][1], *kinds["day"][6:]) == ("date", days.min(), days.max())
@@ -530,9 +532,9 @@ def test_a_threshold_as_it_is_written_finds_what_is_said_of_it():
     assert n_called == np.add(slider.hits, slider.false_alarms).tolist()
     assert len(set(written)) == len(written)
     threshold = report.answer.threshold
-    stated = f"From a posterior of {number(threshold.value, 12)} on, it would find"
+    stated = f"With a threshold of {number(threshold.value, 12)}, it would find"
     assert stated in report.answer.next_step
-    assert "one more row of class 1 found" in report.answer.next_step
+    assert "each additional row of class 1" in report.answer.next_step
     called = posterior >= float(number(threshold.value, 12))
     assert (called & (y == "1")).sum() == threshold.n_found
     assert (called & (y == "0")).sum() == threshold.false_alarms

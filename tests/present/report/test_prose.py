@@ -96,7 +96,7 @@ def test_fields_exchanged_in_the_result_are_noticed(swapped, iris, iris_report):
 def test_the_walk_reads_sentences_rows_and_facts(iris_report):
     texts = " ".join(Units(iris_report.write("html")).texts)
     for part in (
-        "of rows it has not seen",
+        "of held-out rows (95",
         "| versicolor | 48 of 50 |",
         "its error; p",
         "petal",

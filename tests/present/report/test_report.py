@@ -208,7 +208,7 @@ def test_a_classifier_without_densities_is_reported_too(iris):
 
 def test_a_classifier_without_posteriors_is_reported_too(iris):
     report = sf.report(*iris, estimator=sf.LeastSquaresClassifier(), models=["LDA"], cv=5)
-    assert "states no probabilities" in report.write("md")
+    assert "predicts no probabilities" in report.write("md")
 
 
 def test_constant_text_is_left_out_and_gaps_are_not():
@@ -223,7 +223,7 @@ def test_constant_text_is_left_out_and_gaps_are_not():
     text = report.write("md")
     assert "columns left out: 'colour' (always the same)" in text
     said = text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Empty cells: b (1, 1.7 %); LDA judges a row by its other cells" in said
+    assert "Empty cells: b (1, 1.7 %). LDA classifies such rows by their other cells" in said
     assert report.comparison.n_rows == 60
     ids = {int(row[0]) for row in table(report, "Worst predictions").rows}
     assert ids <= set(range(100, 160))
@@ -290,7 +290,7 @@ def test_the_code_on_the_page_runs(iris, iris_report):
 def test_checks_speak_of_held_out_posteriors(iris_report):
     (checks,) = blocks(iris_report, Checks)
     questions = [c.question for c in checks.items]
-    assert questions[0].endswith("(calibrated)?")
+    assert questions[0].startswith("Are its probabilities calibrated")
     assert {c.tone for c in checks.items} <= {"good", "caution", "note"}
 
 
@@ -322,7 +322,7 @@ def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tm
         f"with {report.judgement.outcome.n_parameters:,.0f} free parameters together" in text
     )
     assert not re.search(r"\bnan\b", text)
-    assert "are of its best single Gaussian" in text
+    assert "come from its best single Gaussian" in text
     assert not blocks(report, Equation)
     assert "Priors and class means" not in text
     (averaged,) = (t for t in blocks(report, DataTable) if t.caption == "What is averaged")

@@ -105,7 +105,7 @@ def test_a_model_too_large_for_the_page_is_said_to_be(rows, monkeypatch):
     assert "too large" not in about(sf.LDA(), *rows).write("md")
     monkeypatch.setattr("suffice.present.report.usage.MOST_BYTES", 300)
     report = about(sf.LDA(), *rows)
-    assert "too large for the page to carry" in blocks(report, Paragraph, "use")[0].text
+    assert "too large to embed in this page" in blocks(report, Paragraph, "use")[0].text
     assert not blocks(report, Download)
 
 

@@ -110,7 +110,7 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     told = chosen_model(judged(*rows, estimator=model, models=["NB"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
-    assert table.caption.endswith("one unit of a feature, as the steps before it scale it")
+    assert table.caption.endswith("one unit of a feature after scaling")
     X, y = rows
     kind = np.where(np.arange(len(y)) % 3, "a", "b")  # encoded, not scaled
     mixed = pd.DataFrame(X[:, :2], columns=["u", "v"]).assign(kind=kind)
@@ -190,7 +190,8 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
     (said,) = found.verdict.sentences
     limited = np.minimum(found.outcome.row_losses[1], 10).mean()
     assert said.startswith(
-        f"Why nearest neighbours: least log-loss ({limited:.3f}, with 10 at most for each row)."
+        f"Why nearest neighbours: it has the lowest log-loss ({limited:.3f}, counting at most 10 "
+        "per row)."
     )
     assert (
         f"GaussianNB ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})" in said
@@ -243,7 +244,7 @@ def test_an_empty_cell_is_no_level_in_the_count_of_levels():
         pd.DataFrame({"kind": kind, "x": np.arange(6.0)}), list("ababab")
     )
     (said,) = (note for note in data.notes if note.startswith("categories"))
-    assert said.endswith("empty cells being a level: kind (2 levels)")
+    assert said.endswith("missing values are a level: kind (2 levels)")
     assert data.profiles[0].distinct == 2
 
 

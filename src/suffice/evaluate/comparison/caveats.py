@@ -1,4 +1,4 @@
-"""What a reader should know before believing an error: leaks, copies, few rows, rare classes."""
+"""Caveats on an error: leaks, duplicate rows, few rows, rare classes and more."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ NUMBERS: Mapping[CaveatCode, str] = {
 Severity: TypeAlias = Literal["serious", "minor"]
 FEW_ROWS = 100  # below which the error is known only roughly
 OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
-FEW_OF_A_CLASS = 10  # rows of a class below which its share of errors is hardly known
+FEW_OF_A_CLASS = 10  # rows of a class below which its recall is very uncertain
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +169,13 @@ def caveats_of_choice(
     if error >= choice.low:
         others = listed(sorted({*choice.choices}))
         sentence = (
-            f"The choice of the model is unstable: made again without each fold, it is {name} in "
-            f"none of {n_folds} folds, but {others}."
+            f"The choice of the model is unstable: choosing again without each fold gives {name} "
+            f"in none of {n_folds} folds, but {others}."
         )
         return (Caveat("choice", "serious", sentence, figures=figures),)
     sentence = (
-        f"The choice of the model is unstable: made again without each fold, it is {name} in "
-        f"{n_same} of {n_folds} folds. Rows like these have an error between {percent(error)} and "
+        f"The choice of the model is unstable: choosing again without each fold gives {name} in "
+        f"{n_same} of {n_folds} folds. Expect an error between {percent(error)} and "
         f"{percent(choice.high)}."
     )
     return (Caveat("choice", "serious", sentence, figures=figures),)
@@ -245,9 +245,7 @@ def _on_rare_classes(
         return ()
     rarest = min(rare, key=lambda k: counts[k])
     n_rarest = counted(int(counts[rarest]), "row")
-    sentence = (
-        f"Class {names[rarest]} has only {n_rarest}: how often it is found is hardly known."
-    )
+    sentence = f"Class {names[rarest]} has only {n_rarest}: its recall is very uncertain."
     return (
         Caveat(
             code="rare class",

@@ -107,7 +107,7 @@ class Comparison(Tabled):
                 raise InvalidInputError(f"{name} was not judged: {failure.message}")
         names = ", ".join(repr(outcome.name) for outcome in self.outcomes)
         raise InvalidInputError(
-            f"{name} was not judged: it is not compared; the models are {names}"
+            f"there is no model {name!r} in this comparison: the models are {names}"
         )
 
     @cached_property
@@ -170,7 +170,9 @@ class Comparison(Tabled):
         notes = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
         # a column that gives the class away is constant within a class, which the caveat explains
         if not leaking_columns(self.data_caveats):
-            notes += [f"{o.name}: {note}" for o in self.outcomes for note in o.degenerate]
+            notes += [
+                f"{o.name}: {note}" for o in self.outcomes for note in o.singular_warnings
+            ]
         notes += [f"{failure.name} failed: {failure.message}" for failure in self.failures]
         return tuple(notes)
 
@@ -363,9 +365,9 @@ def compare(
         and CatBoost where they are installed. "perceptron" is compared if named. A constant
         classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
-        A number means stratified folds, shuffled by ``random_state``; of whole groups, where
-        ``groups`` are given. A class with fewer rows than folds is absent from some. None means
-        ten folds, or five from 2,000 rows on.
+        An integer means that many stratified folds, shuffled by ``random_state``. With
+        ``groups``, folds hold out whole groups. A class with fewer rows than folds is absent from
+        some. None means ten folds, or five with at least 2,000 rows.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
     time : array (n,), optional
@@ -437,8 +439,8 @@ def size_of(folds: Folds) -> FitSize:
         return FitSize(n_rows, np.shape(folds.X)[1], n_classes)
     head = taken(folds.X, np.arange(min(len(folds.codes), SAMPLE_ROWS)))
     encoding = TableEncoder().fit(head).encoding_
-    n_holed = 0 if is_complete(head).all() else len(encoding.schema.numbers)
-    return FitSize(n_rows, len(encoding.kept), n_classes, n_holed)
+    n_incomplete = 0 if is_complete(head).all() else len(encoding.schema.numbers)
+    return FitSize(n_rows, len(encoding.kept), n_classes, n_incomplete)
 
 
 def folds_for(

@@ -22,7 +22,7 @@ class CopiesEffect:
     """Rows whose features equal those of another row, and what keeping them together changes."""
 
     n_rows: int  # rows that repeat an earlier one
-    of: int  # all rows
+    n_total: int  # all rows
     n_seen: int  # held-out rows with a copy in training: 0 unless the folds were given
     error_together: float  # of the recommended model, copies in one fold
     error_apart: float  # the same with copies in different folds
@@ -32,7 +32,7 @@ class CopiesEffect:
         """The numbers of the sentence; no errors where copies in several folds were not tried."""
         figures: dict[str, float] = {
             "n_copies": self.n_rows,
-            "n_rows": self.of,
+            "n_rows": self.n_total,
             "n_seen": self.n_seen,
         }
         if not np.isnan(self.error_apart):
@@ -43,21 +43,19 @@ class CopiesEffect:
     @property
     def sentence(self) -> str:
         """What a reader should know of the copies."""
-        repeated = counted(self.n_rows, "row")
+        repeated = f"{counted(self.n_rows, 'row')} of {self.n_total:,} repeat others"
         if self.n_seen:
             return (
-                f"{repeated} of {self.of:,} repeat others, and {self.n_seen:,} held-out rows were "
-                "seen in training: the error is too low. Give the folds by number."
+                f"{repeated}, and {self.n_seen:,} held-out rows were seen in training: the error "
+                "is too low. Give a number of folds, such as 10: identical rows then stay in one "
+                "fold."
             )
         if np.isnan(self.error_apart):
-            return (
-                f"{repeated} of {self.of:,} repeat others. No model learns from a copy of a row "
-                "that it is judged by."
-            )
+            return f"{repeated}. No model is tested on a duplicate of a training row."
         return (
-            f"{repeated} of {self.of:,} repeat others. Identical rows stay in one fold: the error "
-            f"is {percent(self.error_together)}, and would seem to be "
-            f"{percent(self.error_apart)} with copies in several folds."
+            f"{repeated}. Identical rows stay in one fold: the error is "
+            f"{percent(self.error_together)}, and would seem to be {percent(self.error_apart)} "
+            "with duplicates in several folds."
         )
 
 
@@ -77,7 +75,7 @@ def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
         error_apart = _error(case.model, replace(folds, splits=tuple(splits)))
     return CopiesEffect(
         n_rows=copies.n_rows,
-        of=len(folds.codes),
+        n_total=len(folds.codes),
         n_seen=n_seen,
         error_together=error,
         error_apart=error_apart,

@@ -19,13 +19,15 @@ class FitSize(NamedTuple):
     rows: int
     columns: int  # as they are encoded
     classes: int
-    holed: int = 0  # columns of numbers, if any value of theirs is missing: EM is about them
+    n_incomplete: int = (
+        0  # numeric columns if any value is missing, which EM estimates; else 0
+    )
 
     @property
     def keeps_rows(self) -> bool:
         """Whether Gaussian models work with inner products of rows."""
         storage = smallest_storage("auto", self.rows, self.classes, self.columns)
-        return storage == "rows" and not self.holed
+        return storage == "rows" and not self.n_incomplete
 
 
 def seconds_to_fit(name: str, size: FitSize) -> float:
@@ -66,15 +68,15 @@ def _lda(size: FitSize) -> float:
     if size.keeps_rows:
         return _of_rows(size)
     cubic = 1e-9 if size.rows < size.columns + size.classes else 1e-10
-    return cubic * size.columns**3 + 1e-5 * size.holed**3
+    return cubic * size.columns**3 + 1e-5 * size.n_incomplete**3
 
 
 def _qda(size: FitSize) -> float:
     if size.keeps_rows:
         return 2 * _of_rows(size)
     cubic = 1e-9 if size.rows < size.classes * (size.columns + 2) else 1e-10
-    em_cubic = 7.5e-6 if size.rows < size.classes * (size.holed + 2) else 1.5e-6
-    return size.classes * (cubic * size.columns**3 + em_cubic * size.holed**3)
+    em_cubic = 7.5e-6 if size.rows < size.classes * (size.n_incomplete + 2) else 1.5e-6
+    return size.classes * (cubic * size.columns**3 + em_cubic * size.n_incomplete**3)
 
 
 def _lda_oas(size: FitSize) -> float:

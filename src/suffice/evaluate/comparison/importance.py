@@ -53,7 +53,7 @@ def permutation_importance(
     rng = np.random.default_rng(seed)
     fold_rises = []
     for (_, test), learnt in zip(folds.splits, outcome.learnt, strict=True):
-        shown = learner.shown(folds, test)
+        shown = learner.rows_to_predict(folds, test)
         fold_rises.append(
             _rises(learnt, shown, folds.codes[test], folds.classes, len(names), rng)
         )

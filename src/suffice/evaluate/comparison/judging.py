@@ -1,4 +1,4 @@
-"""What held-out rows say of a model that is read from moments, or fitted again, fold by fold."""
+"""Evaluate models on held-out rows, fold by fold, from moments or by fitting again."""
 
 import threading
 import time
@@ -38,7 +38,7 @@ from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _MANY = 5_000  # rows from which a forest gains by threads
-_LONG = 2.0  # seconds of all fits from which another process is worth its start
+_LONG = 2.0  # seconds of all fits above which a worker process pays off
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
 
 
@@ -65,11 +65,13 @@ class Outcome:
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold, with posteriors only where they were kept
     folds: Codes  # of the held-out rows  (m,)
-    overlap: float  # ρ n / n_train, what shared training rows add to a variance; 0 of one fold
+    overlap: (
+        float  # ρ n / n_train, what shared training rows add to a variance; 0 for one fold
+    )
     learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # of the held-out rows  (m,)
-    degenerate: tuple[str, ...] = ()  # what was said of singular covariances
+    singular_warnings: tuple[str, ...] = ()  # warnings about singular covariances
 
     @property
     def means(self) -> Floats:
@@ -105,12 +107,12 @@ class Outcome:
 
     @property
     def units(self) -> Codes:
-        """What is independent: each row, or each group of rows, (m,)."""
+        """Numbers of the independent observations: rows, or groups of rows, (m,)."""
         return self.held_out.rows if self.groups is None else self.groups
 
     @property
     def effective_rows(self) -> float:
-        """Number of independent rows that would determine the error as exactly.
+        """Number of independent rows with the same standard error.
 
         The variance of a mean is σ² (1/n + ρ/n_train), after Nadeau & Bengio (2003), whose ρ is 1.
         """
@@ -149,11 +151,11 @@ def notes_on(
     folds: Folds,
     recorded: Sequence[warnings.WarningMessage],
 ) -> list[str]:
-    """Return whether weights are ignored, and the first warning of each other category."""
+    """Return that weights are ignored, and the first warning of each category but singularity."""
     notes = []
     takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
     if folds.weight is not None and not takes_weights:
-        notes.append("learns without weights: its fit takes none")
+        notes.append("ignores sample weights: its fit does not accept them")
     others = [each for each in recorded if each.category is not DegenerateDataWarning]
     return notes + _first_messages(others)
 
@@ -190,7 +192,7 @@ class FromMoments:
         learnt = self.read(moments[fold])
         return learnt, time.perf_counter() - started + seconds_of_sums
 
-    def shown(self, folds: Folds, at: Codes) -> RowsLike:
+    def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
         """Return rows as numbers."""
         rows: RowsLike = folds.table.x[at]
         return rows
@@ -214,7 +216,7 @@ class ByFitting:
         learnt = fitted(self.estimator, rows, labels, weight, folds.belonging(fold))
         return learnt, time.perf_counter() - started
 
-    def shown(self, folds: Folds, at: Codes) -> RowsLike:
+    def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
         """Return rows as the kind of table they came in."""
         rows: RowsLike = taken(folds.X, at)
         return rows
@@ -299,7 +301,7 @@ def judged(
 
 @contextmanager
 def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
-    """Give small tables one thread, or other processes if models take long; forests all cores."""
+    """Choose one thread for small tables, processes for long fits, and all cores for forests."""
     folds = cases[0].folds
     n_rows = len(folds.codes)
     n_columns = getattr(folds.X, "shape", (0, 1))[1]
@@ -356,7 +358,7 @@ def _judged(
     if note:
         notes.insert(0, note)
     outcome = outcome_of(model, results, folds, notes, keep=keep)
-    return replace(outcome, degenerate=tuple(degenerate_notes(recorded)))
+    return replace(outcome, singular_warnings=tuple(degenerate_notes(recorded)))
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:
@@ -373,7 +375,7 @@ def _judged_elsewhere(work: Work, task: Task) -> Answer:
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
     """Return what the rows of a fold say of a model that learns from the others."""
     learnt, fit_seconds = learner.learn(folds, fold)
-    shown = learner.shown(folds, folds.splits[fold][1])
+    shown = learner.rows_to_predict(folds, folds.splits[fold][1])
     started = time.perf_counter()
     labels = learnt.predict(shown)
     predict_seconds = time.perf_counter() - started

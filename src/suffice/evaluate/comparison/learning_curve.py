@@ -178,6 +178,7 @@ class Growth:
     model: str
     sizes: Codes  # training rows  (S,)
     error: Floats  # mean over repeats  (S,)
+    n_repeats: int
     forecast: tuple[Forecast, ...]  # from all rows at hand to several times as many
 
     @property
@@ -193,11 +194,14 @@ class Growth:
     @property
     def sentence(self) -> str:
         now, twice = self.forecast[:2]
+        beginning = f"More rows {self.helps}"
+        if self.helps == "may or may not help":
+            beginning = "It is not clear whether more rows would help"
         return (
-            f"More rows {self.helps}: if the curve goes on as it began, with twice as many "
-            f"({twice.n_rows:,}) {self.model} misclassifies about {percent(twice.error)} (95 % "
-            f"interval {percent(twice.low)} to {percent(twice.high)}), with those at hand "
-            f"{percent(now.error)} ({percent(now.low)} to {percent(now.high)})."
+            f"{beginning}. With twice as many ({twice.n_rows:,}), {self.model} should misclassify "
+            f"about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
+            f"{percent(twice.high)}), against {percent(now.error)} now ({percent(now.low)} to "
+            f"{percent(now.high)}). This extrapolates the learning curve."
         )
 
 
@@ -241,7 +245,7 @@ def growth(
         Forecast(int(larger_sizes[i]), float(error[i]), float(low[i]), float(high[i]))
         for i in range(len(larger_sizes))
     )
-    return Growth(curve.name, sizes, curve.mean(), forecast)
+    return Growth(curve.name, sizes, curve.mean(), n_repeats, forecast)
 
 
 def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:

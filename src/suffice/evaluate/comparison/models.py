@@ -251,7 +251,7 @@ class ComparedModel:
 
     @property
     def training_share(self) -> float:
-        """ρ: how much of 1/n_train the training rows that folds share add to the variance."""
+        """ρ: the weight of 1/n_train in the variance, for training rows that folds share."""
         is_stable = type(core(self.estimator)).__name__ in STABLE
         return STABLE_SHARE if is_stable else UNSTABLE_SHARE
 
@@ -262,7 +262,7 @@ class ComparedModel:
 
     @property
     def travels(self) -> bool:
-        """Whether another process would fit it alike.
+        """Whether another process would give the same fit.
 
         That process must be able to import its parts, and every draw must have a seed.
         """

@@ -20,7 +20,7 @@ Loss: TypeAlias = Literal["error", "log_loss"]
 LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
 ERROR = 0
 LOG_LOSS = 1
-LARGEST = 10.0  # log-loss of a row above which it counts no more in a test
+LARGEST = 10.0  # cap on the log-loss of a row in a test
 # ρ of a choice among models: other training rows may lead to another model, even if each model by
 # itself changes little; measured by ``python -m benchmarks levels``
 CHOICE_SHARE = 0.5
@@ -33,7 +33,7 @@ class Difference:
     model: str
     loss: Loss
     mean: float
-    low: float  # 95 % interval, for all models at once; of the constant one, for itself
+    low: float  # simultaneous 95 % interval; for the constant model, its own
     high: float
     p_value: float  # adjusted for the number of pairs: at most 0.05 where 0 lies outside
 
@@ -60,10 +60,10 @@ class Recommendation(NamedTuple):
     best: int  # the model of least loss
     loss: int  # by which: the log-loss, or the error where no model has posteriors
     close: tuple[int, ...]  # models within one standard error of the best, itself included
-    rarely_wrong: tuple[
-        int, ...
-    ]  # models that no other eligible one beats significantly in errors
-    set_aside: tuple[int, ...]  # models whose posteriors are significantly useless
+    # models that no other eligible one beats significantly by error
+    unbeaten_in_error: tuple[int, ...]
+    # models whose log-loss is significantly above that of the class frequencies
+    set_aside: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +238,10 @@ class RowLosses:
         models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         set_aside = self._set_aside(models)
         models = [m for m in models if m not in set_aside]
-        rarely_wrong = [m for m in models if not self.is_beaten(m, ERROR, models)]
-        able = [m for m in rarely_wrong if self.has_useful_posteriors(m)] or rarely_wrong
+        unbeaten_in_error = [m for m in models if not self.is_beaten(m, ERROR, models)]
+        able = [
+            m for m in unbeaten_in_error if self.has_useful_posteriors(m)
+        ] or unbeaten_in_error
         with_posteriors = [m for m in able if np.isfinite(self.means[LOG_LOSS, m])]
         loss = LOG_LOSS if with_posteriors else ERROR
         able = with_posteriors or able
@@ -260,12 +262,12 @@ class RowLosses:
             best=best,
             loss=loss,
             close=tuple(dict.fromkeys([*close, *simpler])),
-            rarely_wrong=tuple(rarely_wrong),
+            unbeaten_in_error=tuple(unbeaten_in_error),
             set_aside=set_aside,
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
-        """Whether losses differ by at most one standard error, of the difference and the best."""
+        """Whether losses differ by at most one standard error (of the difference and the best)."""
         for each in {ERROR, loss}:
             difference = self.mean_difference(each, model, best)
             limit = min(difference.standard_error, self._standard_error(each, best))
@@ -274,7 +276,7 @@ class RowLosses:
         return True
 
     def _is_simpler(self, model: int, other: int) -> bool:
-        """Whether it has fewer parameters, makes no more errors, and can be read as well."""
+        """Whether it has fewer parameters, makes no more errors and is at least as readable."""
         return bool(
             self.sizes[model] < self.sizes[other]
             and self.means[ERROR, model] <= self.means[ERROR, other]
@@ -292,7 +294,7 @@ class RowLosses:
 
 
 def _unit_losses(outcome: Outcome, units: Codes) -> tuple[Floats, Floats]:
-    """Return mean error and log-loss of each unit (2, n), NaN of none, and weights (n,)."""
+    """Return mean error and log-loss of each unit (2, n), NaN if it has no rows, and weights."""
     at = np.searchsorted(units, outcome.units)
     w = outcome.held_out.weights
     w = w / w.mean()  # so that the weight of a group is a number of rows
@@ -333,7 +335,7 @@ class ChoiceEstimate:
         grouped: bool = False,
         p_value: float = np.nan,
     ) -> Self:
-        """Return the share of wrong rows, without NaN; they were chosen for by folds, or a test."""
+        """Return the error over the rows that are not NaN; a test set has no ``choices``."""
         judged = np.isfinite(wrong)
         error = np.average(wrong[judged], weights=weights[judged])
         n = effective_rows(wrong[judged], weights[judged], overlap, grouped=grouped)
@@ -353,7 +355,7 @@ class ChoiceEstimate:
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
-    """Return the error of rows by the model that the other folds recommend; None of one fold."""
+    """Return the error if the other folds choose the model of each fold; None for one fold."""
     folds = np.unique(losses.folds)
     if len(folds) < 2:
         return None

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from suffice.core.decision.error_intervals import LEVEL
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import p_statement, percent
 from suffice.errors import InvalidInputError, SufficeError
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
@@ -105,7 +105,9 @@ class RealErrors:
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
     def named(self, split: Split) -> str:
-        """Return how rows were held out, with the column of the groups."""
+        """Return which rows were held out, with the column of the groups."""
+        if split == "the future":
+            return "later rows"
         if split == "unseen groups" and self.groups_name:
             return f"unseen groups of {self.groups_name}"
         return split
@@ -113,9 +115,7 @@ class RealErrors:
     @property
     def sentence(self) -> str:
         """Which error is to be expected, and why."""
-        stated = ", ".join(
-            f"{percent(each.error)} of {self.named(each.split)}" for each in self.errors
-        )
+        stated = listed([f"{percent(e.error)} of {self.named(e.split)}" for e in self.errors])
         worst = self.headline
         model = f"{self.model[:1].upper()}{self.model[1:]}"
         if len(self.errors) == 1:
@@ -125,12 +125,12 @@ class RealErrors:
             p = min((each.p_value for each in others), default=np.nan)
             n_rows = counted(max(each.n_rows for each in others), "row")
             return (
-                f"{model} misclassifies {stated}: the difference is not significant "
+                f"{model} misclassifies {stated}. The difference is not significant "
                 f"({p_statement(p)}, {n_rows})."
             )
         return (
             f"{model} misclassifies {stated}. Expect {percent(worst.error)}: rows held out at "
-            f"random are too like those learnt from ({p_statement(worst.p_value)}, "
+            f"random resemble the training rows too closely ({p_statement(worst.p_value)}, "
             f"{counted(worst.n_rows, 'row')})."
         )
 

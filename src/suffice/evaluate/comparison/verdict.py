@@ -1,4 +1,4 @@
-"""Which model is recommended, and can it be used? Against a constant one, in plain words."""
+"""Verdict on a comparison: the recommended model, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -29,24 +29,14 @@ if TYPE_CHECKING:
 Usable: TypeAlias = Literal["yes", "with care", "no"]
 Measure: TypeAlias = Literal["error", "log-loss", "balanced accuracy"]
 _HELD_OUT: dict[Split, str] = {
-    "random rows": "rows it has not seen",
-    "unseen groups": "rows of groups it has not seen",
-    "the future": "rows that are later than those it has seen",
-}
-_APART_FROM_BOTH: dict[Split, str] = {
-    "random rows": "rows that had no part in either",
-    "unseen groups": "rows of groups that had no part in either",
-    "the future": "later rows, which had no part in either",
-}
-_IN_SHORT: dict[Split, str] = {
-    "random rows": "rows held out at random",
+    "random rows": "held-out rows",
     "unseen groups": "rows of unseen groups",
     "the future": "later rows",
 }
 WORTH_SAYING = 5e-4  # difference of two errors
 LEVEL_IN_WORDS = (
-    "Where models are equally good, a difference of errors or log-losses is called significant in "
-    "at most 5 % of tables."
+    "If models are equally good, the tests report a significant difference in at most 5 % of "
+    "tables."
 )
 FEW = 5  # names that are listed in full
 
@@ -57,22 +47,21 @@ def verdict_in_words(comparison: Comparison) -> str:
     price = price_of(comparison)
     if price:
         sentences.append(price)
-    clauses = _clauses_on_others(comparison)
-    if clauses:
-        against = f"Against {comparison.reference} on the same {_rows_judged(comparison)}"
-        sentences.append(f"{against}: {'; '.join(clauses)}.")
+    on_others = _sentences_on_others(comparison)
+    if on_others:
+        rows = counted(comparison.n_rows, "row")
+        beginning = f"Compared with {comparison.reference} on the same {rows}"
+        sentences.append(f"{beginning}, {on_others[0][:1].lower()}{on_others[0][1:]}")
+        sentences.extend(on_others[1:])
+        n_models = sum(outcome is not comparison.baseline for outcome in comparison.outcomes)
+        if n_models > 2:
+            n_pairs = n_models * (n_models - 1) // 2
+            sentences.append(f"The p-values are adjusted for {n_pairs} pairs of models.")
         sentences.append(LEVEL_IN_WORDS)
+    if comparison.failures:
+        failed = [failure.name for failure in comparison.failures]
+        sentences.append(f"{listed(failed, FEW)} failed.")
     return " ".join(sentences)
-
-
-def _rows_judged(comparison: Comparison) -> str:
-    """Return the number of held-out rows, and for how many pairs p-values are adjusted."""
-    rows = counted(comparison.n_rows, "row")
-    n_models = sum(outcome is not comparison.baseline for outcome in comparison.outcomes)
-    if n_models < 3:
-        return rows
-    n_pairs = n_models * (n_models - 1) // 2
-    return f"{rows}, p adjusted for {n_pairs} pairs of models"
 
 
 def _recommendation(comparison: Comparison) -> str:
@@ -80,31 +69,32 @@ def _recommendation(comparison: Comparison) -> str:
     model = comparison[comparison.reference]
     standing = standing_of(comparison, comparison.choice)
     constant = (
-        f"the constant classifier misclassifies {percent(comparison.baseline.error)} "
-        f"({p_statement(standing.error.p_value)})"
+        f"The constant classifier has an error of {percent(comparison.baseline.error)} "
+        f"({p_statement(standing.error.p_value)})."
     )
-    errors = f"{_named_with_error(model.name, standing.error)}; {constant}."
+    errors = f"{model.name}. {_stated_error_in_words(standing.error)} {constant}"
     if standing.error.includes_choice:
         errors = f"{errors} {_own_error_in_words(model)}"
     if standing.usable == "no":
         return (
-            "None is significantly better than the constant classifier by error, log-loss or "
-            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. First choice: {errors}"
+            "No model is significantly better than the constant classifier by error, log-loss or "
+            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. The rule would choose "
+            f"{errors}"
         )
     word = "Recommended" if standing.usable == "yes" else "Recommended with care"
     return f"{word}: {errors}{_better_otherwise(standing, model.n_rows)}"
 
 
-def _named_with_error(model: str, stated: StatedError) -> str:
+def _stated_error_in_words(stated: StatedError) -> str:
     error = percent(stated.error)
     interval = f"95 % interval {percent(stated.low)} to {percent(stated.high)}"
     if stated.includes_choice:
-        return f"{model}. Choosing a model and fitting it misclassifies {error} ({interval})"
-    return f"{model}, {error} misclassified ({interval})"
+        return f"With the choice of the model included, the error is {error} ({interval})."
+    return f"Its error is {error} ({interval})."
 
 
 def _own_error_in_words(model: Outcome) -> str:
-    """Return the error of a model itself, which its choice makes look better."""
+    """Return the error of the model itself, which is optimistic: the same rows chose it."""
     low, high = model.interval
     name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
@@ -114,7 +104,7 @@ def _own_error_in_words(model: Outcome) -> str:
 
 
 def _better_otherwise(standing: Standing, n_rows: int) -> str:
-    """Return by which measure a model is better that does not err significantly less often."""
+    """Return by which measure a model is significantly better, if not by its error."""
     if "error" in standing.better or not standing.better:
         return ""
     gain = next(gain for gain in standing.gains if gain.measure == standing.better[0])
@@ -124,7 +114,10 @@ def _better_otherwise(standing: Standing, n_rows: int) -> str:
         figures = f"{percent(gain.model)} against {percent(gain.constant)}"
     p = p_statement(gain.p_value)
     rows = counted(n_rows, "row")
-    return f" By {gain.measure} it is significantly better ({figures}, {p}, {rows})."
+    return (
+        f" By {gain.measure}, it is significantly better than the constant classifier ({figures}, "
+        f"{p}, {rows})."
+    )
 
 
 def price_of(comparison: Comparison) -> str:
@@ -144,8 +137,8 @@ def price_of(comparison: Comparison) -> str:
     )
 
 
-def _clauses_on_others(comparison: Comparison) -> list[str]:
-    """Return which models are alike, worse, better, or failed."""
+def _sentences_on_others(comparison: Comparison) -> list[str]:
+    """Return which models do not differ significantly, which are worse, and which better."""
     alike: list[Difference] = []
     worse: list[Difference] = []
     better: list[Difference] = []
@@ -153,30 +146,27 @@ def _clauses_on_others(comparison: Comparison) -> list[str]:
     for difference in comparison.differences():
         if difference.model != comparison.baseline.name:
             by_verdict[difference.verdict].append(difference)
-    clauses = []
+    sentences = []
     if alike:
-        clauses.append(_alike_clause(alike, len(alike) + len(worse) + len(better)))
+        sentences.append(_on_alike_models(alike, len(alike) + len(worse) + len(better)))
     if worse:
-        clauses.append(_different_clause(worse, "worse"))
+        sentences.append(_on_different_models(worse, "worse"))
     if better:
-        clauses.append(_different_clause(better, "better"))
-    if comparison.failures:
-        failed = [failure.name for failure in comparison.failures]
-        clauses.append(f"{listed(failed, FEW)} failed")
-    return clauses
+        sentences.append(_on_different_models(better, "better"))
+    return sentences
 
 
-def _alike_clause(differences: Sequence[Difference], n_others: int) -> str:
+def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
     """Return which models are alike, with their differences in points and the least p-value."""
     names = [difference.model for difference in differences]
     least = min(difference.p_value for difference in differences)
     points = _points(differences)
     if len(names) == 1:
-        return f"{names[0]} is not significantly different ({points}, {p_statement(least)})"
+        return f"No significant difference: {names[0]} ({points}, {p_statement(least)})."
     figures = f"{points}, {p_statement(least, '≥')}"
     if len(names) == n_others and n_others >= FEW:
-        return f"none of the {n_others} others is significantly different ({figures})"
-    return f"{listed(names, FEW)} are not significantly different ({figures})"
+        return f"None of the {n_others} others is significantly different ({figures})."
+    return f"No significant difference: {listed(names, FEW)} ({figures})."
 
 
 def _points(differences: Sequence[Difference]) -> str:
@@ -188,21 +178,19 @@ def _points(differences: Sequence[Difference]) -> str:
     return f"{least} to {greatest} points"
 
 
-def _different_clause(
+def _on_different_models(
     differences: Sequence[Difference], how: Literal["worse", "better"]
 ) -> str:
-    """Return which models differ: each with its points and p-value, or many with the greatest."""
+    """Return which models differ: each with its difference and p-value, or a summary of many."""
     if len(differences) > FEW:
         listed_names = listed([difference.model for difference in differences], FEW)
         greatest = p_statement(max(difference.p_value for difference in differences), "≤")
-        return f"{listed_names} are significantly {how} ({_points(differences)}, {greatest})"
+        return f"Significantly {how}: {listed_names} ({_points(differences)}, {greatest})."
     names = []
     for difference in differences:
         figures = f"{_points([difference])}, {p_statement(difference.p_value)}"
         names.append(f"{difference.model} ({figures})")
-    if len(names) == 1:
-        return f"{names[0]} is significantly {how}"
-    return f"{listed(names)} are significantly {how}"
+    return f"Significantly {how}: {listed(names)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +253,7 @@ class ClassRecall:
 
 @dataclass(frozen=True, slots=True)
 class Threshold(ClassRecall):
-    """What predicting the rarer of two classes from a smaller posterior on would find."""
+    """Rows of the rarer class that a lower threshold would find."""
 
     value: float  # of its posterior
     false_alarms: int
@@ -277,7 +265,7 @@ class Verdict:
 
     model: str
     usable: Usable
-    own: Outcome  # what held-out rows say of the model itself, which its choice makes look better
+    own: Outcome  # result of the model itself; optimistic, since the same rows chose it
     choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
     split: Split  # how the rows of this error were held out
     real_errors: RealErrors | None  # beside those of other splits, where they are known
@@ -335,40 +323,45 @@ class Verdict:
         sentence = _misses(self.recalls)
         if self.worse_split is None:
             return sentence
-        return f"Of {_IN_SHORT[self.split]}, {sentence[:1].lower()}{sentence[1:]}"
+        return f"On {self._rows}, {sentence[:1].lower()}{sentence[1:]}"
+
+    @property
+    def _rows(self) -> str:
+        """Which rows the errors were counted on."""
+        if self.worse_split is not None and self.split == "random rows":
+            return "rows held out at random"
+        return _HELD_OUT[self.split]
 
     def _advice_with_error(self) -> str:
         gain = self.gains[0]
         constant = percent(gain.constant)
         p = p_statement(gain.p_value)
         if gain.is_better:
-            relation = f"against the {constant}"
+            comparison = f"misclassifies significantly more: {constant} ({p})"
         elif gain.model < gain.constant:
-            relation = f"not significantly fewer than the {constant}"
-            p = f"{p}, {counted(self.own.n_rows, 'row')}"
+            rows = counted(self.own.n_rows, "row")
+            comparison = (
+                f"misclassifies {constant}, which is not significantly more ({p}, {rows})"
+            )
         else:
-            relation = f"no fewer than the {constant}"
-        stated = (
-            f"{relation} of the constant classifier, which always predicts the most frequent class "
-            f"({p})"
-        )
-        worse = self.worse_split
-        if worse is None:
-            return f"{self._advice()}: {self._error_in_words()}, {stated}."
+            comparison = f"misclassifies no more: {constant} ({p})"
         errors = self._error_in_words()
-        return f"{self._advice()}: {worse}. {errors[0].upper()}{errors[1:]}, {stated}."
+        if self.worse_split is not None:
+            errors = f"{self.worse_split}. {errors[:1].upper()}{errors[1:]}"
+        return (
+            f"{self._advice()}: {errors}. The constant classifier, which always predicts the most "
+            f"frequent class, {comparison}."
+        )
 
     def _error_in_words(self) -> str:
         error = percent(self.error)
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
         if self.includes_choice:
             return (
-                f"choosing a model and fitting it misclassifies {error} of "
-                f"{_APART_FROM_BOTH[self.split]} ({interval})"
+                f"with the choice of the model included, {error} of {self._rows} are misclassified "
+                f"({interval})"
             )
-        # another split has other rows, of which more are misclassified
-        rows = _HELD_OUT[self.split] if self.worse_split is None else _IN_SHORT[self.split]
-        return f"it misclassifies {error} of {rows} ({interval})"
+        return f"it misclassifies {error} of {self._rows} ({interval})"
 
     @property
     def worse_split(self) -> str | None:
@@ -380,7 +373,7 @@ class Verdict:
             return None
         return (
             f"expect {percent(worst.error)} errors (95 % interval {percent(worst.low)} to "
-            f"{percent(worst.high)}), those of {_HELD_OUT[worst.split]}"
+            f"{percent(worst.high)}) on {_HELD_OUT[worst.split]}"
         )
 
     def _advice(self) -> str:
@@ -408,7 +401,7 @@ class Verdict:
         high = percent(choice.high)
         if choice.n_rows:
             return (
-                f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model, "
+                f"On {choice.n_rows:,} other rows, which had no part in the choice of the model, "
                 f"it misclassifies {error} ({low} to {high})."
             )
         n_folds = len(choice.choices)
@@ -421,7 +414,7 @@ class Verdict:
         others = sorted({*choice.choices} - {self.model})
         return (
             f"Choosing again without the tested fold gives {self.model} in {n_same} of {n_folds} "
-            f"folds, otherwise {listed(others, FEW)}, and an error of {error} ({low} to {high}): "
+            f"folds, otherwise {listed(others, FEW)}. The error is then {error} ({low} to {high}): "
             "the price of choosing."
         )
 
@@ -429,11 +422,10 @@ class Verdict:
         n_predicted = threshold.n_found + threshold.false_alarms
         precision = threshold.n_found / max(n_predicted, 1)
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting class {threshold.label} "
-            f"where its posterior is at least {exact_number(threshold.value)} finds "
-            f"{threshold.n_found:,} of {threshold.of:,}, with "
-            f"{counted(threshold.false_alarms, 'false alarm')} ({percent(precision)} of those "
-            "predicted are right), among the rows that also chose this threshold."
+            f"Its AUC is {loss_text(self.auc)}. Predicting class {threshold.label} when its "
+            f"posterior is at least {exact_number(threshold.value)} finds {threshold.n_found:,} of "
+            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} (precision "
+            f"{percent(precision)}). The same rows chose this threshold, so new rows may do worse."
         )
 
 
@@ -556,7 +548,7 @@ def _balanced_accuracy(model: Outcome) -> Gain:
 
 
 def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
-    """Return how many rows of each class are found, least share first."""
+    """Return how many rows of each class are found, lowest recall first."""
     k = len(rows.classes)
     once = _counted_once(rows)
     n_rows = np.rint(np.bincount(rows.truth, once, k)).astype(int)
@@ -648,7 +640,7 @@ def _misses(recalls: Sequence[ClassRecall]) -> str:
     others = [each for each in recalls if each not in tied and each.misses_half]
     missed = _share_missed(tied)
     if others:
-        return f"{missed}, and at least half of {counted(len(others), 'other class')}."
+        return f"{missed}, and at least half of the rows of {counted(len(others), 'other class')}."
     return f"{missed}."
 
 

@@ -99,8 +99,8 @@ class Calibration(Diagnostic):
         observed = stated - self.excess
         how = "too large" if self.excess > 0 else "too small"
         return (
-            f"Its probabilities are {how}: it states {percent(stated)} on average for the "
-            f"predicted class and is right in {percent(observed)}"
+            f"Its probabilities are {how}: it gives the predicted class {percent(stated)} on "
+            f"average and is right in {percent(observed)}"
         )
 
     def _both_ways(self) -> str:
@@ -110,13 +110,13 @@ class Calibration(Diagnostic):
         high = int(gaps.argmax())
         low = int(gaps.argmin())
         too_large = (
-            f"where it states about {percent(bins.stated[high])} for the predicted class, it is "
-            f"right in {percent(bins.observed[high])} of {counted(int(bins.counts[high]), 'row')}"
+            f"where it gives the predicted class about {percent(bins.stated[high])}, it is right "
+            f"in {percent(bins.observed[high])} of {counted(int(bins.counts[high]), 'row')}"
         )
         if gaps[low] >= 0:
             return f"Its probabilities are too large for some rows: {too_large}"
         too_small = (
-            f"where it states about {percent(bins.stated[low])}, in "
+            f"where it gives about {percent(bins.stated[low])}, in "
             f"{percent(bins.observed[low])} of {counted(int(bins.counts[low]), 'row')}"
         )
         if gaps[high] <= 0:

@@ -144,7 +144,7 @@ def _suspects(
             continue
         share = _share_predicted_alone(values[sample], codes[sample])
         if share is not None:
-            why = f"alone predicts {percent(share)} of the classes"
+            why = f"predicts {percent(share)} of the labels on its own"
             suspects.append(
                 Suspect(name, why, predicts_alone=True, figures={"predicted": share})
             )
@@ -183,7 +183,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
         lagged = _lagged_pair({name: heads[name] for name in many_valued})
         if lagged is None:
             return ""
-        reason = f"{lagged[0]!r} repeats {lagged[1]!r} of the row before"
+        reason = f"{lagged[0]!r} repeats the previous value of {lagged[1]!r}"
     # a column of few values that never falls, such as the year, names the periods
     period = UNKNOWN_COLUMN
     for name, values in heads.items():
@@ -229,16 +229,16 @@ def _near_copies(
     shared = [name for name, v in levels.items() if np.mean(v[chosen] == v[nearest]) > 0.8]
     if not shared:
         hint = (
-            f"{percent(share)} of rows equal another, in at least half of {d} columns of numbers: "
-            "rows unlike these may be misclassified more often. To hold out whole groups, give "
-            f"--groups {UNKNOWN_COLUMN}"
+            f"{percent(share)} of rows share at least half of their {d} numeric values with "
+            "another row. Rows unlike these may be misclassified more often. To hold out whole "
+            f"groups, give --groups {UNKNOWN_COLUMN}"
         )
         return hint, figures
     name = max(shared, key=lambda each: levels[each].max())  # the one of most levels
     hint = (
-        f"{percent(share)} of rows equal another, mostly of the same {name}, in at least half of "
-        f"{d} columns of numbers: rows unlike these may be misclassified more often. To hold out "
-        f"whole groups, give --groups {name}"
+        f"{percent(share)} of rows share at least half of their {d} numeric values with another "
+        f"row, mostly of the same {name}. Rows unlike these may be misclassified more often. To "
+        f"hold out whole groups, give --groups {name}"
     )
     return hint, figures
 
@@ -251,7 +251,7 @@ def _numbering(values: Array) -> str:
     if mean_step == 1 and abs(np.diff(values)).max() == 1:
         return "counts the rows"
     if len(values) >= 50 and len(np.unique(values)) == len(values):
-        return "has another number in every row, as an identifier has"
+        return "has a different number in every row, like an identifier"
     return ""
 
 
@@ -300,7 +300,10 @@ def _impossible(column: str, values: Floats) -> list[Suspect]:
         gap = abs(distinct[end] - distinct[neighbour])
         low, high = np.quantile(observed[observed != value], [0.25, 0.75])
         if value in PLACEHOLDERS and 1 < n < len(observed) / 2 and gap > high - low:
-            why = f"is {number(value)} in {counted(n, 'row')}, far from all others"
+            why = (
+                f"is {number(value)} in {counted(n, 'row')}, far from all other values: check "
+                "whether it means missing"
+            )
             figures = {"value": value, "n_rows": n}
             reasons.append(Suspect(column, why, figures=figures))
     return reasons or _rare_nonpositive(column, observed, distinct)

@@ -46,7 +46,7 @@ class Answer:
     standing: (
         Standing  # the error that the headline states, gains, and what is found of each class
     )
-    threshold: Threshold | None  # from which on the rarer of two classes is found more often
+    threshold: Threshold | None  # lower threshold that finds more of the rarer class
     auc: float
     choice: ChoiceEstimate | None  # made again without each fold
     own_error: float  # of the model itself
@@ -172,7 +172,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
         "losses": dict(zip(losses.names, json_value(losses.means[made.loss]), strict=True)),
         "largest": LARGEST,
         "close": [losses.names[m] for m in made.close],
-        "fewest_errors": [losses.names[m] for m in made.rarely_wrong],
+        "fewest_errors": [losses.names[m] for m in made.unbeaten_in_error],
         "set_aside": [losses.names[m] for m in made.set_aside],
     }
 
@@ -197,7 +197,7 @@ def _facts(findings: Findings) -> page.Facts:
         low, high = verdict.own.interval
         own = f"95 % interval {percent(low)} to {percent(high)}"
         facts = [
-            page.Fact("error of choosing and fitting", verdict.error, interval, "percent"),
+            page.Fact("error, choice included", verdict.error, interval, "percent"),
             page.Fact(f"error of {verdict.model} itself", verdict.own.error, own, "percent"),
         ]
     else:
@@ -240,10 +240,10 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
     note = ""
     if len(classes) > MOST_CLASSES:
         n_more = counted(len(classes) - MOST_CLASSES, "more class")
-        note = f"The {MOST_CLASSES} classes of which it finds least; {n_more} not shown."
+        note = f"The {MOST_CLASSES} classes with the lowest recall. {n_more} not shown."
     return page.Intervals(
-        caption=f"What {findings.verdict.model} finds of each class",
-        axis="share of the class",
+        caption=f"Recall: share of each class that {findings.verdict.model} finds",
+        axis="recall",
         style="percent",
         items=tuple(items),
         note=note,
@@ -268,8 +268,8 @@ def next_step(findings: Findings) -> str:
     if errors is not None and _is_worse_for_groups(errors, findings):
         name = errors.groups_name
         return (
-            f"Next: make this page again with --groups {name}, so that folds hold out every "
-            f"{name} as a whole and {name} is no feature."
+            f"Next: run the report again with --groups {name}. Folds then hold out each {name} as "
+            f"a whole, and {name} is not used as a feature."
         )
     if suspects:
         return (
@@ -287,12 +287,12 @@ def next_step(findings: Findings) -> str:
     growth = findings.growth
     if growth is not None and growth.helps == "would help":
         return (
-            "Next: use it as shown under How to use it, and collect more rows, since they would "
+            "Next: use the model as shown under How to use it, and collect more rows, which would "
             "help."
         )
     return (
-        "Next: use it as shown under How to use it, and once the classes of new rows are known, "
-        "compare them with this page (suffice report --against)."
+        "Next: use the model as shown under How to use it. Once you know the classes of new rows, "
+        "check it on them with suffice report --against."
     )
 
 
@@ -305,9 +305,9 @@ def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
 
 def _next_step_with_threshold(threshold: Threshold) -> str:
     return (
-        f"Next: decide how many false alarms one more row of class {threshold.label} found is "
-        "worth, and choose the threshold by that, under Where it errs. From a posterior of "
-        f"{exact_number(threshold.value)} on, it would find {threshold.n_found:,} of "
+        "Next: decide how many false alarms you accept for each additional row of class "
+        f"{threshold.label}, and set the threshold under Where it errs. With a threshold of "
+        f"{exact_number(threshold.value)}, it would find {threshold.n_found:,} of "
         f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')}."
     )
 
@@ -316,17 +316,17 @@ def _next_step_with_care(findings: Findings) -> str:
     checks = findings.checks
     if checks.together:
         return (
-            "Next: make this page again with whole groups held out, before anything depends on "
+            "Next: run the report again with whole groups held out (--groups) before you rely on "
             "it."
         )
     copies = findings.comparison.copies
     if copies is not None and copies.n_seen:
         return (
-            "Next: make this page again with folds given by number, so that identical rows stay in "
-            "one fold."
+            "Next: run the report again with a number of folds, so that identical rows stay in one "
+            "fold."
         )
     if findings.outcome.n_rows < FEW_ROWS:
-        return "Next: collect more rows before anything depends on it."
+        return "Next: collect more rows before you rely on it."
     classes = findings.verdict.recalls
     missed = most_missed(classes)
     names = [str(each.label) for each in all_most_missed(classes)]
@@ -338,14 +338,14 @@ def _next_step_with_care(findings: Findings) -> str:
         rarest = min(small, key=lambda each: each.of)
         if rarest.n_found < rarest.of and str(rarest.label) not in names:
             names.append(str(rarest.label))
-        return f"Next: collect more rows of {_classes(names)} before anything depends on it."
+        return f"Next: collect more rows of {_classes(names)} before you rely on it."
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":
         return (
             f"Next: look for other columns that separate {_classes(names)} from the others before "
-            "anything depends on it."
+            "you rely on it."
         )
-    return f"Next: collect more rows of {_classes(names)} before anything depends on it."
+    return f"Next: collect more rows of {_classes(names)} before you rely on it."
 
 
 def _classes(names: list[str]) -> str:

@@ -60,8 +60,8 @@ class Assumptions:
             details.append(page.Checks(checks))
         if left_out and findings.gaussian is not None and not _is_average(findings):
             note = (
-                f"Columns of fewer than {FEWEST_VALUES} values are never Gaussian, and left out: "
-                f"{listed(left_out)}."
+                f"Columns with fewer than {FEWEST_VALUES} distinct values cannot be Gaussian and "
+                f"were left out of the tests: {listed(left_out)}."
             )
             details.append(page.Paragraph(note, "note"))
         if gaussian is not None and not findings.has_many_classes:
@@ -75,7 +75,7 @@ class Assumptions:
 def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
     """Return which assumptions fail, and whether that matters for the answer."""
     if not checks:
-        return "It states no probabilities, and assumes nothing that could be tested."
+        return "It predicts no probabilities and makes no assumption that could be tested."
     doubted = [check for check in checks if check.tone == "caution"]
     n_tested = sum(check.verdict != "not tested" for check in checks)
     if not doubted and n_rows < FEW_ROWS:
@@ -84,16 +84,18 @@ def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
             "they would find only gross departures from it."
         )
     if not doubted and n_tested == 1:
-        return "Its probabilities were tested, and nothing speaks against them."
+        return "A test of its probabilities finds no evidence of miscalibration."
     if not doubted:
         return f"No evidence against the model in any of {n_tested} tests."
-    sentences = [f"Tests speak against {listed([check.subject for check in doubted])}."]
+    sentences = [f"Tests reject {listed([check.subject for check in doubted])}."]
     if any(check.concerns_answer for check in doubted):
-        sentences.append("Probabilities that are not calibrated are a caveat of the answer.")
+        sentences.append(
+            "The miscalibrated probabilities are among the caveats of the answer."
+        )
     if any(not check.concerns_answer for check in doubted):
         sentences.append(
-            "That changes densities, samples and outliers, not the error: errors were counted on "
-            "held-out rows."
+            "This affects densities, samples and outliers. It does not affect the error, which was "
+            "counted on held-out rows."
         )
     if n_rows > MANY_ROWS:
         sentences.append("With so many rows, tests find differences too small to matter.")
@@ -135,7 +137,7 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
     checks = []
     calibration = findings.calibration
     if calibration is not None:
-        question = "Are its probabilities right as often as they state (calibrated)?"
+        question = "Are its probabilities calibrated: do they match the observed frequencies?"
         checks.append(_check(page.CALIBRATION, question, lambda: calibration))
     if gaussian is None:
         return tuple(checks)
@@ -161,12 +163,12 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
     question = "Do rows drawn from the model look like the real ones?"
     if is_average:
         question = (
-            "Do rows drawn from its best Gaussian, which only densities need, look like the real "
+            "Do rows drawn from its best Gaussian (used only for densities) look like the real "
             "ones?"
         )
     checks.append(
         _check(
-            "rows drawn from the model looking like the real ones",
+            "rows simulated from the model",
             question,
             lambda: predictive_check(
                 gaussian.model,

@@ -93,7 +93,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Numbers by name as a table that draws itself: bars, or dots with their intervals."""
+    """A table of named numbers with a bar, or a dot and its interval, in each row."""
 
     kind: ClassVar[str] = "intervals"
     caption: str
@@ -146,7 +146,7 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
-        """Places and numbers, few enough to be read."""
+        """Positions and labels of the ticks."""
         candidates = self._log_candidates() if self.log else self._linear_candidates()
         margin = 1e-9 * (self.high - self.low or 1.0)
         inside = [v for v in candidates if self.low - margin <= v <= self.high + margin]

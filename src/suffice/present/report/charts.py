@@ -99,17 +99,17 @@ def calibration_chart(findings: Findings) -> page.Plot | None:
         stated = held_out.posteriors[:, positive]
         happened = held_out.truth == positive
         caption = (
-            f"Calibration: how often rows are of class {findings.class_names[positive]}, against "
-            "the posterior stated, in bins of equally many held-out rows with 95 % intervals; on "
-            "the dashed line both agree."
+            f"Calibration: observed frequency of class {findings.class_names[positive]} against "
+            "its posterior, in bins with equally many held-out rows, with 95 % intervals. On the "
+            "dashed line, both agree."
         )
     else:
         stated = held_out.posteriors.max(1)
         happened = held_out.right
         caption = (
-            "Calibration: how often the most probable class is right, against the posterior "
-            "stated, in bins of equally many held-out rows with 95 % intervals; on the dashed "
-            "line both agree."
+            "Calibration: observed accuracy against the posterior of the most probable class, in "
+            "bins with equally many held-out rows, with 95 % intervals. On the dashed line, both "
+            "agree."
         )
     bins = reliability(
         happened,
@@ -269,15 +269,15 @@ def _discriminant_plot(
     series = _dots_by_class(findings, xy, rows)
     if findings.has_many_classes:
         caption = (
-            "Held-out rows; the discriminant was learnt from the other half of the rows; names at "
-            "the middle of classes, where there is space; outlined rows were misclassified. "
-            "Select a row to see it everywhere."
+            "Each dot is a held-out row, and outlined rows were misclassified. The discriminants "
+            "were fitted to the other half of the rows. The name of a class stands at its mean, "
+            "where there is space. Select a row to highlight it everywhere."
         )
         series = (*series, _class_labels(findings, xy, rows))
     else:
         caption = (
-            "Held-out rows; the discriminant was learnt from the other half of the rows; outlined "
-            "rows were misclassified. Select a row to see it everywhere."
+            "Each dot is a held-out row, and outlined rows were misclassified. The discriminants "
+            "were fitted to the other half of the rows. Select a row to highlight it everywhere."
         )
     return page.Plot(
         key="discriminant",
@@ -419,11 +419,11 @@ def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot
         lines.append(
             page.Series(findings.class_names[k], "line", outline_x, outline_y, look=k)
         )
-    caption = f"Each class over {name}: the share of its own rows in each bar."
+    caption = f"{name}: share of the rows of each class in each bar."
     if bars.has_rows_beyond:
         caption = (
-            f"Each class over {name}: the share of its own rows in each bar; the outermost hold "
-            "all rows beyond."
+            f"{name}: share of the rows of each class in each bar. The outermost bars hold all "
+            "rows beyond."
         )
     return page.Plot(
         key=f"feature-{j}",

@@ -80,7 +80,9 @@ def _facts(findings: Findings, outliers: Outliers | None) -> page.Facts:
     else:
         on_copies = "likely with so few values"
     if checks.n_duplicates and checks.n_conflicting:
-        on_copies += f"; {checks.n_conflicting:,} equal one of another class"
+        on_copies += (
+            f"; {checks.n_conflicting:,} have the same values as a row of another class"
+        )
     facts = [
         page.Fact(
             name="rows",
@@ -135,14 +137,16 @@ def _note_on_empty_cells(findings: Findings) -> list[page.Paragraph]:
     first_step = estimator[0] if isinstance(estimator, Pipeline) else estimator
     missing = getattr(first_step, "missing", "")
     if isinstance(first_step, (TableEncoder, AutoGaussian)) or missing == "indicator":
-        treatment = "takes the mean for an empty number and learns that it was empty"
+        treatment = (
+            "replaces missing numbers with the mean and adds an indicator of missing values"
+        )
     elif missing == "marginal":
-        treatment = "judges a row by its other cells"
+        treatment = "classifies such rows by their other cells"
     else:
-        treatment = "takes them as they are"
+        treatment = "accepts them as they are"
     sentence = (
-        f"Empty cells: {listed(columns)}; {findings.name} {treatment}, and charts show the "
-        "mean."
+        f"Empty cells: {listed(columns)}. {findings.name} {treatment}. Charts show the mean "
+        "instead."
     )
     figures = {
         profile.name: int(profile.empty.sum()) for profile in _with_empty_cells(findings.data)

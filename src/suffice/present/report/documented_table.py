@@ -183,7 +183,7 @@ def _refuse_repeated_names(names: Sequence[str]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise InvalidInputError(
-                f"X has {times} columns {name!r}, and a report tells columns by their names: "
+                f"X has {times} columns called {name!r}, but a report needs different names: "
                 "rename all but one"
             )
 
@@ -244,7 +244,7 @@ def _note_on_categories(columns: Sequence[Category]) -> str:
         names.append(f"{column.name} ({n_levels})")
     if any(column.missing for column in columns):
         return (
-            "categories, as indicators of all levels but one, empty cells being a level: "
+            "categories, encoded as indicators of all levels but one; missing values are a level: "
             f"{listed(names)}"
         )
-    return f"categories, as indicators of all levels but one: {listed(names)}"
+    return f"categories, encoded as indicators of all levels but one: {listed(names)}"

@@ -43,19 +43,26 @@ def explanation(findings: Findings) -> page.Section:
         n_open_effects = min(n_open_effects, 1)  # coefficients say the same
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
     details = [*effect_charts[n_open_effects:]]
+    folded = ["effects of columns"] if details else []
     charts = RowCharts.of(findings)
     if charts.features is not None:
         details.append(charts.features)
+        folded.append("rows over two columns")
     model_blocks = chosen_model(findings)
     n_open = 2 if _is_explained_by_coefficients(findings) else 1
     blocks.extend(model_blocks[:n_open])  # the model in words, and its coefficients
     details.extend(model_blocks[n_open:])
+    if any(isinstance(block, page.Equation) for block in details):
+        folded.append("equations")
+    if any(isinstance(block, page.DataTable) for block in model_blocks[n_open:]):
+        is_average = hasattr(findings.estimator, "choices_")
+        folded.append("what is averaged" if is_average else "parameters")
     return page.Section(
         key="why",
         title="Why: how it decides",
         blocks=tuple(blocks),
         details=tuple(details),
-        more="More columns, equations and parameters",
+        more=f"More: {listed(folded)}" if folded else "",
     )
 
 
@@ -125,11 +132,11 @@ def importance(findings: Findings) -> list[page.Block]:
 def _importance_note(findings: Findings) -> str:
     sentences = [
         "On held-out rows, with 95 % intervals.",
-        "Judge strongly correlated columns together: one may stand in for another, and shuffling "
+        "Read strongly correlated columns together: one may stand in for another, and shuffling "
         "one makes rows that never occur.",
     ]
     if findings.importance[0].loss == "log_loss":
-        sentences.insert(0, "By the log-loss, since the error shows too little here.")
+        sentences.insert(0, "Measured by the log-loss, because the error hardly changes here.")
     n_shown = len(findings.importance)
     n_columns = len(findings.sample.columns)
     if n_shown < n_columns:
@@ -279,19 +286,18 @@ def _effect_caption(findings: Findings, name: str) -> str:
     if n_classes == 2:
         return (
             f"Effect of {name} on the posterior of class "
-            f"{findings.class_names[findings.positive]}, in points above or below its average, as "
-            "other columns stay (accumulated local effects)."
+            f"{findings.class_names[findings.positive]}, in percentage points relative to its "
+            "average, with the other columns unchanged (accumulated local effects)."
         )
+    caption = (
+        f"Effect of {name} on the posteriors, in percentage points relative to their averages, "
+        "with the other columns unchanged (accumulated local effects)."
+    )
     if n_classes > MOST_MULTIPLES:
         return (
-            f"Effect of {name} on the posteriors, in points above or below their average, as other "
-            f"columns stay (accumulated local effects); of {n_classes} classes the "
-            f"{MOST_MULTIPLES} that move most."
+            f"{caption} Shown: the {MOST_MULTIPLES} of {n_classes} classes that change most."
         )
-    return (
-        f"Effect of {name} on the posteriors, in points above or below their average, as other "
-        "columns stay (accumulated local effects)."
-    )
+    return caption
 
 
 def _shown_classes(findings: Findings, curves: _Curves) -> list[int]:
@@ -443,14 +449,13 @@ def _coefficients(findings: Findings) -> page.DataTable | None:
     caption = "Coefficients: change of a class's score for one unit of a feature"
     if features.are_scaled:
         caption = (
-            "Coefficients: change of a class's score for one unit of a feature, as the steps "
-            "before it scale it"
+            "Coefficients: change of a class's score for one unit of a feature after scaling"
         )
     score_names = _score_names(findings.class_names, len(weights))[:MOST_CLASSES]
     n_scores = len(score_names)
     intercept = ("intercept", *np.ravel(model.intercept_)[:n_scores].tolist())
     body = [(features.names[j], *weights[:n_scores, j].tolist()) for j in shown]
-    notes = ["Features that move a score most come first, by one standard deviation of each."]
+    notes = ["Sorted by the change of a score for one standard deviation of the feature."]
     n_more_features = len(order) - len(shown)
     n_more_classes = len(weights) - n_scores
     if n_more_features:
@@ -568,8 +573,8 @@ def _averaged_model(findings: Findings) -> list[page.Block]:
             f"{n_parameters:,.0f} free parameters together, and it has no short equation."
         )
     scope = (
-        "Classes and posteriors on this page are of the average; densities, samples and outliers "
-        "are of its best single Gaussian."
+        "Classes and posteriors on this page come from the average; densities, samples and "
+        "outliers come from its best single Gaussian."
     )
     shown = averaged[:MOST_AVERAGED]
     rest = averaged[MOST_AVERAGED:]
@@ -640,12 +645,14 @@ def _parameters(findings: Findings) -> list[page.Block]:
     n_shown = min(n_features, MOST_FEATURES)
     if model.model_.density.shared_covariance is None:
         ranked = np.argsort(-separation(model.moments_), kind="stable")
-        note = f"{n_shown} of {n_features:,} features, those that separate the classes most first."
+        note = (
+            f"{n_shown} of {n_features:,} features, sorted by their separation of the classes."
+        )
         return [_means_table(findings, ranked[:n_shown], note)]
     scale = np.sqrt(model.moments_.total_variances)
     weights = standardised_coefficients(model.coef_, scale)
     ranked = np.argsort(-np.abs(weights).max(0), kind="stable")
-    note = f"{n_shown} of {n_features:,} features, those that move a score most first."
+    note = f"{n_shown} of {n_features:,} features, sorted by how much they change a score."
     return [
         _means_table(findings, ranked[:n_shown], note),
         _weights_table(findings, weights, ranked[:n_shown]),
@@ -686,5 +693,5 @@ def _weights_table(findings: Findings, weights: Floats, order: Codes) -> page.Da
         columns=("feature", *score_names),
         styles=("text", *["short"] * len(score_names)),
         rows=tuple(body),
-        note="Largest first; of several classes, relative to their mean.",
+        note="Sorted by size. With several classes, values are relative to the mean over classes.",
     )

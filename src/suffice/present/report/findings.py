@@ -94,7 +94,7 @@ class Findings:
 
     @cached_property
     def positive(self) -> int:
-        """The class of two that is looked for: that of the verdict, or the rarer one."""
+        """The positive class: that of the verdict, or else the rarer of the two."""
         threshold = self.verdict.threshold
         if threshold is not None:
             return int(np.flatnonzero(self.held_out.classes == threshold.label)[0])

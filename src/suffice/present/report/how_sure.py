@@ -72,7 +72,8 @@ def _learning_curve(findings: Findings) -> page.Plot | None:
         key="growth",
         caption=(
             "Error on held-out rows by the number of training rows: observed with part of the "
-            "rows, and expected with all rows and more, with its 95 % interval."
+            f"rows (mean of {growth.n_repeats} random splits), and expected with all rows and "
+            "more, with its 95 % interval."
         ),
         x=page.Axis("training rows", float(sizes[0]), float(expected_sizes[-1]), log=True),
         y=page.Axis("error, %", 0.0, min(100.0, 1.05 * highest)),

@@ -74,7 +74,9 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         class_means = class_distances(findings, order)
         details.extend([] if class_means is None else [class_means])
     if findings.held_out.logs is None:
-        no_posteriors = f"{findings.name} states no probabilities: nothing to calibrate."
+        no_posteriors = (
+            f"{findings.name} predicts no probabilities, so there is no calibration to check."
+        )
         blocks.append(page.Paragraph(no_posteriors))
     else:
         worst = _WorstRows.of(findings)
@@ -174,8 +176,8 @@ def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
         styles=("text", "count", "percent", "percent"),
         rows=tuple(body),
         note=(
-            "Recall: share of the class that is found. Precision: share of the rows predicted so "
-            "that are of the class."
+            "Recall: share of the class that is found. Precision: share of the rows predicted as "
+            "the class that belong to it."
         ),
     )
 
@@ -250,9 +252,8 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
 def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
     """Return how the rows were chosen, how many more are wrong, and how rows are numbered."""
     note = (
-        "Smallest posterior of the true class first, while the row was held out; rows in colour "
-        "were misclassified. On the right, the values of the columns that matter most to these "
-        "rows."
+        "Held-out rows, sorted by the posterior of the true class. Coloured rows were "
+        "misclassified. On the right are the values of the columns that matter most to these rows."
     )
     n_more = int(findings.held_out.wrong.sum()) - n_misclassified
     if n_more:
@@ -278,10 +279,9 @@ def _reasons_for_worst_predictions(
         rows=tuple(body),
         note=(
             "By a model that had not seen the row: the log odds of the most probable wrong class "
-            "against the true one. They start from those of a typical row, the one of the true "
-            "class nearest to its mean. Each column adds its part. The rounded sum is above zero "
-            "where the wrong class is the more probable one. Posteriors below 2e-9 are treated as "
-            "2e-9."
+            "against the true one. The sum starts from a typical row: the row of the true class "
+            "nearest to the class mean. Each column adds its part. A positive sum means that the "
+            "wrong class is more probable. Posteriors below 2e-9 are treated as 2e-9."
         ),
         marked=worst.misclassified(findings),
         linked=True,
@@ -411,7 +411,7 @@ def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable
         styles=("text", "text", "number", "text", "text", "number", "signed"),
         rows=tuple(body),
         note=(
-            f"An outlier has a log density under {number(outliers.threshold)}. If the model were "
+            f"An outlier has a log density below {number(outliers.threshold)}. If the model were "
             f"true, about {n_expected} of the {data.table.n_rows:,} rows would look like this. "
             "The z-score is the distance from the mean of the class in its standard deviations."
         ),

@@ -69,10 +69,10 @@ def _table_of_models(findings: Findings) -> page.DataTable:
         styles=styles,
         rows=tuple(rows),
         note=(
-            "From, to: 95 % interval of the error (Wilson). p: whether it errs as often as "
-            f"{findings.name}, on the same rows (McNemar), adjusted for the number of pairs of "
-            "models (Bonferroni) but for the constant classifier. Both are widened, since folds "
-            f"share training rows. {LEVEL_IN_WORDS} "
+            "From, to: 95 % interval of the error (Wilson). p: test of equal error with "
+            f"{findings.name} on the same rows (McNemar), adjusted for the number of pairs of "
+            "models (Bonferroni), except for the constant classifier. Intervals and tests allow "
+            f"for training rows that folds share. {LEVEL_IN_WORDS} "
             "Brier and AUC: sum and mean over classes. Calib. error: expected calibration error of "
             "the most probable class. Size: free parameters. Fit: time for one fold. Generative "
             "models describe the columns of each class and derive posteriors by Bayes' rule; "

@@ -48,12 +48,10 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
         rows = f"{rows} ({new.name})"
     verdict = change.verdict
     if change.moved:
-        verb = "have" if len(change.moved) > 1 else "has"
-        changes = ", ".join(change.described_moves())
-        verdict = f"{listed(change.moved)} {verb} moved significantly: {changes}"
+        verdict = f"significant changes of {listed(change.described_moves())}"
     lead = (
-        f"{rows} against the {count(change.n_before)} of the report: {verdict} (all means and "
-        f"shares together: {p_statement(change.p_value)})."
+        f"Comparing {rows} with the {count(change.n_before)} of the report: {verdict}. Joint test "
+        f"of all means and shares: {p_statement(change.p_value)}."
     )
     shown = [row for i, row in enumerate(change.rows()) if row["moved"] or i < MOST_COLUMNS]
     body = [
@@ -74,9 +72,9 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
         rows=tuple(body),
         note=(
             "Before, now: the mean or standard deviation of a number, the share of empty cells, "
-            "the share of the level that changed most. Effect: of a mean in standard deviations, "
-            "of a spread the log of its ratio, of shares the part of rows that is elsewhere now. "
-            "p is adjusted for the number of tests (Holm)."
+            "the share of the level that changed most. Effect: for a mean, the difference in "
+            "standard deviations; for a standard deviation, the log ratio; for levels, the share "
+            "of rows that changed level. p is adjusted for the number of tests (Holm)."
         ),
         marked=tuple(i for i, row in enumerate(shown) if row["moved"]),
     )

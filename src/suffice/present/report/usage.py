@@ -61,7 +61,7 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
         fitting = f"import joblib\n{fitting}\njoblib.dump(model, 'model.joblib')"
     details.append(Code("In Python: the same model, fitted again", "python", fitting))
     if provenance.command is not None:
-        details.append(Code("This page, made again", "sh", provenance.command))
+        details.append(Code("The command that made this page", "sh", provenance.command))
     predictions = _predictions_file(findings)
     if len(predictions) <= MOST_BYTES:
         content = "what was predicted for each row while it was held out"
@@ -76,7 +76,7 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
         title="How to use it",
         blocks=tuple(blocks),
         details=tuple(details),
-        more="The same model fitted again, this page made again, and versions",
+        more="Code that fits the same model, the command that made this page, and versions",
     )
 
 
@@ -105,21 +105,22 @@ def _where_the_model_is(
 ) -> str:
     if model_file is None:
         return (
-            f"{findings.name} cannot be saved as a .suffice file: these hold models of suffice, "
-            "scikit-learn, LightGBM, XGBoost and CatBoost that state probabilities. The code below "
-            f"fits it and keeps it with joblib. {_best_that_can_be_saved(findings)}"
+            f"{findings.name} cannot be saved as a .suffice file. Such files hold models of "
+            "suffice, scikit-learn, LightGBM, XGBoost and CatBoost that predict probabilities. The "
+            "code below fits it and saves it with joblib. "
+            f"{_best_that_can_be_saved(findings)}"
         )
     if provenance.model is None:
         return (
             f"{findings.name}, fitted to {findings.learnt_from}, is the report's estimator: "
-            "report.save_model('model.suffice') keeps it."
+            "report.save_model('model.suffice') saves it."
         )
     sentence = (
         f"{findings.name}, fitted to {findings.learnt_from}, is saved as {provenance.model} next "
         "to this page: numbers and settings, no code, safe to load."
     )
     if len(model_file) > MOST_BYTES:
-        sentence += " It is too large for the page to carry it as well."
+        sentence += " It is too large to embed in this page."
     return sentence
 
 
@@ -180,7 +181,7 @@ def _loading_code(findings: Findings, file: str) -> str:
         k = [str(label) for label in fitted.classes_].index(str(threshold.label))
         lines.append(
             f"model.predict_proba(X)[:, {k}] >= {exact_number(threshold.value)}  # "
-            f"class {threshold.label}, from the threshold of the answer on"
+            f"class {threshold.label}, at the threshold of the answer"
         )
     return "\n".join(lines)
 
