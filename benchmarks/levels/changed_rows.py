@@ -1,6 +1,7 @@
 """Have rows, or the shares of classes, changed? Drift and prior shift."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 import suffice as sf
 from benchmarks.levels.case import DRAWS, Case, Draw, Finding, is_alarm
 from suffice.evaluate.diagnostics.drift import Drift
+from suffice.typing import Floats
 
 SIZES = (
     (300, 40, 3),
@@ -22,10 +24,26 @@ ONE_COLUMN = "one column by 1 standard deviation"
 
 
 def cases() -> Iterator[Case]:
+    yield from _number_cases()
+    yield from _mixed_cases()
+    yield from _share_cases()
+
+
+def _number_cases() -> Iterator[Case]:
     for n, m, d in SIZES:
         for name, draw in DRAWS.items():
             setting = f"{name}, {n} fitted, {m} new, d = {d}"
-            yield Case(setting, min(n, m), ONE_COLUMN, _Numbers(draw, n, m, d).findings)
+            yield Case(setting, min(n, m), ONE_COLUMN, Numbers(draw, n, m, d).findings)
+    for n, m, d in ((120, 40, 3), (300, 300, 6)):
+        for share in (0.1, 0.3):
+            setting = (
+                f"correlated normal, {100 * share:.0f} % missing, {n} fitted, {m} new, d = {d}"
+            )
+            findings = Numbers(partial(_with_holes, share), n, m, d).findings
+            yield Case(setting, min(n, m), ONE_COLUMN, findings)
+
+
+def _mixed_cases() -> Iterator[Case]:
     for n, m in ((300, 40), (800, 400)):
         for model in (sf.LDA, sf.GaussianNB):
             for weights in ("", "counts as weights", "weights of any size", SCALED):
@@ -36,6 +54,9 @@ def cases() -> Iterator[Case]:
                 yield Case(
                     setting, min(n, m), ONE_COLUMN, _Mixed(model, n, m, weights).findings
                 )
+
+
+def _share_cases() -> Iterator[Case]:
     for n, m, k in (
         (150, 1500, 2),
         (150, 1500, 4),
@@ -55,7 +76,14 @@ def _any_moved(found: Drift) -> bool | None:
     return bool(found.moved) if n_tested else None
 
 
-class _Numbers:
+def _with_holes(share: float, rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Return correlated normal columns, a share of whose cells is missing."""
+    x = DRAWS["correlated normal"](rng, shape)
+    x[rng.random(shape) < share] = np.nan
+    return x
+
+
+class Numbers:
     """Columns of one shape."""
 
     def __init__(self, draw: Draw, n: int, m: int, d: int):
@@ -68,7 +96,7 @@ class _Numbers:
         old = self.draw(rng, (self.n, self.d))
         new = self.draw(rng, (self.m, self.d))
         if has_effect:
-            new[:, 0] += old[:, 0].std()
+            new[:, 0] += np.nanstd(old[:, 0])
         fitted = sf.LDA().fit(old, np.arange(self.n) % 2)
         found = sf.diagnostics.drift(fitted, new)
         return {
@@ -123,7 +151,12 @@ class _Mixed:
             new = new.assign(**{first: new[first] + old[first].std()})
         y = np.arange(len(old)) % 2
         fitted = self.model().fit(old, y, sample_weight=weight)
-        return {"drift, any column": _any_moved(sf.diagnostics.drift(fitted, new))}
+        found = sf.diagnostics.drift(fitted, new)
+        findings: dict[str, Finding] = {"drift, any column": _any_moved(found)}
+        if self.model is sf.LDA:
+            # naive Bayes keeps no covariances for a test of all columns
+            findings["drift, all together"] = is_alarm(found.p_value)
+        return findings
 
 
 class _Shares:

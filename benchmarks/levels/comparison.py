@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -91,6 +92,15 @@ class Rows:
     groups: Codes | None = None
 
 
+class RowSource(Protocol):
+    """What draws rows of two blocks of features, of equal worth for the class."""
+
+    @property
+    def n_features(self) -> int: ...  # of each block
+
+    def draw(self, rng: np.random.Generator) -> Rows: ...
+
+
 POPULATIONS = (
     Population(50, 2, 0.9),
     Population(50, 6, 0.9),
@@ -174,10 +184,10 @@ def _pair_cases() -> Iterator[Case]:
     effect = "one of two blocks of features useless"
     for name, learner in LEARNERS.items():
         for population in POPULATIONS:
-            findings = _Pair(learner, population).findings
+            findings = Pair(learner, population).findings
             yield Case(f"{name}, {population}", population.n_rows, effect, findings, True)
         for source in (*FRESH_POPULATIONS, *FRESH_TABLES):
-            fresh = _FreshPair(learner, source).findings
+            fresh = FreshPair(learner, source).findings
             yield Case(f"{name}, {source}", source.n_rows, effect, fresh, True)
 
 
@@ -230,12 +240,10 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-class _Pair:
+class Pair:
     """Two models that are equally good, since each sees its own block of features."""
 
-    def __init__(
-        self, learner: Callable[[], SklearnClassifier], population: Population | RealTable
-    ):
+    def __init__(self, learner: Callable[[], SklearnClassifier], population: RowSource):
         self.learner = learner
         self.population = population
 
@@ -273,7 +281,7 @@ class _Pair:
         return findings
 
 
-class _FreshPair(_Pair):
+class FreshPair(Pair):
     """The same, for settings that had no part in the choice of ρ."""
 
 

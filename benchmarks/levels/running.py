@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.levels import changed_rows, classes, comparison, predictions
+from benchmarks.levels import changed_rows, classes, comparison, fresh, predictions
 from benchmarks.levels.case import Case, Range
 
 TURN = 2.0  # seconds that a case runs before others have their turn
@@ -25,7 +25,7 @@ POWER_SHARE = 0.15  # of the repeats without an effect
 @cache
 def all_cases() -> tuple[Case, ...]:
     """Return every test, interval and alarm with its settings."""
-    sources = (changed_rows, classes, predictions, comparison)
+    sources = (changed_rows, classes, predictions, comparison, fresh)
     return tuple(case for source in sources for case in source.cases())
 
 

@@ -291,3 +291,13 @@ def test_an_inflation_without_error_has_a_finite_number_of_degrees_of_freedom():
     # the kurtosis of 3 numbers about their mean is 3/2, whatever they are
     moments = Moments.of(np.array([[0.0], [1.0], [0.0], [2.0]]), [0, 0, 1, 1], fourth=True)
     assert _inflation_df(moments, np.arange(2), 1.0) == pytest.approx(2e12)
+
+
+def test_missing_cells_leave_no_test_but_the_statistic():
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(90, 3))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    found = box_m(Moments.of(x, np.arange(90) % 3))
+    assert np.isnan([found.p_value, *(row["p_value"] for row in found.rows())]).all()
+    assert str(found).startswith("Equal covariances: not tested, since cells are missing")
+    assert found.statistic > 0

@@ -73,3 +73,34 @@ def test_spreads_of_normal_shapes_are_compared_by_the_f_test():
     old, new = (Column(n, 0.0, s, 0.0, fourth) for n, s in [(60, 1.0), (35, 1.7)])
     ratio = (1.7 * 35 / 34) / (60 / 59)
     assert spread_test(old, new) == pytest.approx(2 * stats.f(34, 59).sf(ratio), rel=1e-9)
+
+
+def test_means_over_missing_cells_have_the_covariance_of_the_rows_that_have_both_columns():
+    rng = np.random.default_rng(3)
+    old, new = (rng.normal(size=(n, 3)) + rng.normal(size=(n, 1)) for n in (80, 50))
+    for x in (old, new):
+        x[rng.random(x.shape) < 0.25] = np.nan
+    y = np.arange(80) % 2
+    found = drift(sf.LDA().fit(old, y), new)
+    # covariances of pairs of columns, about the means of classes and then of all rows
+    covariances = []
+    inverse_sizes = []
+    for x, labels in ((old, y), (new, np.zeros(50))):
+        has = (~np.isnan(x)).astype(float)
+        pairs = has.T @ has
+        inverse_sizes.append(pairs / np.outer(np.diagonal(pairs), np.diagonal(pairs)))
+        classes = np.unique(labels)
+        means = np.array([np.nanmean(x[labels == k], axis=0) for k in classes])
+        shares = np.array([np.mean(labels == k) for k in classes])
+        total = np.zeros((3, 3))
+        for k, mean, share in zip(classes, means, shares, strict=True):
+            z = np.where(has == 1, x - mean, 0.0)[labels == k]
+            present = has[labels == k]
+            total += share * (z.T @ z) / (present.T @ present)
+            total += share * np.outer(mean - shares @ means, mean - shares @ means)
+        covariances.append(len(x) * total)
+    v = sum(covariances) / 128 * sum(inverse_sizes)
+    delta = np.nanmean(new, axis=0) - np.nanmean(old, axis=0)
+    assert found.statistic == pytest.approx(delta @ np.linalg.solve(v, delta), rel=1e-9)
+    observed = (~np.isnan(old)).sum(0) + (~np.isnan(new)).sum(0)
+    assert found.error_df == observed.min() - 2

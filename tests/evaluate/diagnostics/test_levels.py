@@ -260,6 +260,19 @@ def test_weights_are_no_drift_once_they_sum_to_the_effective_number_of_rows():
     assert LEAST <= np.mean(np.array(p_values) <= 0.05) <= MOST
 
 
+def test_missing_cells_are_no_drift_of_all_means():
+    rng = np.random.default_rng(18)
+    y = np.arange(150) % 2
+
+    def rows():
+        x = rng.normal(size=(150, 4)) + rng.normal(size=(150, 1))
+        x[rng.random(x.shape) < 0.3] = np.nan
+        return x
+
+    p_values = [drift(sf.LDA().fit(rows(), y), rows()).p_value for _ in range(120)]
+    assert LEAST <= np.mean(np.array(p_values) <= 0.05) <= MOST
+
+
 def test_a_feature_with_extreme_tails_has_no_part_in_the_test_of_all_means():
     rng = np.random.default_rng(16)
     x = rng.normal(size=(200, 3))

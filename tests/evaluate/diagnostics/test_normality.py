@@ -8,7 +8,7 @@ from scipy import stats
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.evaluate.diagnostics import normality
-from suffice.evaluate.diagnostics.normality import _simulated_null
+from suffice.evaluate.diagnostics.normality import _simulated_null, marginal_p_value
 
 TABLES = ["iris", "wine", "crabs", "banknote", "penguins_numeric"]
 
@@ -174,3 +174,15 @@ def test_the_distribution_for_few_rows_is_that_of_simulated_statistics():
     assert null.log_mean == pytest.approx(logs.mean())
     assert null.log_deviation == pytest.approx(logs.std(ddof=1))
     assert null.skewness == pytest.approx(stats.skew(logs))
+
+
+def test_columns_are_judged_by_skewness_on_either_side_and_kurtosis_adjusted_for_all():
+    x = np.random.default_rng(4).gamma(6, size=(30, 2))
+    skewness = stats.skewtest(x).pvalue
+    kurtosis = stats.kurtosistest(x).pvalue
+    expected = 1 - (1 - min(*skewness, *kurtosis)) ** 4
+    assert marginal_p_value(x) == pytest.approx(expected)
+    assert marginal_p_value(-x) == pytest.approx(expected)
+    # fewer rows have no test of kurtosis
+    few = 1 - (1 - stats.skewtest(x[:12]).pvalue.min()) ** 2
+    assert marginal_p_value(x[:12]) == pytest.approx(few)

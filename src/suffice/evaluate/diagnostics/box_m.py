@@ -101,6 +101,7 @@ class BoxM(Diagnostic):
     inflation_df: float = np.inf  # 2/r², r the relative standard error of ``inflation``
     effective_share: float = 1.0  # of the degrees of freedom, where variances vary more
     counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
+    has_missing: bool = False  # cells: covariances of pairs of columns make M too large
 
     @property
     def p_value(self) -> float:
@@ -108,9 +109,9 @@ class BoxM(Diagnostic):
 
         M is divided by ``inflation``, which the fourth moments of the classes tell; the p-value is
         that of F, since both vary. Without fourth moments, it is that of normal classes. It is NaN
-        where weights do not count rows.
+        where weights do not count rows, or cells are missing.
         """
-        if not self.counts_rows:
+        if self.has_missing or not self.counts_rows:
             return np.nan
         if np.isnan(self.inflation):
             return self.cumulants.p_value
@@ -135,13 +136,14 @@ class BoxM(Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
         tests = {"cumulants": self.cumulants, "chi-square": self.chi_square}
+        is_tested = self.counts_rows and not self.has_missing
         return [
             {
                 "approximation": name,
                 "m": self.statistic,
                 "statistic": test.statistic,
                 "df": test.df,
-                "p_value": test.p_value if self.counts_rows else np.nan,
+                "p_value": test.p_value if is_tested else np.nan,
             }
             for name, test in tests.items()
         ]
@@ -154,7 +156,12 @@ class BoxM(Diagnostic):
 
     def __repr__(self) -> str:
         test = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"
-        if not self.counts_rows:
+        if self.has_missing:
+            verdict = (
+                f"Equal covariances: not tested, since cells are missing (Box's M = "
+                f"{number(self.statistic)}); drop the rows or columns with missing cells"
+            )
+        elif not self.counts_rows:
             verdict = f"Equal covariances: {NOT_COUNTS} (Box's M = {number(self.statistic)})"
         elif self.p_value > LEVEL:
             verdict = f"Equal covariances: no evidence against them ({test})"
@@ -169,7 +176,7 @@ class BoxM(Diagnostic):
             remarks.append(
                 "heavy tails: p ≤ 0.05 occurs in at most 5 %, often in fewer than 1 %"
             )
-        if np.isnan(self.inflation):
+        if np.isnan(self.inflation) and not self.has_missing:
             remarks.append("classes taken as normal: the sums have no fourth moments")
         if len(self.left_out):
             remarks.append(
@@ -195,7 +202,8 @@ def box_m(moments: Moments) -> BoxM:
     moments : Moments
         Sums with a matrix per class. Weights are taken as counts. Columns that are constant in all
         classes, or combinations of others, are left out; then classes whose covariance is still
-        singular are left out. Warnings name them.
+        singular are left out. Warnings name them. Rows with missing cells give no p-value: it
+        would be too small.
 
     Examples
     --------
@@ -230,6 +238,7 @@ def box_m(moments: Moments) -> BoxM:
         inflation_df=_inflation_df(used, codes, inflation),
         effective_share=_effective_share(used, codes, inflation),
         counts_rows=can_count_rows(moments),
+        has_missing=moments.patterns is not None,
     )
 
 

@@ -404,18 +404,23 @@ def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) 
 
 
 def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
-    """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all means, the rank of S, and its degrees of freedom."""
+    """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all means, the rank of S, and its degrees of freedom.
+
+    With missing cells, each mean is that of the rows that have the column.
+    """
     if "diagonal" in (old.moments.storage, new.moments.storage):
         return np.nan, 0, np.nan
     # S = Σ_i Σ w (x − x̄_i)(x − x̄_i)ᵀ / (n₁ + n₂ − 2)
-    error_df = old.total_weight + new.total_weight - 2
+    all_df = old.total_weight + new.total_weight - 2
     old_scatter = old.moments.pooled_scatter + old.moments.between_scatter
     new_scatter = new.moments.pooled_scatter + new.moments.between_scatter
-    inverse_sizes = 1 / old.total_weight + 1 / new.total_weight
-    v = (old_scatter + new_scatter) * inverse_sizes / max(error_df, 1e-300)
+    inverse_sizes = _inverse_sizes(old) + _inverse_sizes(new)
+    v = (old_scatter + new_scatter) * inverse_sizes / max(all_df, 1e-300)
     scale = np.sqrt(np.diagonal(v))
     is_observed = (scale > 0) & (old.observed > 0) & (new.observed > 0)
     kept: Codes = np.flatnonzero(is_observed & ~_has_heavy_tails(old, new))
+    # with missing cells, S is as uncertain as its column with the fewest numbers
+    error_df = float((old.observed + new.observed)[kept].min(initial=all_df + 2)) - 2
     correlations = v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept])
     values, vectors = np.linalg.eigh(correlations)
     delta = new.mean - old.mean
@@ -423,6 +428,17 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     resolved = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.square(z[resolved] / np.sqrt(values[resolved])).sum())
     return statistic, int(resolved.sum()), error_df
+
+
+def _inverse_sizes(sample: _Sample) -> Floats:
+    """Return the variances of means, for unit variances of rows: 1/n, or (d, d) by columns."""
+    patterns = sample.moments.patterns
+    if patterns is None:
+        return np.asarray(1 / sample.total_weight)
+    # Cov(x̄_i, x̄_j) = σ_ij n_ij / (n_i n_j), where n_ij rows have both columns
+    pairs = patterns.available_sums().product_weights.sum(0)
+    sizes = np.maximum(np.diagonal(pairs), 1e-300)
+    return np.asarray(pairs / sizes / sizes[:, None])
 
 
 def _has_heavy_tails(old: _Sample, new: _Sample) -> Flags:
