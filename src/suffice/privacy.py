@@ -1,8 +1,8 @@
 """Exact sums, receipts of forgetting, and masked sums that only a total reveals."""
 
 from suffice.core.moments.grid import RoundingGrid
-from suffice.core.moments.masked import MaskedSums
-from suffice.data.masking import PrivateKey, mask, unmask
+from suffice.core.moments.masked_sums import MaskedSums
+from suffice.data.pairwise_masks import PrivateKey, mask, unmask
 from suffice.persistence.masked_file import load_masked, save_masked
 from suffice.persistence.receipt import Receipt
 

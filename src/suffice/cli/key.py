@@ -27,7 +27,7 @@ def key(terminal: Terminal, /, output: Path) -> None:
 
     Keep the file secret. Give the public key to all other parties.
     """
-    from suffice.data.masking import PrivateKey
+    from suffice.data.pairwise_masks import PrivateKey
 
     made = PrivateKey.generate()
     public = made.public

@@ -70,7 +70,7 @@ def mask(
 
     Add the files of all parties by suffice merge --masked.
     """
-    from suffice.data import masking
+    from suffice.data import pairwise_masks
     from suffice.persistence.masked_file import save_masked
 
     public_keys = _json(peers)
@@ -81,13 +81,13 @@ def mask(
     labels = None if classes is None else _json(classes)
     if labels is not None and not isinstance(labels, list):
         raise InvalidParameterError(f"{classes} must hold a JSON list of labels")
-    private = masking.PrivateKey.load(key)
+    private = pairwise_masks.PrivateKey.load(key)
     if public_keys.pop(party, private.public) != private.public:
         raise InvalidParameterError(
             f"{peers} states another public key for {party!r} than that of {key}: use the key of "
             "this party"
         )
-    masked = masking.mask(
+    masked = pairwise_masks.mask(
         load_moments(moments),
         party=party,
         key=private,

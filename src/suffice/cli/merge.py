@@ -14,7 +14,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.data import load_sums
 from suffice.cli.options import OUTPUT, file_argument, flag, output
 from suffice.cli.terminal import Terminal
-from suffice.data.masking import unmask
+from suffice.data.pairwise_masks import unmask
 from suffice.errors import InvalidParameterError
 from suffice.persistence.masked_file import load_masked
 

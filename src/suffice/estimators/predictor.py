@@ -12,7 +12,7 @@ from sklearn.utils import validation
 from suffice.core.decision.classifier import Classifier
 from suffice.core.model.contributions import RowExplanation
 from suffice.core.moments import Moments
-from suffice.core.moments.masked import MaskedSums
+from suffice.core.moments.masked_sums import MaskedSums
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, namespace, to_numpy

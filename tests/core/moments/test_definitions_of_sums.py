@@ -71,7 +71,7 @@ def test_pooled_sums_of_many_rows_far_from_zero_keep_their_digits():
 
 
 def test_masked_sums_count_the_lower_triangle_of_products_as_they_are_written():
-    from suffice.core.moments.masked import SumLayout
+    from suffice.core.moments.masked_sums import SumLayout
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, 3))

@@ -8,7 +8,6 @@ import numpy as np
 
 from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers, indicator_sums, joined_scatter
-from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import (
     DiagonalScatter,
@@ -19,6 +18,7 @@ from suffice.core.moments.scatter import (
     Storage,
     as_columns,
 )
+from suffice.core.moments.two_sum import two_sum
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
 from suffice.core.table.matrix import column_name, is_by_column

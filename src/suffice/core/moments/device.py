@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from suffice.core.moments.collect import ChunkSums
-from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import SCATTERS, Storage, scatter_shape
+from suffice.core.moments.two_sum import two_sum
 from suffice.core.table.foreign import (
     Device,
     DeviceArray,

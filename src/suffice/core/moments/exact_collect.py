@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
 from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
-from suffice.core.moments.grid import BITS, RoundingGrid
+from suffice.core.moments.grid import BITS, HALF, RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
@@ -17,7 +17,6 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
-HALF = 20  # bits: q = 2²⁰ upper + lower, and |upper|, |lower| ≤ 2¹⁹
 # (upper + lower)² ≤ 2⁴⁰ times a digit of a weight, at most 7, adds up below 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
 _LOOP_ROWS = 4096  # of a block that a compiled loop sorts by class
@@ -197,8 +196,7 @@ def _class_sums(
         q = grid.in_steps(x[block])
         if not grid.holds(q):
             return None
-        upper = np.rint(q * 0.5**HALF)
-        lower = q - upper * 2.0**HALF
+        upper, lower = grid.halves(q)
         w = None if digits is None else digits[block, None]
         sums[0] += _weighed(upper, w).sum(0).astype(np.int64)
         sums[1] += _weighed(lower, w).sum(0).astype(np.int64)

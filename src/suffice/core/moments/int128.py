@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.moments.rounding import two_sum
+from suffice.core.moments.two_sum import two_sum
 from suffice.typing import Array, Floats
 
 Words: TypeAlias = npt.NDArray[np.uint64]

@@ -10,9 +10,9 @@ import numpy as np
 
 from suffice.core.moments.collect import ChunkSums, ratio
 from suffice.core.moments.higher_moments import HigherMoments, merged_higher
-from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import FourthMoments, added, as_columns, coarser_storage
 from suffice.core.moments.schema_change import same_schema
+from suffice.core.moments.two_sum import two_sum
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.labels import union
 from suffice.core.text.lists import quoted

@@ -38,8 +38,8 @@ from suffice.core.moments.pattern_keys import (
     read_keys,
     smaller_patterns,
 )
-from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, PerClassScatter
+from suffice.core.moments.two_sum import two_sum
 from suffice.core.table import Table
 from suffice.core.table.sampling import places_within
 from suffice.errors import ForgetError

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from suffice.core.moments.rounding import two_sum
+from suffice.core.moments.two_sum import two_sum
 from suffice.errors import ForgetError
 from suffice.typing import Array, Codes, Floats
 

@@ -11,7 +11,6 @@ import polars as pl
 
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import SMALLEST, plan, ratio
-from suffice.core.moments.rounding import two_sum
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     PerClassScatter,
@@ -19,6 +18,7 @@ from suffice.core.moments.scatter import (
     Scatter,
     Storage,
 )
+from suffice.core.moments.two_sum import two_sum
 from suffice.data.columns.kinds import NUMBER, kind_of_type
 from suffice.data.columns.roles import Roles
 from suffice.data.rows.left_out import RowsRead

@@ -1,4 +1,8 @@
-"""Masked sums: exact sums plus masks that cancel only in the total of all parties."""
+"""Masked sums: exact sums plus masks that cancel only in the total of all parties.
+
+Party i publishes c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij modulo 2¹²⁸, where only i and j know
+N_ij (``data/pairwise_masks.py``). The total Σ_i c_i is Σ_i s_i.
+"""
 
 from __future__ import annotations
 

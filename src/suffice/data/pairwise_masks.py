@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.moments.int128 import Int128
-from suffice.core.moments.masked import MaskedSums, SumLayout, unmasked
+from suffice.core.moments.masked_sums import MaskedSums, SumLayout, unmasked
 from suffice.core.moments.moments import Moments, from_exact
 from suffice.core.moments.validity import refuse_impossible
 from suffice.core.table.labels import as_labels
@@ -148,7 +148,7 @@ def mask(
     numbers = layout.flattened(exact)
     for peer, public in sorted(peers.items()):
         noise = _noise(key.shared_with(public), (party, peer), parties, round, layout)
-        # of each pair, one party adds the noise and the other subtracts it
+        # c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij  (mod 2¹²⁸),  so that Σ_i c_i = Σ_i s_i
         numbers = numbers + noise if party < peer else numbers - noise
     return MaskedSums(layout, party, parties, round, numbers)
 

@@ -1,4 +1,4 @@
-"""Sums of floating-point numbers whose rounding error is kept."""
+"""The sum of two floating-point numbers, whose rounding error is kept."""
 
 from suffice.typing import Floats
 
