@@ -1,21 +1,14 @@
 """Settings as JSON holds them, and checks of the fields of a file."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.core.decision.costs import Costs
-from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
-from suffice.core.estimation.priors import Dirichlet
-from suffice.core.estimation.settings import Categorical
-from suffice.core.estimation.shrinkage import Shrinkage
-from suffice.core.power_transform import PowerTransform
-from suffice.discriminative.descent_settings import GradientDescent, NewtonDescent
-from suffice.discriminative.perceptron import PerceptronLearning
 from suffice.errors import (
     FileFormatError,
     InvalidParameterError,
@@ -30,16 +23,17 @@ KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # of a header, as JSON holds it
 Arrays: TypeAlias = Mapping[str, Array]  # by name
 State: TypeAlias = tuple[dict[str, object], dict[str, Array]]  # header and arrays
-VALUES: Mapping[str, Callable[..., object]] = {
-    "Categorical": Categorical,
-    "Costs": Costs,
-    "Dirichlet": Dirichlet,
-    "GradientDescent": GradientDescent,
-    "NewtonDescent": NewtonDescent,
-    "NormalInverseWishart": NormalInverseWishart,
-    "PerceptronLearning": PerceptronLearning,
-    "PowerTransform": PowerTransform,
-    "Shrinkage": Shrinkage,
+# Classes that a setting may have, and where each is defined: a file imports those that it names.
+VALUES: Mapping[str, str] = {
+    "Categorical": "suffice.core.estimation.settings",
+    "Costs": "suffice.core.decision.costs",
+    "Dirichlet": "suffice.core.estimation.priors",
+    "GradientDescent": "suffice.discriminative.descent_settings",
+    "NewtonDescent": "suffice.discriminative.descent_settings",
+    "NormalInverseWishart": "suffice.core.estimation.normal_inverse_wishart",
+    "PerceptronLearning": "suffice.discriminative.perceptron",
+    "PowerTransform": "suffice.core.power_transform",
+    "Shrinkage": "suffice.core.estimation.shrinkage",
 }
 
 
@@ -93,7 +87,8 @@ def revived(value: Any) -> Any:
         for name, part in parts.items():
             if isinstance(part, list):
                 parts[name] = np.array(part, np.float64)
-    return VALUES[value["__value__"]](**parts)
+    name = value["__value__"]
+    return getattr(import_module(VALUES[name]), name)(**parts)
 
 
 def settings_of(header: Fields) -> dict[str, Any]:
