@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, NoReturn, Protocol
 
+import numpy as np
 import polars as pl
 
 from suffice.data.files.addresses import is_url
@@ -18,6 +19,7 @@ from suffice.data.scanning import batches_of
 from suffice.errors import InvalidInputError
 
 BLOCK = 1 << 24  # bytes
+STEP = 1 << 17  # bytes that fit into a cache
 LONGEST_LINE = 2 * BLOCK  # bytes of a line, or of a row with line breaks in its cells
 _HEAD = 1 << 16  # bytes
 _HEAD_LINES = 20  # that a head has at least, however long they are
@@ -139,6 +141,15 @@ def _end_of_last_line(data: bytes, *, is_last: bool = False) -> int:  # noqa: AR
     return data.rfind(b"\n") + 1
 
 
+def count_of(letter: bytes, data: bytes, end: int) -> int:
+    """Return how often a byte occurs before a place."""
+    # Many times as quick as bytes.count, in parts that stay in the cache.
+    letters = np.frombuffer(data, np.uint8)[:end]
+    code = ord(letter)
+    parts = (letters[start : start + STEP] for start in range(0, end, STEP))
+    return sum(int(np.count_nonzero(part == code)) for part in parts)
+
+
 class FindsEnd(Protocol):
     """Returns where the last whole row of some bytes ends."""
 
@@ -162,7 +173,7 @@ def line_blocks(
         end = end_of(rest)
         if end:
             yield rest[:end]
-            line += rest.count(b"\n", 0, end)
+            line += count_of(b"\n", rest, end)
             rest = rest[end:]
         if len(rest) > LONGEST_LINE:
             refuse_long_line(label, line)

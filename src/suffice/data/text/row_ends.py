@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from suffice.data.text.layout import Layout
     from suffice.typing import Array, Codes, Flags
 
-_STEP = 1 << 17  # bytes that fit into a cache
-
 
 class LateCodeError(InvalidInputError):
     """A code with leading zeros in a column whose first rows are numbers."""
@@ -147,10 +145,10 @@ class _RowEnds:
             end = self._end_with_quotes(data, end, is_last=is_last)
         if not end:
             return 0
-        if data.count(b"\r", 0, end) != data.count(b"\r\n", 0, end):
+        if b"\r" in data and data.count(b"\r", 0, end) != data.count(b"\r\n", 0, end):
             self._refuse_returns(data[:end])
-        n_lines = data.count(b"\n", 0, end)
-        n_separators = data.count(self._separator.encode(), 0, end)
+        n_lines = contents.count_of(b"\n", data, end)
+        n_separators = contents.count_of(self._separator.encode(), data, end)
         may_be_uneven = b'"' in data or n_separators != n_lines * (self._width - 1)
         if may_be_uneven or self._counts_each_row:
             self.short_lines += [self._line + line for line in self._short_rows(data[:end])]
@@ -356,8 +354,8 @@ def _may_hold_codes(data: bytes) -> bool:
         return True
     letters = np.frombuffer(data, np.uint8)
     # In parts that stay in the cache, with what overlaps the next part.
-    for start in range(0, len(letters), _STEP):
-        if _begin_codes(letters[start : start + _STEP + 2]).any():
+    for start in range(0, len(letters), contents.STEP):
+        if _begin_codes(letters[start : start + contents.STEP + 2]).any():
             return True
     return False
 
