@@ -277,6 +277,16 @@ def test_sums_on_different_grids_are_not_added():
         m + sf.Moments.of(x, y, exact=RoundingGrid.around(x), storage="pooled")
 
 
+def test_an_origin_of_minus_zero_is_zero():
+    x, y = rows()
+    plus, minus = (
+        sf.Moments.of(x, y, exact=RoundingGrid.of([zero] * x.shape[1], [-30] * x.shape[1]))
+        for zero in (0.0, -0.0)
+    )
+    assert plus.digest() == minus.digest()
+    assert (plus + minus).digest() == (minus + plus).digest()
+
+
 def test_rows_that_were_never_added_are_not_forgotten():
     x, y = rows()
     grid = RoundingGrid.around(x, headroom=10)
@@ -403,6 +413,8 @@ def test_weights_beyond_48_bits_are_refused():
     heavy = sf.Moments.of(x, y, np.full(len(y), 2.0**40), exact=grid)
     with pytest.raises(InvalidInputError, match="weights add up"):
         heavy + heavy
+    with pytest.raises(InvalidInputError, match="weights add up"):
+        sf.Moments.of(x, y, np.full(len(y), 2.0**47), exact=grid)
 
 
 @pytest.mark.parametrize("storage", ["per-class", "pooled"])

@@ -42,11 +42,7 @@ class ExactSums:
     def __add__(self, other: ExactSums) -> ExactSums:
         a, b = _aligned(self, other)
         weights = a.weights + b.weights
-        if int(weights.sum()) > MOST_WEIGHT:
-            raise InvalidInputError(
-                f"the weights add up to {int(weights.sum()):,}, and exact sums hold at most "
-                f"{MOST_WEIGHT:,}: divide the weights by a common factor"
-            )
+        refuse_large_weight(int(weights.sum()))
         return replace(
             a,
             counts=a.counts + b.counts,
@@ -240,6 +236,15 @@ class ExactScatter:
         return values
 
 
+def refuse_large_weight(total: int) -> None:
+    """Raise where sums of products of this weight might not fit into 127 bits."""
+    if total > MOST_WEIGHT:
+        raise InvalidInputError(
+            f"the weights add up to {total:,}, and exact sums hold at most {MOST_WEIGHT:,}: divide "
+            "the weights by a common factor"
+        )
+
+
 def _plain_label(label: object) -> object:
     """Return a label with whole floats as integers: sources may give either."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
@@ -272,10 +277,12 @@ def _aligned(a: ExactSums, b: ExactSums) -> tuple[ExactSums, ExactSums]:
     if not a.grid.equals(b.grid):
         differs = (a.grid.origins != b.grid.origins) | (a.grid.exponents != b.grid.exponents)
         j = int(np.argmax(differs))
+        origin = float(a.grid.origins[j])
+        other_origin = float(b.grid.origins[j])
         raise FeatureMismatchError(
             f"exact sums on different grids cannot be combined (feature {j} has steps of "
-            f"2^{a.grid.exponents[j]} from {a.grid.origins[j]!r} on one side and "
-            f"2^{b.grid.exponents[j]} from {b.grid.origins[j]!r} on the other): collect all parts "
+            f"2^{a.grid.exponents[j]} from {origin!r} on one side and "
+            f"2^{b.grid.exponents[j]} from {other_origin!r} on the other): collect all parts "
             "with one grid"
         )
     if a.storage != b.storage:

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
-from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
+from suffice.core.moments.exact import MOST_WEIGHT, ExactSums, refuse_large_weight
 from suffice.core.moments.grid import BITS, HALF, RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.scatter import Storage
@@ -107,6 +107,7 @@ def _check(table: Table, storage: Storage) -> None:
             f"some row has weight {weight:g}, and exact sums need weights that are whole numbers "
             f"below {MOST_WEIGHT:,}: round them, or collect ordinary sums"
         )
+    refuse_large_weight(int(table.weight.sum()))
 
 
 def _empty(rows: Table, grid: RoundingGrid, storage: Storage) -> ExactSums:

@@ -54,6 +54,7 @@ class RoundingGrid:
             raise InvalidParameterError(
                 f"the exponents of a grid must lie between -900 and 900, got {worst}"
             )
+        self.origins[self.origins == 0] = 0.0  # not −0, which has other bits in a digest
         self.origins.flags.writeable = False
         self.exponents.flags.writeable = False
 
