@@ -109,3 +109,18 @@ def test_counts_that_no_rows_have_are_noise():
     refused(0, -11)  # a count of −1
     refused(2, -1)  # a weight of 9 for 10 rows
     refused(2, MOST_WEIGHT - 9)  # one more than the largest weight
+
+
+@pytest.mark.parametrize("bits", [(1 << 126, (1 << 60) - (1 << 127)), (5, (1 << 100) + 9)])
+def test_noise_whose_differences_overflow_is_noise(bits):
+    count, weight = bits
+    layout = SumLayout(GRID, CLASSES[:1], None, "pooled")
+    zeros = [0] * sum(layout.sizes[2:])
+    data = b"".join(
+        number.to_bytes(16, "big", signed=True) for number in (count, weight, *zeros)
+    )
+    numbers = Int128.from_bytes(data, (sum(layout.sizes),))
+    assert numbers.item(0) == count
+    assert numbers.item(1) == weight
+    with pytest.raises(InvalidInputError, match="the masks do not cancel"):
+        layout.restored(numbers)

@@ -75,8 +75,12 @@ class SumLayout:
             numbers[edges[part] : edges[part + 1]] for part in range(4)
         )
         largest = Int128.of(np.full(k, MOST_WEIGHT))
-        is_possible = ~(weights - counts).is_negative & ~counts.is_negative
-        is_possible &= ~(largest - weights).is_negative
+        is_possible = np.ones(k, bool)
+        # each number by itself first, since differences of noise may overflow
+        for numbers_of_rows in (counts, weights):
+            is_possible &= ~numbers_of_rows.is_negative
+            is_possible &= ~(largest - numbers_of_rows).is_negative
+        is_possible &= ~(weights - counts).is_negative
         if not is_possible.all():
             raise InvalidInputError(
                 "the masks do not cancel, so that the total is noise: some party used another "
