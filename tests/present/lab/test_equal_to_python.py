@@ -225,6 +225,40 @@ def test_least_squares(page, n_classes):
     np.testing.assert_allclose(np.diff(at)[0] if n_classes == 2 else at, scores, **CLOSE)
 
 
+@pytest.mark.filterwarnings("ignore::suffice.errors.NotConvergedWarning")
+def test_the_three_lines_are_those_of_three_models(page):
+    x, y = noisy(2)
+    in_order = PerceptronLearning(shuffle=False, standardize=False)
+    models = [
+        sf.LDA(),
+        sf.LeastSquaresClassifier(),
+        sf.Perceptron(learning=in_order, learning_rate=0.5, max_iter=7),
+    ]
+    shown(page, x, y, rate=0.5, passes=7, show={"lines": True})
+    lines = np.array(page.evaluate("lab.threeLines()"))
+    for (c, *b), model in zip(lines, models, strict=True):
+        fit = model.fit(x, y)
+        expected = np.r_[fit.intercept_, fit.coef_[0]]
+        # the page is positive on the side of the first class
+        np.testing.assert_allclose(
+            -np.array([c, *b]) / np.linalg.norm(b),
+            expected / np.linalg.norm(fit.coef_),
+            **CLOSE,
+        )
+
+
+def test_w_stands_at_right_angles_to_the_line(page):
+    x, y = blobs(2, seed=3)
+    shown(page, x, y, model="lda")
+    arrow = page.evaluate("lab.normalArrow()")
+    plane = sf.LDA().fit(x, y).boundary(0, 1)
+    np.testing.assert_allclose(plane.evaluate([arrow["foot"]]), 0, **CLOSE)
+    along = np.subtract(arrow["tip"], arrow["foot"])
+    np.testing.assert_allclose(
+        along / np.linalg.norm(along), plane.w / np.linalg.norm(plane.w), **CLOSE
+    )
+
+
 @pytest.mark.parametrize(("k", "weights"), [(1, "uniform"), (7, "uniform"), (7, "distance")])
 def test_nearest_neighbours(page, k, weights):
     x, y = blobs(3, 50, seed=8)
@@ -235,13 +269,15 @@ def test_nearest_neighbours(page, k, weights):
     np.testing.assert_allclose(posteriors, fit.predict_proba(grid()), **CLOSE)
 
 
-def test_mixtures_from_the_same_start(page):
-    """EM of Python, begun where that of the page began, ends where it ended."""
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_mixtures_from_the_same_start(page, steps):
+    """EM of Python, begun where that of the page began, is where it is after as many steps."""
     x, y = blobs(2, 80, seed=9)
     x = x + 4 * (np.arange(80) % 4 > 1)[:, None]
-    posteriors, _ = shown(page, x, y, model="mixture", components=2)
+    posteriors, _ = shown(page, x, y, model="mixture", components=2, emSteps=steps)
     starts = page.evaluate("lab.session.fit.model.runs.map((run) => run.start)")
-    table, settings = Table(x, np.arange(2), y), MixtureSettings(prior_rows=4.0)
+    table = Table(x, np.arange(2), y)
+    settings = MixtureSettings(prior_rows=4.0, max_iter=steps or 500)
     data, models = MixtureRows.of(table, settings, quiet=True), []
     for k, start in enumerate(starts):
         targets = np.stack([start["psi"]] * 2)

@@ -30,6 +30,14 @@ def fitted_rows(page):
     return np.array(x), np.array(y)
 
 
+def cells(page, n):
+    """Return the centres of n × n cells of the plane."""
+    u = (np.arange(n) + 0.5) / n
+    x0, x1, y0, y1 = page.evaluate("lab.session.state.window")
+    places = np.stack(np.meshgrid(x0 + u * (x1 - x0), y0 + u * (y1 - y0)), axis=-1)
+    return places.reshape(-1, 2)
+
+
 def open_scene(page, name, **state):
     page.evaluate(f"lab.openScene({json.dumps(name)}, {json.dumps(state)})")
 
@@ -115,29 +123,61 @@ def test_steps_of_em_raise_the_likelihood_up_to_the_fit(page):
     assert page.evaluate("lab.session.state.emSteps") == 1
 
 
-def test_dragging_the_mean_moves_a_class_and_dragging_outside_stretches_it(page):
-    open_scene(page, "lda")
-    page.evaluate("document.querySelector('[data-brush=\"-2\"]').click()")
-    before = page.evaluate("lab.sums()")
-    place = painted(
+def places_of(page, points):
+    """Return where points of the plane lie on the screen."""
+    return painted(
         page,
-        """(() => {
+        f"""(() => {{
       const box = document.querySelector('#plane').getBoundingClientRect();
       const [x0, x1, y0, y1] = lab.session.state.window;
-      const at = ([x, y]) => [box.left + (x - x0) / (x1 - x0) * box.width,
-        box.bottom - (y - y0) / (y1 - y0) * box.height];
-      return at(lab.sums().means[0]);
-    })()""",
+      return {json.dumps(points)}.map(([x, y]) => [
+        box.left + (x - x0) / (x1 - x0) * box.width,
+        box.bottom - (y - y0) / (y1 - y0) * box.height]);
+    }})()""",
     )
-    page.mouse("mousePressed", *place, buttons=1)
-    page.mouse("mouseMoved", place[0] + 40, place[1] - 20, buttons=1)
-    page.mouse("mouseReleased", place[0] + 40, place[1] - 20)
+
+
+def choose_brush(page, number):
+    page.evaluate(f"document.querySelector('[data-brush=\"{number}\"]').click()")
+
+
+def test_dragging_the_mean_moves_a_class(page):
+    open_scene(page, "lda")
+    choose_brush(page, -2)
+    before = page.evaluate("lab.sums()")
+    (place,) = places_of(page, [before["means"][0]])
+    page.drag(place, (place[0] + 40, place[1] - 20))
     after = page.evaluate("lab.sums()")
     assert after["means"][0][0] > before["means"][0][0] + 0.3
     assert after["means"][0][1] > before["means"][0][1] + 0.1
     np.testing.assert_allclose(after["scatters"], before["scatters"], rtol=1e-9)
     np.testing.assert_allclose(after["means"][1], before["means"][1], **CLOSE)
-    page.evaluate("document.querySelector('[data-brush=\"0\"]').click()")
+    choose_brush(page, 0)
+
+
+def test_dragging_an_ellipse_stretches_a_class_about_its_mean(page):
+    open_scene(page, "qda")
+    choose_brush(page, -2)
+    sums = page.evaluate("lab.sums()")
+    mean = np.array(sums["means"][2])
+    rows, codes = fitted_rows(page)
+    start = mean + np.array([1.2, 0.0])
+    end = mean + np.array([2.4, 0.0])
+    page.drag(*places_of(page, [start.tolist(), end.tolist()]))
+    x, y = fitted_rows(page)
+    np.testing.assert_allclose(page.evaluate("lab.sums().means"), sums["means"], **CLOSE)
+    np.testing.assert_array_equal(x[codes != 2], rows[codes != 2])
+    # x' − x = (s − 1) u uᵀ (x − μ), with u from the mean to the place where the drag began
+    moves, offsets = (x - rows)[codes == 2], rows[codes == 2] - mean
+    u = np.linalg.svd(moves)[2][0]
+    assert abs(u[0]) > 0.999
+    along = offsets @ u
+    s = 1 + (moves @ u) @ along / (along @ along)
+    assert 1.9 < s < 2.1
+    np.testing.assert_allclose(moves, (s - 1) * np.outer(along, u), **CLOSE)
+    grid = np.array(page.evaluate("Array.from(lab.grid(7).p)")).reshape(49, -1)
+    np.testing.assert_allclose(sf.QDA().fit(x, y).predict_proba(cells(page, 7)), grid, **CLOSE)
+    choose_brush(page, 0)
 
 
 @pytest.mark.parametrize(
@@ -157,11 +197,8 @@ def test_the_lines_of_python_fit_the_same_model(page, state):
     with contextlib.redirect_stdout(io.StringIO()):
         exec(page.evaluate("lab.pythonText()"), names)
     p = np.array(page.evaluate("Array.from(lab.grid(7).p)")).reshape(49, -1)
-    u = (np.arange(7) + 0.5) / 7
-    x0, x1, y0, y1 = page.evaluate("lab.session.state.window")
-    cells = np.stack(np.meshgrid(x0 + u * (x1 - x0), y0 + u * (y1 - y0)), axis=-1)
     tolerance = 1e-5 if state["model"] == "logistic" else 1e-9
-    told = names["model"].predict_proba(cells.reshape(-1, 2))
+    told = names["model"].predict_proba(cells(page, 7))
     np.testing.assert_allclose(told, p, rtol=0, atol=tolerance)
 
 

@@ -20,7 +20,7 @@ import {
   session,
   setModel,
 } from "./session.js";
-import { paint } from "./painting.js";
+import { normalArrow, paint, threeLines } from "./painting.js";
 import { describe, equations, errors, leaveOneOut, tableRow } from "./description.js";
 import { pointsOfSameSums, sumsOf } from "./sums.js";
 import { modelText, momentsText, pythonText } from "./takeaway.js";
@@ -406,6 +406,8 @@ globalThis.lab = {
   modelText,
   answer,
   score,
+  normalArrow,
+  threeLines,
   sums: () => sumsOf(session.fit),
   /** Return posteriors and actions on n × n cell centres of the window. */
   grid: (n) => raster(session.fit.model, session.fit.rule, session.state.window, n),

@@ -111,28 +111,39 @@ function paintModel(view, look) {
 
 // ---- the weight vector, and three lines at once
 
-/** Draw w at right angles to the boundary of two classes, on the side of the first. */
-function paintNormal(view, look) {
+/** Return foot and tip of w, at right angles to a line, on the side of the first of two classes. */
+export function normalArrow() {
   const { fit, state } = session;
   const boundary = fit.K === 2 ? fit.model.boundary(0, 1) : null;
   if (!boundary || boundary.A !== null) {
-    return;
+    return null;
   }
   const [x0, x1, y0, y1] = state.window;
   const [b1, b2] = boundary.b;
   const length = Math.hypot(b1, b2);
   if (length === 0) {
-    return;
+    return null;
   }
   // the foot of the mean of all points: m − y(m) w / ‖w‖²
   const mean = [0, 1].map((j) => fit.x.reduce((total, row) => total + row[j], 0) / fit.x.length);
   const value = b1 * mean[0] + b2 * mean[1] + boundary.c;
   const foot = [mean[0] - (value * b1) / length ** 2, mean[1] - (value * b2) / length ** 2];
   const size = Math.min(x1 - x0, y1 - y0) / 5;
-  const tip = [foot[0] + (size * b1) / length, foot[1] + (size * b2) / length];
+  return { foot, tip: [foot[0] + (size * b1) / length, foot[1] + (size * b2) / length] };
+}
+
+/** Draw w as an arrow. */
+function paintNormal(view, look) {
+  const arrow = normalArrow();
+  if (arrow === null) {
+    return;
+  }
+  const { foot, tip } = arrow;
+  const along = [tip[0] - foot[0], tip[1] - foot[1]];
+  const size = Math.hypot(...along);
   view.line([foot, tip], look.ink, 3);
   for (const turn of [2.6, -2.6]) {
-    const angle = Math.atan2(b2, b1) + turn;
+    const angle = Math.atan2(along[1], along[0]) + turn;
     const barb = [tip[0] + 0.18 * size * Math.cos(angle), tip[1] + 0.18 * size * Math.sin(angle)];
     view.line([tip, barb], look.ink, 3);
   }
@@ -158,16 +169,27 @@ const THREE = [
   },
 ];
 
-/** Draw the lines of the three approaches between two classes. */
-function paintThreeLines(view, look) {
+/** Return w_0 and w of the lines of the three approaches between two classes. */
+export function threeLines() {
   const { fit } = session;
   if (fit.K !== 2 || !fit.settings) {
+    return [];
+  }
+  return THREE.map(({ model }) => {
+    const { b, c } = MODELS[model].fit(fit.x, fit.y, 2, fit.settings).boundary(0, 1);
+    return [c, ...b];
+  });
+}
+
+/** Draw the lines of the three approaches. */
+function paintThreeLines(view, look) {
+  const lines = threeLines();
+  if (lines.length === 0) {
     return;
   }
-  for (const { model, width, dash, colour } of THREE) {
-    const { b, c } = MODELS[model].fit(fit.x, fit.y, 2, fit.settings).boundary(0, 1);
-    view.line(boundaryLine(view, [c, ...b]), colour(look), width, dash);
-  }
+  THREE.forEach(({ width, dash, colour }, i) => {
+    view.line(boundaryLine(view, lines[i]), colour(look), width, dash);
+  });
   paintLegendOfLines(view, look);
 }
 
