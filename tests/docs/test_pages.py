@@ -73,3 +73,11 @@ def test_no_asterisk_of_a_formula_becomes_emphasis():
             r"```.*?```|`[^`\n]+`|\$[^$\n]+\$", "", page.read_text(), flags=re.DOTALL
         )
         assert stray.findall(text) == [], page.name
+
+
+def test_the_text_of_a_link_is_a_title_and_no_file_name():
+    of_a_file = re.compile(r"\[`?[^]`]*\.(?:md|html)`?\]\([^)]*\)")
+    root = pages.ROOT
+    for page in [*pages.PAGES, root / "CHANGELOG.md", root / "CONTRIBUTING.md"]:
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        assert of_a_file.findall(text) == [], page.name

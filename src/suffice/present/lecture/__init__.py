@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,7 @@ from matplotlib.figure import Figure
 
 from suffice.core.text.lists import default_names
 from suffice.core.text.numbers import number, percent
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, SeparationWarning
 from suffice.estimators.gaussian import LDA
 from suffice.estimators.logistic import LogisticRegression
 from suffice.evaluate.comparison import compare
@@ -66,6 +67,7 @@ class Lecture:
     coefficients: LectureTable  # w of LDA and of logistic regression
     generative_figure: str  # SVG in base64
     discriminative_figure: str
+    fit_of_logistic: str  # how its weights were found
     sides: LectureTable  # generative against discriminative
 
     def html(self) -> str:
@@ -85,7 +87,7 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
     Errors and log-losses are of held-out rows, in ``cv`` folds.
     """
     lda = LDA().fit(X, y)
-    logistic = LogisticRegression().fit(X, y)
+    logistic = _logistic(X, y)
     n_classes = len(lda.classes_)
     if n_classes < 2:
         raise InvalidInputError("a lecture needs rows of at least two classes, found one")
@@ -103,7 +105,24 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
         coefficients=_coefficients(lda, logistic, names),
         generative_figure=_svg(posterior_line(lda, X, y)),
         discriminative_figure=_svg(posterior_line(logistic, X, y)),
+        fit_of_logistic=_fit_of(logistic),
         sides=_sides(X, y, cv),
+    )
+
+
+def _logistic(X: RowsLike, y: Labels) -> LogisticRegression:
+    """Return the fit of greatest likelihood, or of penalty 1 for classes that are separable."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)  # the page says it
+        return LogisticRegression(l2=0).fit(X, y)
+
+
+def _fit_of(logistic: LogisticRegression) -> str:
+    if logistic.l2_ == 0:
+        return "by maximum likelihood"
+    return (
+        f"with penalty {number(logistic.l2_)}, because a hyperplane separates classes and the "
+        "likelihood has no maximum"
     )
 
 
@@ -161,7 +180,7 @@ def _coefficients(
         for model, w, w_0 in pairs:
             values = [number(value) for value in w[:MOST_FEATURES]]
             rows.append((f"{label} against {first}", model, number(w_0), *values))
-    caption = "The same linear log odds wᵀx + w₀, estimated twice"
+    caption = "Log odds of the form wᵀx + w₀, estimated in two ways"
     return LectureTable(caption, tuple(head), tuple(rows))
 
 
@@ -189,10 +208,11 @@ def _sides(X: RowsLike, y: Labels, cv: int) -> LectureTable:
             number(generative["log_loss"]),
             number(discriminative["log_loss"]),
         ),
-        ("also gives", "samples, outliers, missing values, other priors", "nothing else"),
+        ("also gives", "samples, outliers, answers where values are missing", "none of these"),
     )
     return LectureTable(
-        f"Generative against discriminative, judged in {cv} folds",
+        f"Generative against discriminative, judged in {cv} folds; logistic regression has "
+        "penalty 1",
         ("", "generative: LDA", "discriminative: logistic regression"),
         rows,
     )
