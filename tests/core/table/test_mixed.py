@@ -37,6 +37,7 @@ def frames():
     yield "arrow", pl.DataFrame(FRAME).to_arrow()
     yield "category", FRAME.astype({"sex": "category", "n": "Int64"})
     yield "objects", FRAME.astype(object)
+    yield "polars categories", pl.DataFrame(FRAME).cast({"sex": pl.Categorical})
     yield "enum", pl.DataFrame(FRAME).cast({"sex": pl.Enum(["m", "f", "x"])})
 
 

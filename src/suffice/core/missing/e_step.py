@@ -197,12 +197,13 @@ class _PatternStep:
         _scatter_add(spread, bins, lacking, lacking, variances)
         if len(batch.with_scatter):
             patterns = batch.pattern[batch.with_scatter]
+            missing = batch.missing[patterns]
+            # B = −W Λ_mo; scatters are 0 in the missing columns, which B has, too
+            B = -_solved(inner[patterns], W[patterns], precision[missing])
             _complete_scatters(
                 self.blocks.scatters[batch.scatters],
-                precision,
-                inner[patterns],
-                W[patterns],
-                batch.missing[patterns],
+                B,
+                missing,
                 bins[batch.with_scatter],
                 products,
             )
@@ -211,20 +212,16 @@ class _PatternStep:
 
 def _complete_scatters(
     S: Floats,
-    precision: Floats,
-    inner: Floats,
-    W: Floats,
+    B: Floats,
     missing: Codes,
     bins: Codes,
     products: Floats,
 ) -> None:
     """Add what completed scatters have in the missing rows and columns to ``products``."""
-    # with B = −W Λ_mo the completed scatter is  (M, M Bᵀ; B M, B M Bᵀ)
-    right = np.take_along_axis(S @ precision, missing[:, None, :], axis=2)
-    BS = -_solved(inner, W, np.swapaxes(right, 1, 2))
-    right = np.take_along_axis(BS @ precision, missing[:, None, :], axis=2)
-    BSB = -_solved(inner, W, np.swapaxes(right, 1, 2))
-    d = len(precision)
+    # the completed scatter is  (S, S Bᵀ; B S, B S Bᵀ)
+    BS = B @ S
+    BSB = BS @ np.swapaxes(B, 1, 2)
+    d = S.shape[1]
     all_columns = np.broadcast_to(np.arange(d), (len(S), d))
     _scatter_add(products, bins, missing, all_columns, BS)
     _scatter_add(products, bins, all_columns, missing, np.swapaxes(BS, 1, 2))

@@ -315,6 +315,8 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
             f"column {column.name!r} holds nested values ({dtype}): leave it out, or split it "
             "into a column for each value"
         )
+    if dtype in (pl.Categorical, pl.Enum):
+        return _categorical_levels(column)
     if dtype == pl.String and len(column) <= _SHORT:
         return _short_levels(column.to_list())
     # Methods of a series take some names of columns for patterns.
@@ -328,6 +330,20 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     code_of = {value: code for code, value in enumerate(values)}
     codes = column.replace_strict(code_of, default=-1, return_dtype=pl.Int32)
     return _used_levels(values, codes.fill_null(-1).to_numpy())
+
+
+def _categorical_levels(column: Any) -> Levels:
+    """Return a column of polars' categories as levels, by the numbers that stand for them."""
+    import polars as pl
+
+    numbers = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    present = np.flatnonzero(np.bincount(numbers + 1)[1:])
+    # a row of each number, and the code of each; the last entry is that of empty cells
+    row_of = np.zeros(present.max(initial=-1) + 2, np.intp)
+    row_of[numbers] = np.arange(len(numbers))
+    code_of = np.full(len(row_of), -1, np.int32)
+    code_of[present] = np.arange(len(present))
+    return _used_levels(column.gather(row_of[present]).to_list(), code_of[numbers])
 
 
 def _short_levels(values: Sequence[str | None]) -> Levels:
