@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # page → title, module, names (None: all that no other page of this module has)
 GROUPS: dict[str, tuple[str, str, str | None]] = {
     "datasets": ("Get data: built-in sets", "suffice.datasets", None),
-    "streams": ("Get data: rows that do not fit in memory", "suffice.streams", None),
+    "streams": ("Get data: rows larger than memory", "suffice.streams", None),
     "moments": (
         "Sum data: sufficient statistics and stores",
         "suffice",
@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
         "LogisticRegression Perceptron LeastSquaresClassifier",
     ),
     "counts": (
-        "Fit: classifiers of counts",
+        "Fit: count classifiers",
         "suffice",
         "CountNB CountSums MixedNB MixedSums",
     ),

@@ -117,7 +117,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def read_table(name):
-    """Return the rows, labels and column names of a reference data set."""
+    """Return the rows, labels and column names of a reference dataset."""
     with (REFERENCE / "data" / f"{name}.csv").open() as file:
         header, *rows = list(csv.reader(file))
     X = np.array([row[:-1] for row in rows], float)

@@ -68,7 +68,7 @@ class CheckpointError(SufficeError):
 
 
 class ClusterError(SufficeError):
-    """The cluster does not answer, or has lost its workers."""
+    """The cluster does not respond, or has lost its workers."""
 
 
 class SufficeWarning(UserWarning):

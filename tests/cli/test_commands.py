@@ -208,7 +208,7 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
     assert sf.load("t.suffice").moments_.power is not None
     ok("summarize", "iris", "-o", "i.moments")
     assert "'auto' needs rows" in refused("fit", "i.moments", "-m", "rda", "-o", "m.suffice")
-    assert "learns from rows" in refused(
+    assert "must be fitted to rows" in refused(
         "fit", "i.moments", "-m", "logistic", "-o", "m.suffice"
     )
 

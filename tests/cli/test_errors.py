@@ -28,7 +28,7 @@ def write(tmp_path):
 
 CASES = {
     "missing file": (["nothing.csv"], "", "there is no file 'nothing.csv'"),
-    "missing data set": (["iriss"], "", "did you mean 'iris'?"),
+    "missing dataset": (["iriss"], "", "did you mean 'iris'?"),
     "unknown column": (["d.csv", "-t", "kindd"], "x,kind\n1,a\n2,b\n", "did you mean 'kind'?"),
     "unknown feature": (
         ["d.csv", "-t", "kind", "-f", "y"],

@@ -109,7 +109,7 @@ def test_errors_are_one_line(days, refused, ok):
     ok("store", "add", "a.store", "2026-*.csv", "-t", "species")
     text = refused("store", "fit", "a.store", "--only", "2026-12-*", "-o", "m")
     assert "no partition '2026-12-*'" in text
-    assert "learns from rows" in refused(
+    assert "must be fitted to rows" in refused(
         "store", "fit", "a.store", "-m", "logistic", "-o", "m"
     )
 

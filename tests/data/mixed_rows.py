@@ -1,4 +1,4 @@
-"""A table of numbers, text and truth values with empty cells, and how its sums are compared."""
+"""A numeric table, text and Booleans with missing values, and how its sums are compared."""
 
 import numpy as np
 import polars as pl
@@ -8,7 +8,7 @@ FEATURES = ["island", "bill", "mass", "banded", "year", "sex"]
 
 
 def mixed_frame(seed=11):
-    """Return rows like those of penguins: islands, sexes and truth values beside measurements."""
+    """Return rows like those of penguins: islands, sexes and Booleans beside measurements."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["Adelie", "Chinstrap", "Gentoo"], N_ROWS, p=[0.4, 0.2, 0.4])
     kind = np.searchsorted(["Adelie", "Chinstrap", "Gentoo"], y)
@@ -33,7 +33,7 @@ def mixed_frame(seed=11):
             "species": with_holes(y, 0.02),
         }
     )
-    # levels and patterns of empty cells that only the last rows have
+    # levels and patterns of missing values that only the last rows have
     late = pl.Series([False] * (N_ROWS - 9) + [True] * 9)
     rare = pl.when(late).then(pl.lit("Anvers")).otherwise("island").alias("island")
     return frame.with_columns(rare, pl.when(late).then(None).otherwise("year").alias("year"))
@@ -64,7 +64,7 @@ def by_cell(moments):
 
 
 def assert_same_moments(ours, theirs, tolerance=1e-9):
-    """Compare the sums of two tables with empty cells, pattern by pattern."""
+    """Compare the sums of two tables with missing values, pattern by pattern."""
     assert ours.schema == theirs.schema
     assert ours.classes.tolist() == theirs.classes.tolist()
     np.testing.assert_array_equal(ours.counts, theirs.counts)

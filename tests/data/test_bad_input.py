@@ -119,7 +119,7 @@ def test_many_classes_with_many_rows_each_are_fine():
 
 def test_a_target_that_differs_in_every_row_is_an_id():
     data = pl.DataFrame({"x": range(40), "name": [f"n{i}" for i in range(40)]})
-    refused(data, "another value in every row, like an id", target="name")
+    refused(data, "different value in every row, like an id", target="name")
 
 
 def test_a_target_of_dates_is_refused():

@@ -1,4 +1,4 @@
-"""Text, truth values and empty cells: the same sums and answers wherever the rows live."""
+"""Text, Booleans and missing values: the same sums and answers wherever the rows live."""
 
 import datetime
 from dataclasses import replace
@@ -230,8 +230,8 @@ def other_kinds():
     days = pl.Series("c", [datetime.date(2024, 1, 1), datetime.date(2024, 3, 1)] * 20)
     yield words, numbers, "holds numbers in {} but text"
     yield numbers, words, "holds text in {} but numbers"
-    yield numbers, truths, "holds truth values in {} but numbers"
-    yield truths, numbers, "holds numbers in {} but truth values"
+    yield numbers, truths, "holds Booleans in {} but numbers"
+    yield truths, numbers, "holds numbers in {} but Booleans"
     yield words, days, "holds values of another type in {} but text"
 
 

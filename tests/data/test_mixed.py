@@ -15,7 +15,7 @@ DAY = datetime.date(1970, 1, 11)
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Return numbers with holes, text, truth values, and a target that depends on them."""
+    """Return numbers with holes, text, Booleans, and a target that depends on them."""
     rng = np.random.default_rng(3)
     n = 400
     colour = rng.choice(["red", "green", "blue"], n)
@@ -85,7 +85,8 @@ def test_an_unknown_level_and_an_empty_row_have_answers(mixed, write, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text("size,colour,member,weight_kg\n1.5,violet,true,0\n,,,\n")
     with pytest.warns(
-        SufficeWarning, match=r"never seen count as empty cells: 'colour' \(1\)"
+        SufficeWarning,
+        match=r"not in the training rows count as missing values: 'colour' \(1\)",
     ):
         done = sf.streams.predict_stream(model, new, tmp_path / "out.csv")
     assert done.unanswered == 0

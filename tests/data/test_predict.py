@@ -111,7 +111,7 @@ def test_a_row_that_lacks_a_number_has_no_answer_of_a_model_without_density(fram
     names = ["a", "c"]
     gaps = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("a"))
     logistic = sf.LogisticRegression().fit(frame.select(names), frame["colour"].to_list())
-    with pytest.warns(SufficeWarning, match=r"1 of 500 rows have no answer: .* 'a' \(1\)"):
+    with pytest.warns(SufficeWarning, match=r"1 of 500 rows have no prediction: .* 'a' \(1\)"):
         done = predict_stream(logistic, gaps, tmp_path / "out.parquet")
     out = pl.read_parquet(tmp_path / "out.parquet")
     assert done.unanswered == 1
@@ -125,7 +125,7 @@ def test_a_row_that_lacks_a_number_has_no_answer_of_a_model_without_density(fram
 def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
     far = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 5).then(1e300).otherwise("a"))
     with pytest.warns(
-        SufficeWarning, match="1 of 500 rows have no answer: too far from all classes"
+        SufficeWarning, match="1 of 500 rows have no prediction: too far from all classes"
     ):
         done = predict_stream(model, far, tmp_path / "out.csv")
     assert done.unanswered == 1
@@ -154,7 +154,7 @@ def test_columns_may_be_kept_and_prefixed(model, frame, tmp_path):
 
 def test_a_kept_column_that_clashes_is_refused(model, frame, tmp_path):
     with pytest.raises(
-        InvalidInputError, match="'label' is kept and is also an answer's name"
+        InvalidInputError, match="'label' is kept, but a prediction column has the same name"
     ):
         predict_stream(
             model,
@@ -311,8 +311,8 @@ def test_levels_that_the_model_has_never_seen_are_told(tmp_path):
     )
     new = pl.DataFrame({"x": [0.0, 1, 2], "at": ["a", "new", None], "of": [3, 4, 1]})
     message = (
-        "levels that the model has never seen count as empty cells: "
-        "'of' (2), 'at' (1) of 3 rows [SF105]"
+        "levels that are not in the training rows count as missing values: 'of' (2), 'at' (1) of "
+        "3 rows [SF105]"
     )
     with pytest.warns(SufficeWarning) as caught:
         predict_stream(model, new, tmp_path / "out.csv")

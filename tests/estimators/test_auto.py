@@ -217,9 +217,7 @@ def test_samples_keep_rare_classes_and_splits_spread_them():
 
 @pytest.mark.parametrize("n_kept", [0, -1, 1.5, "2"])
 def test_a_number_of_settings_that_is_none_is_refused(n_kept, iris):
-    with pytest.raises(
-        InvalidParameterError, match="n_kept must be a whole number of at least 1"
-    ):
+    with pytest.raises(InvalidParameterError, match="n_kept must be an integer of at least 1"):
         AutoGaussian(n_kept=n_kept).fit(*iris)
 
 

@@ -581,9 +581,9 @@ def test_a_seed_is_a_seed_whatever_integer_it_is(iris):
 
 @pytest.mark.parametrize("max_iter", [0.5, np.inf])
 def test_numbers_of_steps_and_rows_are_whole(iris, max_iter):
-    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
+    with pytest.raises(InvalidParameterError, match="must be an integer of at least 1"):
         LogisticRegression(solver="sgd", max_iter=max_iter).fit(*iris)
-    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
+    with pytest.raises(InvalidParameterError, match="must be an integer of at least 1"):
         GradientDescent("sgd", batch_size=max_iter)
 
 

@@ -1,4 +1,4 @@
-"""Logistic regression of tables with categories and empty cells, as they are."""
+"""Logistic regression of tables with categories and missing values, as they are."""
 
 import numpy as np
 import pandas as pd

@@ -135,13 +135,13 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"n_components": 0}, "n_components must be a whole number of at least 1, got 0"),
+        ({"n_components": 0}, "n_components must be an integer of at least 1, got 0"),
         ({"n_components": {"in": 2}}, "n_components has no entry for 'out'"),
-        ({"n_components": 2.5}, "whole number"),
+        ({"n_components": 2.5}, "integer"),
         ({"covariance": "spherical"}, "covariance must be one of 'full', 'diagonal'"),
         ({"tied": "all"}, "tied must be one of False, True, 'class'"),
         ({"prior_rows": -1}, "prior_rows must be a finite number"),
-        ({"n_init": 0}, "n_init must be a whole number"),
+        ({"n_init": 0}, "n_init must be an integer"),
         ({"priors": "even"}, "priors='even'"),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_fit_survives_pickling(triangle):
         ({"start": "lda"}, "start must be one of 'zero'"),
         ({"learning_rate": 0}, "learning_rate must be"),
         ({"max_iter": -3}, "max_iter must be"),
-        ({"max_iter": 0.5}, "max_iter must be a whole number"),
+        ({"max_iter": 0.5}, "max_iter must be an integer"),
     ],
 )
 def test_settings_outside_their_domain_are_refused(triangle, settings, message):

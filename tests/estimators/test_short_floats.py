@@ -1,4 +1,4 @@
-"""Rows of short floats and whole numbers, as stored embeddings are, are read as they stand."""
+"""Rows of short floats and integers, as stored embeddings are, are read as they stand."""
 
 import numpy as np
 import pytest

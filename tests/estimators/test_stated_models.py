@@ -74,7 +74,7 @@ def test_rows_of_one_class_are_drawn_by_its_label(lecture):
     np.testing.assert_allclose(x.mean(axis=0), [1.0, 2.0], atol=0.08)
     with pytest.raises(ValueError, match="'rose'"):
         lecture.sample(3, label="rose")
-    with pytest.raises(InvalidParameterError, match="whole number"):
+    with pytest.raises(InvalidParameterError, match="integer"):
         lecture.sample(-1, label=1)
 
 

@@ -1,4 +1,4 @@
-"""CountNB over a column of text, beside CountVectorizer and rows of counts."""
+"""CountNB over a text column, beside CountVectorizer and rows of counts."""
 
 import numpy as np
 import pandas as pd

@@ -60,7 +60,7 @@ MIXED = {
 
 
 def with_holes(X, seed=0):
-    """Return rows of numbers with holes, the first row empty."""
+    """Return numeric rows with holes, the first row empty."""
     holed = X.copy()
     holed[np.random.default_rng(seed).random(X.shape) < 0.3] = np.nan
     holed[0] = np.nan

@@ -59,7 +59,7 @@ def test_onnx_of_the_command_line_runs(run, flowers):
 def test_a_clash_of_names_is_one_line_with_the_cure(run):
     result = run("export", "m.suffice", "--to", "sql", "--keep", "label")
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].endswith("use a prefix for the answers")
+    assert result.stderr.splitlines()[-1].endswith("set a prefix for the prediction columns")
 
 
 @pytest.mark.parametrize("name", ["penguins", "titanic_passengers", "credit_data"])

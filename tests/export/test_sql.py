@@ -232,7 +232,7 @@ def test_what_cannot_be_written_is_said():
         to_sql(model, "rows", columns=["a", "b", "c"])
     with pytest.raises(InvalidParameterError, match="dialect must be one of 'duckdb'"):
         to_sql(model, "rows", "cobol", columns=["a", "b"])
-    with pytest.raises(InvalidParameterError, match="use a prefix for the answers"):
+    with pytest.raises(InvalidParameterError, match="set a prefix for the prediction columns"):
         to_sql(model, "rows", columns=["a", "b"], keep=["label"])
     with pytest.raises(InvalidParameterError, match="NUL character"):
         to_sql(model, "ro\0ws", columns=["a", "b"])

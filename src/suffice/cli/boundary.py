@@ -38,7 +38,7 @@ def boundary(
 ) -> None:
     """Print where two classes are equally probable.
 
-    The left-hand side is positive where A is the more probable.
+    The left-hand side is positive where A is more probable.
     """
     from suffice.core.model.geometry.hyperplane import Hyperplane
     from suffice.core.table.labels import label_written

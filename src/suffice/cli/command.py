@@ -56,7 +56,7 @@ class Command(click.Command):
                 ["-q", "--quiet"],
                 section=OUTPUT,
                 is_flag=True,
-                help="Print no notes and no progress, errors only.",
+                help="Print only errors, without notes and progress.",
             ),
             SectionOption(
                 ["--json"],

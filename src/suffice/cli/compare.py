@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "models",
     section=MODEL,
     metavar="NAME",
-    help="A model to compare; repeat for more. By default about a dozen models.",
+    help="A model to compare; repeat for more. By default, about a dozen models are compared.",
 )
 @several(
     "--add",

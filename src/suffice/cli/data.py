@@ -94,7 +94,7 @@ class Data:
     reading: Mapping[str, Any] = field(default_factory=dict)
     total: suffice.Moments | None = None  # the sums, where they are known
     others: tuple[str, ...] = ()  # more files with the same columns, such as those of a glob
-    # How columns are written, where a model or sums tell.
+    # The format of columns, if a model or sums store it.
     notations: Mapping[str, Notation] = field(default_factory=dict)
 
     @property
@@ -178,7 +178,7 @@ class Data:
         """Return the source and the roles of its columns, guessed where the user names none.
 
         ``why`` tells a user who gives a file of sums that rows are needed. Without ``categories``
-        only columns of numbers are used, without ``allow_missing`` only complete rows.
+        only numeric columns are used, without ``allow_missing`` only complete rows.
         """
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
@@ -269,7 +269,7 @@ class Data:
         return load_moments(Path(self.name))
 
     def texts(self, text: str) -> Chunk:
-        """Return every row with a label, its column of text among those that are kept."""
+        """Return every row with a label, its text column among those that are kept."""
         from suffice.data.columns.roles import roles_for_texts
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows

@@ -1,4 +1,4 @@
-"""``suffice datasets``: the built-in data sets."""
+"""``suffice datasets``: the built-in datasets."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -16,9 +16,9 @@ _FIELDS = ("name", "n_rows", "n_features", "n_classes", "target", "about")
     "suffice datasets penguins",
 )
 @data_argument("name", required=False)
-@output("The file to write. Without it CSV goes to standard output.")
+@output("The file to write. By default, CSV goes to standard output.")
 def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> None:
-    """List the built-in data sets, or write one."""
+    """List the built-in datasets, or write one."""
     from suffice.data.datasets import DATASETS, load
 
     if name is not None:

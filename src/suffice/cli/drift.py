@@ -26,14 +26,14 @@ _SHOWN = ("column", "what", "before", "after", "effect", "p_adjusted", "note")
 )
 @file_argument("model")
 @new_data
-@output("The figure of the changes to write, such as drift.png.")
+@output("A figure of the changes to write, such as drift.png.")
 def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -> None:
-    """Test whether new rows differ from those a model was fitted to.
+    """Test whether new rows differ from those that a model was fitted to.
 
-    Means, spreads, shares of levels and shares of empty cells are compared column by column, and
-    all together. The p-values are adjusted for the number of tests (Holm). A change that may be
-    chance, because there are too few rows, gets a note instead. Labels are not used. The exit code
-    is 0 with and without drift; with --json, "moved" says which.
+    Means, standard deviations, shares of levels and shares of missing values are compared column by
+    column, and all together. The p-values are adjusted for the number of tests (Holm). If there are
+    too few rows for a test, a note says so. Labels are not used. The exit code is 0 with or without
+    drift; with --json, "moved" lists the columns that changed.
     """
     check_figure(output)
     result = _drift_of(terminal, model, data)

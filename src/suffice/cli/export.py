@@ -53,7 +53,7 @@ from suffice.cli.terminal import Terminal
     metavar="COLUMN",
     help="With --to sql: a column to copy to the result; repeat for more.",
 )
-@output("The file to write. Without it the text goes to standard output.")
+@output("The file to write. By default, the text goes to standard output.")
 def export(
     terminal: Terminal,
     /,
@@ -66,8 +66,8 @@ def export(
 ) -> None:
     """Write a model in a format that other programs read.
 
-    JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
-    table; ONNX is a graph for any ONNX runtime.
+    JSON holds everything needed for scoring. SQL is a query that returns the label and the
+    posteriors of every row. ONNX is a graph for any ONNX runtime.
     """
     from suffice.export.document import document_text, to_document
     from suffice.export.onnx import to_onnx

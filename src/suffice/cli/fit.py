@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--text",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column of text whose words are counted; the model is counts.",
+    help="Text column whose words are counted; implies --model counts.",
 )
 @model_options
 @output("The model file to write.", required=True)
@@ -51,16 +51,16 @@ def fit(
 ) -> None:
     """Fit a classifier and save it.
 
-    DATA may also be a moments file: then no row is read. Cross-validation chooses what is
-    "auto", which needs rows, in memory.
+    DATA may also be a moments file; then no rows are read. Settings of "auto" are chosen by
+    cross-validation, which needs the rows in memory.
     """
     if text is None:
         fit_and_save(terminal, data, words, output)
         return
     if words.model != "counts" and is_given(click.get_current_context(), "model"):
         raise InvalidParameterError(
-            f"--text counts words, and the model {words.model} does not learn from them: leave out "
-            "--model, or give --model counts"
+            f"--text counts words, but the model {words.model} cannot be fitted to word counts: "
+            "leave out --model, or use --model counts"
         )
     setting = f"text={json.dumps(text)}"
     counting = replace(words, model="counts", set=(*words.set, setting))
@@ -91,13 +91,16 @@ def _require_sums_suffice(estimator: PredictorMixin, data: Data) -> None:
     """Raise unless the estimator can be fitted to the sums of a file of ours."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit_moments"):
-        msg = f"{data.name} holds sums, and {name} learns from rows: give the data"
+        msg = (
+            f"{data.name} is a moments file, but {name} must be fitted to rows: pass the data "
+            "instead"
+        )
         raise InvalidInputError(msg)
     left_open = _settings_left_open(estimator)
     if left_open:
         msg = (
-            f"{data.name} holds sums, and {left_open[0]} = 'auto' needs rows: "
-            "give the data, or a value"
+            f"{data.name} is a moments file, but {left_open[0]} = 'auto' needs rows: pass the data "
+            "instead, or give a value"
         )
         raise InvalidInputError(msg)
 

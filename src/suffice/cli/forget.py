@@ -28,7 +28,8 @@ from suffice.persistence.receipt import Receipt
 @target_option
 @output("The file to write, of the same kind as TOTAL.", required=True)
 @other_output(
-    "--receipt", "Write digests that prove what was removed; TOTAL must hold exact sums."
+    "--receipt",
+    "Write digests that prove which rows were removed; TOTAL must hold exact sums.",
 )
 def forget(
     terminal: Terminal,
@@ -39,7 +40,7 @@ def forget(
     output: Path,
     receipt: Path | None,
 ) -> None:
-    """Remove rows from sums or from a model, exactly.
+    """Remove rows from moments or from a model, exactly.
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """

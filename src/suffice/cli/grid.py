@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     metavar="BITS",
     type=click.IntRange(0, 30),
     default=8,
-    help="Other rows may lie 2^BITS times further out than the first rows of DATA.",
+    help="Allow for rows that lie 2^BITS times further out than the first rows of DATA.",
 )
 def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None:
     """Propose a grid for exact sums, from the first rows.
 
-    Values are rounded to multiples of a power of two. Sums on one grid can be added up.
+    Values are rounded to multiples of a power of two. Sums on the same grid can be added.
     """
     from suffice.core.moments.grid import RoundingGrid
     from suffice.data.summarize import first_numbers

@@ -16,46 +16,46 @@ SECTIONS = {
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
         "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
-        "lab": "Open a page to play with classifiers: paint points, watch models learn.",
+        "lab": "Open a page to try classifiers: paint points and see how models change.",
     },
     "Model": {
         "fit": "Fit a classifier and save it.",
-        "predict": "Write label, posteriors, log density and outliers for new rows.",
-        "show": "Show what is inside a model or moments file.",
+        "predict": "Predict new rows: write label, posteriors, log density and outliers.",
+        "show": "Show the contents of a model or moments file.",
         "boundary": "Print where two classes are equally probable.",
         "sample": "Draw rows from a fitted model.",
-        "drift": "Test whether new rows differ from those a model was fitted to.",
+        "drift": "Test whether new rows differ from those that a model was fitted to.",
         "export": "Write a model in a format that other programs read.",
     },
     "Sums": {
-        "summarize": "Save the sums of labelled rows: all a Gaussian model needs.",
-        "merge": "Add up the sums of several files.",
-        "forget": "Remove rows from sums or from a model, exactly.",
-        "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
+        "summarize": "Save the statistics (moments) of labelled rows, for Gaussian models.",
+        "merge": "Add the moments of several files.",
+        "forget": "Remove rows from moments or from a model, exactly.",
+        "store": "Store the moments of days, sites or tenants, and fit any combination.",
     },
     "Proof and privacy": {
         "grid": "Propose a grid for exact sums, from the first rows.",
-        "verify": "Check that forgotten rows left no trace in the sums.",
-        "key": "Make the private key of a party, and print its public key.",
-        "mask": "Hide the exact sums of one party, so that only a total can be read.",
+        "verify": "Check that removed rows left no trace in the sums.",
+        "key": "Create a private key for a party, and print its public key.",
+        "mask": "Mask the exact sums of one party, so that only totals can be read.",
     },
     "Other": {
-        "datasets": "List the built-in data sets, or write one.",
-        "warm-up": "Compile the code that later commands need, and keep it.",
+        "datasets": "List the built-in datasets, or write one.",
+        "warm-up": "Compile and cache the code that later commands need.",
     },
 }
 COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
 
 HELP = """Probabilistic classification from mergeable statistics.
 
-DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, several of them or a
-glob such as 'data/*.parquet', - for standard input, or a built-in data set such as iris.
+DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, several of them or a glob such as
+'data/*.parquet', - for standard input, or a built-in dataset such as iris.
 
 \b
 Examples:
   suffice report iris
   suffice fit iris -o iris.suffice
-  suffice predict iris.suffice iris -o answers.csv
+  suffice predict iris.suffice iris -o predictions.csv
 
 \b
 Exit codes:

@@ -23,7 +23,7 @@ from suffice.errors import InvalidParameterError
     help="The file to write the private key to; it must not exist.",
 )
 def key(terminal: Terminal, /, output: Path) -> None:
-    """Make the private key of a party, and print its public key.
+    """Create a private key for a party, and print its public key.
 
     Keep the file secret. Give the public key to all other parties.
     """

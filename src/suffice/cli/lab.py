@@ -20,7 +20,8 @@ from suffice.cli.terminal import Terminal
 @target_option
 @other_output(
     "--save",
-    "Write the page to FILE and start no server; parts that need Python are left out.",
+    "Write the page to FILE instead of starting a server; parts that need Python are left "
+    "out.",
 )
 @flag(
     "--browser/--no-browser",
@@ -37,7 +38,7 @@ def lab(
     *,
     browser: bool,
 ) -> None:
-    """Open a page to play with classifiers: paint points, watch models learn."""
+    """Open a page to try classifiers: paint points and see how models change."""
     if save is not None:
         if data or target:
             msg = "--save writes the page without a table: leave out DATA and --target"

@@ -1,4 +1,4 @@
-"""``suffice lecture``: LDA beside logistic regression on one's own table, as one page."""
+"""``suffice lecture``: a page on LDA and logistic regression for one's own table."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def lecture(
 ) -> None:
     """Write a page that teaches LDA and logistic regression on your own table.
 
-    It holds the fitted parameters, the hyperplanes, the posterior of both models, and a table of
-    generative against discriminative. Features are numbers.
+    The page shows the fitted parameters, the hyperplanes and the posteriors of both models, and
+    compares generative with discriminative models. All features must be numeric.
     """
     if "weight" in data.columns:
         raise InvalidParameterError("a lecture does not use row weights: leave out --weight")

@@ -45,14 +45,14 @@ from suffice.errors import InvalidParameterError
     section=OUTPUT,
     metavar="NAME",
     required=True,
-    help="A name for this total; all parties use the same, and never use it again.",
+    help="A name for this total; all parties use the same name, and only once.",
 )
 @option(
     "--classes",
     section=OUTPUT,
     metavar="FILE",
     type=click.Path(path_type=Path, exists=True),
-    help="JSON list of the classes of all parties, where these differ.",
+    help="JSON list of the classes of all parties, if these differ.",
 )
 @output("The file to write.", required=True)
 def mask(
@@ -66,9 +66,9 @@ def mask(
     classes: Path | None,
     output: Path,
 ) -> None:
-    """Hide the exact sums of one party, so that only a total can be read.
+    """Mask the exact sums of one party, so that only totals can be read.
 
-    Add the files of all parties by suffice merge --masked.
+    Add the files of all parties with suffice merge --masked.
     """
     from suffice.data import pairwise_masks
     from suffice.persistence.masked_file import save_masked

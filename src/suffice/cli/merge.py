@@ -29,13 +29,17 @@ Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)
-@flag("--masked", section=OUTPUT, help="FILES are masked sums, one of each party of a round.")
+@flag(
+    "--masked",
+    section=OUTPUT,
+    help="FILES are masked sums, one file from each party of a round.",
+)
 def merge(
     terminal: Terminal, /, files: tuple[Path, ...], output: Path, *, masked: bool
 ) -> None:
-    """Add up the sums of several files.
+    """Add the moments of several files.
 
-    FILES are moments or models of the same columns; the order does not matter.
+    FILES are moments or model files with the same columns; their order does not matter.
     """
     _refuse_same_file(files)
     if masked:

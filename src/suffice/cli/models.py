@@ -187,7 +187,8 @@ _model_options = combined(
         section=MODEL,
         metavar="WORD",
         of=["mle", "unbiased", "averaged"],
-        help="Divisor of the scatter: mle (n), unbiased (n − K) or averaged (class by class).",
+        help="Divisor of the scatter: mle (n), unbiased (n − K) or averaged (the mean of the "
+        "unbiased class covariances, weighted by rows).",
     ),
     option(
         "--pooling",
@@ -205,22 +206,21 @@ _model_options = combined(
         "--priors",
         section=MODEL,
         metavar="LABEL=P",
-        help="Priors of the classes: uniform, or the prior of a label, repeated for every "
-        "label. By default the shares of the rows.",
+        help="Class priors: uniform, or LABEL=P once per class. By default, the class "
+        "frequencies.",
     ),
     option(
         "--temperature",
         section=MODEL,
         metavar="NUMBER",
-        help="Temperature that the posteriors are calibrated with: 1 leaves them as they are; or "
-        "auto.",
+        help="Temperature for calibrating the posteriors: a number (1 changes nothing), or auto.",
     ),
     option(
         "--reject",
         section=MODEL,
         metavar="COST",
         type=click.FLOAT,
-        help="Cost of giving no label; an error costs 1.",
+        help="Cost of rejecting a row; an error costs 1.",
     ),
     several(
         "--set",

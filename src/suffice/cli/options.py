@@ -99,7 +99,7 @@ def choice(
     metavar: str | None = None,
     default: str | None = None,
 ) -> Decorator:
-    """Declare an option that takes one of some words."""
+    """Declare an option with a fixed set of values."""
     return option(
         *names,
         section=section,
@@ -127,9 +127,9 @@ def data_argument(
     required: bool = True,
     nargs: int = 1,
 ) -> Decorator:
-    """Declare the argument DATA: a path, a glob, an address, - or a built-in data set.
+    """Declare the argument DATA: a path, a glob, an address, - or a built-in dataset.
 
-    With ``nargs`` −1 it may be several files, as a shell makes them of a glob without quotes.
+    With ``nargs`` −1 it takes several files, because a shell expands an unquoted glob.
     """
     return click.argument(name, required=required, nargs=nargs, shell_complete=_complete_data)
 
@@ -139,7 +139,7 @@ def _complete_data(
     __: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Return the built-in data sets and the files, for the shell."""
+    """Return the built-in datasets and the files, for the shell."""
     from suffice.data.datasets import names
 
     items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -162,7 +162,8 @@ _column_options = combined(
         "features",
         section=COLUMNS,
         metavar="COLUMN",
-        help="A column to use as a feature; repeat for more. By default every informative column.",
+        help="A column to use as a feature; repeat for more. By default, every informative "
+        "column.",
     ),
     several(
         "-i",
@@ -182,8 +183,8 @@ _column_options = combined(
         "ids",
         section=COLUMNS,
         metavar="COLUMN",
-        help="A column that identifies rows; repeat for more. By default columns that look like "
-        "ids.",
+        help="A column that identifies rows; repeat for more. By default, the columns that "
+        "look like ids.",
     ),
     several(
         "--categorical",
@@ -195,8 +196,8 @@ _column_options = combined(
         "--target-kind",
         section=COLUMNS,
         of=["class"],
-        help="Treat every label as the name of a class, even numbers such as 0.5. Labels that "
-        "differ by case, such as a and A, are then different classes.",
+        help="Treat every label as the name of a class, even a number such as 0.5. Labels "
+        "that differ by case, such as a and A, are then different classes.",
     ),
     flag(
         "--merge-labels",
@@ -262,7 +263,7 @@ _reading_options = combined(
         "--query",
         section=DATABASES,
         metavar="SQL",
-        help="Read the rows that this query of the database returns.",
+        help="Read the rows that this database query returns.",
     ),
 )
 
@@ -402,22 +403,22 @@ fold_options = combined(
         section=VALIDATION,
         metavar="N",
         type=click.IntRange(2),
-        help="Number of folds. By default 10, or 5 if there are many rows.",
+        help="Number of folds. By default 10, or 5 for large tables.",
     ),
     option(
         "--groups",
         section=VALIDATION,
         metavar="COLUMN",
-        help="Column of groups, such as persons. A fold holds out whole groups. The column is not "
-        "used as a feature.",
+        help="Column that identifies groups, such as persons. Folds hold out whole groups. "
+        "The column is not used as a feature.",
     ),
 )
 time_option = option(
     "--time",
     section=VALIDATION,
     metavar="COLUMN",
-    help="Column of times. Models are fitted to earlier rows and tested on later ones. The column "
-    "is not used as a feature.",
+    help="Column of times. Models are fitted to earlier rows and evaluated on later ones. "
+    "The column is not used as a feature.",
 )
 
 

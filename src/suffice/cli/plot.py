@@ -184,7 +184,8 @@ def plot(
 ) -> None:
     """Draw a figure of labelled rows, or of a model fitted to them.
 
-    Figures of errors show rows held out in 10 folds. With a model file they show all rows of DATA.
+    Figures of errors use rows held out in 10 folds. If -m is a model file, they use all rows of
+    DATA.
     """
     check_figure(output)
     if "weight" in data.columns:

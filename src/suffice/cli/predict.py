@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 @subcommand(
-    "suffice predict iris.suffice iris -o answers.csv",
-    "suffice predict iris.suffice 'new/*.parquet' --keep customer -o answers.parquet",
-    "cat new.csv | suffice predict iris.suffice - > answers.csv",
+    "suffice predict iris.suffice iris -o predictions.csv",
+    "suffice predict iris.suffice 'new/*.parquet' --keep customer -o predictions.parquet",
+    "cat new.csv | suffice predict iris.suffice - > predictions.csv",
 )
 @file_argument("model")
 @new_data
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--keep",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column to copy to the output; repeat for more. By default ids.",
+    help="A column to copy to the output; repeat for more. By default, the id columns.",
 )
 @flag("--keep-all", section=COLUMNS, help="Copy every column to the output.")
 @several(
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--ignore",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column that is not an id; repeat for more.",
+    help="A column not to treat as an id; repeat for more.",
 )
 @option(
     "--outlier-rate",
@@ -60,22 +60,22 @@ if TYPE_CHECKING:
     metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.001,
-    help="Expected share of outliers among new rows of the same population.",
+    help="Expected share of outliers among new rows from the same population.",
 )
 @option(
     "--prefix",
     section=OUTPUT,
     default="",
     metavar="TEXT",
-    help="Text before the names of the columns of predictions.",
+    help="Prefix for the names of the prediction columns.",
 )
 @flag(
     "--escape-formulas",
     section=OUTPUT,
-    help="Put ' before each text that a spreadsheet would run as a formula.",
+    help="Put ' before each text that a spreadsheet would evaluate as a formula.",
 )
 @output(
-    "The file or object to write. Without it CSV goes to standard output.",
+    "The file or object to write. By default, CSV goes to standard output.",
     urls=True,
 )
 def predict(
@@ -92,13 +92,14 @@ def predict(
     keep_all: bool,
     escape_formulas: bool,
 ) -> None:
-    """Write label, posteriors, log density and outliers for new rows.
+    """Predict new rows: write label, posteriors, log density and outliers.
 
-    Rows are read and written in bounded memory, in their order. Columns are matched by name, and
-    their numbers are read in the notation of the file that the model was fitted to. A row with
-    empty cells is classified by its other cells. Logistic, perceptron and least-squares need every
-    number: the predictions of such a row are empty, and a note counts these rows. An outlier has a
-    log density below the quantile --outlier-rate of 50,000 rows simulated from the model.
+    Rows are read and written in bounded memory, in the same order. Columns are matched by name, and
+    numbers are read in the format of the file that the model was fitted to. A row with missing
+    values is predicted from its other values. Logistic regression, the perceptron and least squares
+    cannot use such rows: their predictions stay empty, and a note counts these rows. A row is an
+    outlier if its log density is so low that only a share --outlier-rate of 50,000 rows simulated
+    from the model has a lower one.
     """
     if "numpy" not in sys.modules:
         # BLAS would only spin on the cores that read, score and write
@@ -109,11 +110,12 @@ def predict(
 
     if terminal.json and output is None:
         msg = (
-            "--json prints on standard output, where the answers would go: name a file with -o"
+            "--json prints to standard output, where the predictions would go: "
+            "name a file with -o"
         )
         raise click.UsageError(msg)
     if output is not None:
-        sink_of(output)  # refuses an extension that names no format, before any work is done
+        sink_of(output)  # raise for an unknown extension before any work is done
     classifier = load_classifier(model)
     source = replace(data, notations=notations_for(classifier)).source()
     kept: list[str] | None = None
@@ -142,7 +144,7 @@ def _sink(
     *,
     escape_formulas: bool,
 ) -> Path | str | Callable[[pl.LazyFrame], object]:
-    """Return where answers go, with the texts that look like formulas escaped if asked."""
+    """Return where predictions go, with texts that look like formulas escaped if asked."""
     if not escape_formulas:
         return write_to_standard_output if output is None else output
     from suffice.data.formats.writing import with_escaped_formulas, write_table
@@ -151,7 +153,7 @@ def _sink(
         return lambda frame: write_to_standard_output(with_escaped_formulas(frame))
     if Path(output).suffix.lower() not in (".csv", ".tsv"):
         raise InvalidParameterError(
-            f"{output} is no .csv or .tsv file, so no spreadsheet runs its texts: leave out "
-            "--escape-formulas"
+            f"{output} is not a .csv or .tsv file, so a spreadsheet does not evaluate its texts: "
+            "leave out --escape-formulas"
         )
     return lambda frame: write_table(with_escaped_formulas(frame), output)

@@ -70,8 +70,8 @@ def start_helpers(data: Data) -> None:
     "--against",
     section=MODEL,
     metavar="NEW",
-    help="New rows: the page says whether they have drifted and, if they have labels, how many of "
-    "them the model misclassifies.",
+    help="New rows. The page then says whether they have drifted and, if they have labels, "
+    "how many the model misclassifies.",
 )
 @fold_options
 @flag(
@@ -80,13 +80,13 @@ def start_helpers(data: Data) -> None:
     help="Take a first look with few models, three folds and no simulation.",
 )
 @seed_option(VALIDATION, "Seed of the folds and samples.")
-@output("The page to write, by default report-DATA.html. The model is saved beside it.")
+@output("The page to write, by default report-DATA.html. The model is saved next to it.")
 @choice(
     "--format",
     "format_",
     section=OUTPUT,
     of=["html", "md", "json"],
-    help="Format of the page. By default the extension of the output decides.",
+    help="Format of the page. By default, the extension of the output file decides.",
 )
 @flag("--force", section=OUTPUT, help="Replace an existing page and model.")
 def report(
@@ -105,10 +105,13 @@ def report(
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why.
 
-    Each of several tables gets a page of its own, and an index lists the pages with their answers.
+    If you pass several tables, each gets its own page, and an index lists the recommendations.
     """
     if output is not None and output.exists() and not force:
-        msg = f"{output} exists: name another page, or replace it with --force"
+        msg = (
+            f"{output} already exists: choose another name with -o, or replace the file with "
+            "--force"
+        )
         raise InvalidParameterError(msg)
     if not fast:
         start_helpers(data)

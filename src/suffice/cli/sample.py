@@ -55,7 +55,7 @@ _BATCH = 100_000  # rows drawn at once
     default="label",
     help="Name of the label column.",
 )
-@output("The file to write. Without it CSV goes to standard output.")
+@output("The file to write. By default, CSV goes to standard output.")
 def sample(
     terminal: Terminal,
     /,
@@ -68,7 +68,8 @@ def sample(
 ) -> None:
     """Draw rows from a fitted model.
 
-    For each row a class is drawn from the priors, and the features from the density of that class.
+    For each row, the class is drawn from the priors, and the features from the density of that
+    class.
     """
     from suffice.core.table.labels import label_written
     from suffice.persistence.load import load_classifier

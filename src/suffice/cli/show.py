@@ -28,7 +28,7 @@ Table = tuple[list[str], list[list[object]]]  # the names of its columns, and it
 @subcommand("suffice show iris.suffice", "suffice show all.moments --json")
 @file_argument("file")
 def show(terminal: Terminal, /, file: Path) -> None:
-    """Show what is inside a model or moments file."""
+    """Show the contents of a model or moments file."""
     from suffice.core.moments.stated import is_stated
     from suffice.persistence.load import read
 
@@ -46,7 +46,7 @@ def show(terminal: Terminal, /, file: Path) -> None:
     try:
         lines = _description(file, header, arrays, stated=stated)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        msg = f"{file} has a header that tells nothing of {error}: write the file again"
+        msg = f"the header of {file} has no usable field {error}: write the file again"
         raise FileFormatError(msg) from error
     terminal.result({}, "\n".join(lines))
     if moments is not None:

@@ -69,7 +69,7 @@ Examples:
 
 @click.group(epilog=_EXAMPLES)
 def store() -> None:
-    """Keep the sums of days, sites or tenants apart, and fit any set of them.
+    """Store the moments of days, sites or tenants, and fit any combination.
 
     STORE is a folder, sqlite:FILE or postgresql://…/DATABASE; add #TABLE to choose a table of the
     database. The first add creates it. Every change is made completely or not at all, and is
@@ -89,7 +89,7 @@ def store() -> None:
     "--partition",
     section=PARTITIONS,
     metavar="NAME",
-    help="The partition that gets all rows. By default each file has its own.",
+    help="The partition to add all rows to. By default, each file has its own partition.",
 )
 @_why_option
 @sums_options
@@ -106,10 +106,10 @@ def add(
 ) -> None:
     """Add the rows of the files that are new or have changed.
 
-    The partition of a file is named by its hive folders, such as day=2026-11-01, or else by its
-    file name without the extension. Files that were added before are recognised by name, size, time
-    and content, and are not read again. Columns, target, weight and the notation of numbers and
-    dates are those of the first partition.
+    A partition is named after the hive folders of its file, such as day=2026-11-01, or else after
+    the file name without its extension. Files that were added before are recognised by name, size,
+    time and content, and are not read again. The first partition sets the columns, the target, the
+    weight and the format of numbers and dates.
     """
     opened = suffice.MomentStore(store)
     if data.is_ours:
@@ -148,7 +148,7 @@ def add(
 @learning_data
 @_why_option
 def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: str) -> None:
-    """Replace a partition by new rows, for example after a person's rows were deleted.
+    """Replace a partition with new rows, for example after a person's rows were deleted.
 
     The earlier sums are deleted; the log keeps only their digest.
     """
@@ -243,8 +243,8 @@ def receipts(
 ) -> None:
     """List and check the receipts of rows that were withdrawn from exact sums.
 
-    A receipt is checked against the sums that the store has. Where later changes withdrew some of
-    these, write it with -o and check it with suffice verify.
+    Each receipt is checked against the sums in the store. If some of those sums were withdrawn
+    later, save the receipt with -o and check it with suffice verify.
     """
     stored = suffice.MomentStore(store).receipts
     if output is not None:
@@ -301,7 +301,7 @@ def total(
     last: int | None,
     output: Path,
 ) -> None:
-    """Save the sums of some partitions, or of all."""
+    """Save the sums of some or all partitions."""
     sums = _sums_of(terminal, store, only, except_, last)
     sums.save(output)
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
@@ -325,7 +325,7 @@ def fit(
     words: ModelWords,
     output: Path,
 ) -> None:
-    """Fit a classifier to some partitions, or to all, and save it. No row is read."""
+    """Fit a classifier to some or all partitions, without reading any rows, and save it."""
     sums = _sums_of(terminal, store, only, except_, last)
     fit_and_save(terminal, Data(store, total=sums), words, output)
 

@@ -34,8 +34,8 @@ from suffice.cli.terminal import Terminal
     "--exact",
     section=OUTPUT,
     metavar="GRID",
-    help="Sum whole numbers on the grid of this file, or on a grid made by auto, so that every "
-    "order gives the same bits.",
+    help="Use exact integer sums, so that every order of the rows gives the same bits. GRID is a "
+    "grid file, or auto.",
 )
 @option(
     "--cluster",
@@ -62,10 +62,11 @@ def summarize(
     *,
     fourth: bool,
 ) -> None:
-    """Save the sums of labelled rows: all a Gaussian model needs.
+    """Save the statistics (moments) of labelled rows, for Gaussian models.
 
-    The data are read once, in bounded memory. The file holds class weights, means and scatter
-    matrices, but no rows.
+    The data are read once, in bounded memory. The file holds the weight, mean and scatter matrix of
+    each class. With fewer rows than features, and for rare patterns of missing values, it holds the
+    rows themselves.
     """
     moments = data.moments(
         terminal,

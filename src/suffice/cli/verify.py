@@ -26,7 +26,7 @@ from suffice.persistence.receipt import Receipt
     section=COLUMNS,
     metavar="DATA",
     required=True,
-    help="The rows that should be left.",
+    help="The rows that should remain.",
 )
 @option("--removed", section=COLUMNS, metavar="DATA", help="The rows that were removed.")
 @option(
@@ -45,9 +45,9 @@ def verify(
     model: str | None,
     target: str | None,
 ) -> None:
-    """Check that forgotten rows left no trace in the sums.
+    """Check that removed rows left no trace in the sums.
 
-    The remaining rows are summed again, and must give the digest that the receipt states.
+    The remaining rows are summed again, and the result must have the digest in the receipt.
     """
     stated = Receipt.load(receipt)
     sums = _sums(remaining, stated, target, terminal)

@@ -16,10 +16,10 @@ _ROWS = 30_000  # enough for the compiled loops to be used
 
 @subcommand("suffice warm-up", "NUMBA_CACHE_DIR=/opt/cache suffice warm-up")
 def warm_up(terminal: Terminal, /) -> None:
-    """Compile the code that later commands need, and keep it.
+    """Compile and cache the code that later commands need.
 
-    The code is kept beside the package, in the user's cache folder, or in NUMBA_CACHE_DIR. If
-    that variable is set here, later commands need it, too.
+    The code is stored next to the package, in the user's cache folder, or in NUMBA_CACHE_DIR. If
+    you set that variable here, set it for later commands, too.
     """
     from suffice.core import compiled
     from suffice.core.threads import usable_cores

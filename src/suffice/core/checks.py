@@ -9,12 +9,12 @@ from suffice.errors import InvalidParameterError
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a real number; a truth value is not."""
+    """Return whether a value is a real number; a Boolean is not."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer; a truth value is not."""
+    """Return whether a value is an integer; a Boolean is not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -37,13 +37,11 @@ def not_negative(name: str, value: object) -> float:
 
 
 def whole_number(name: str, value: object) -> int:
-    """Return a setting that must be a whole number of at least one."""
+    """Return a setting that must be an integer of at least 1."""
     is_real = isinstance(value, Real) and not isinstance(value, bool)
     number = _finite(value) if is_real else None
     if number is None or number < 1 or number != np.rint(number):
-        raise InvalidParameterError(
-            f"{name} must be a whole number of at least 1, got {value!r}"
-        )
+        raise InvalidParameterError(f"{name} must be an integer of at least 1, got {value!r}")
     return int(number)
 
 

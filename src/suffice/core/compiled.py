@@ -143,4 +143,6 @@ def _check_digests(files: NumbaFiles) -> None:
 def _require_digest(content: bytes) -> None:
     """Raise unless the last bytes are the digest of those before them."""
     if sha256(content[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
-        raise ValueError("the cache is damaged, or of a version that kept no digest")
+        raise ValueError(
+            "the compiled cache is damaged or was written by an older version: delete it"
+        )

@@ -57,7 +57,7 @@ def unit_scale(variances: Floats) -> Floats:
 
 
 def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
-    """Return the variances, exactly zero where they are no more than rounding of the data."""
+    """Return the variances, set to zero if they are only rounding errors of the data."""
     # a variance below (16 ε)² of the squared size of the numbers may be rounding alone
     return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
 
@@ -153,7 +153,7 @@ def solve_factored(factor: Floats, g: Floats) -> Floats:
 
 
 def solve_semidefinite(h: Floats, b: Floats) -> Floats:
-    """Return H⁻¹ b; where H is singular up to rounding, the solution of least length."""
+    """Return H⁻¹ b; if H is numerically singular, the minimum-norm solution."""
     factor = scaled_cholesky(h)
     if factor is None:
         return generalised_inverse(h) @ b

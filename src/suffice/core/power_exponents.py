@@ -1,4 +1,4 @@
-"""Exponents of greatest likelihood for Yeo and Johnson's transform, feature by feature."""
+"""Maximum-likelihood exponents of the Yeo–Johnson transform of each feature."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -132,7 +132,7 @@ class PowerTransform:
         n_rows: int = 20_000,
         seed: int = 0,
     ) -> Self:
-        """Return the transform of greatest likelihood for rows ``X``, or a sample of ``n_rows``."""
+        """Return the maximum-likelihood transform for rows ``X``, or a sample of ``n_rows``."""
         features = fit_features(X, sample_weight, n_rows=n_rows, seed=seed)
         return cls(
             exponents=np.array([feature.exponent for feature in features]),
@@ -160,7 +160,7 @@ class PowerTransform:
         return self._by_block(x, self._offset)
 
     def apply_observed(self, x: RowsLike) -> Floats:
-        """Return the transformed rows, shape (n, d); NaN stays NaN, infinity is refused."""
+        """Return the transformed rows, shape (n, d); NaN stays NaN, infinity raises an error."""
         y = self.apply(x)
         is_infinite = ~np.isfinite(y) & ~np.isnan(x)
         if is_infinite.any():
@@ -285,7 +285,7 @@ def _read_only(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floa
 
 
 def _check(t: PowerTransform) -> None:
-    """Refuse a transform that is no bijection of the line."""
+    """Raise unless the transform is a bijection of the real line."""
     finite = np.isfinite(t.exponents) & np.isfinite(t.centre) & np.isfinite(t.scale)
     for j in np.flatnonzero(~(finite & (t.scale > 0)))[:1]:
         raise InvalidParameterError(

@@ -1,7 +1,7 @@
-"""Where rows come from, and what becomes of them: sums, or answers in a file.
+"""Sources of rows, and what is computed from them: sums, or predictions in a file.
 
 ``summarize`` reads rows from arrays, frames, files, databases and clusters in one pass and returns
-``Moments``; ``predict_stream`` writes a model's answers for them. Every source is opened once
+``Moments``; ``predict_stream`` writes a model's predictions for them. Every source is opened once
 (``opening``) as a ``Source``: its first rows, and scans that read the rest in bounded memory.
 
 ========= ==========================================================================

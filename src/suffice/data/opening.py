@@ -50,7 +50,7 @@ def open_source(
 def _open_address(address: str, text: TextFormat) -> Source:
     if not address:
         raise InvalidInputError(
-            "the rows have no name: give a path, a glob, a URL or a data set"
+            "the rows have no name: give a path, a glob, a URL or a dataset"
         )
     return lakehouse_source(address) if is_lakehouse(address) else named_source(address, text)
 
@@ -70,8 +70,8 @@ def _open_object(source: object, compute: Compute) -> Source:
     if is_frame(source):
         return frame_source(source)
     raise InvalidInputError(
-        f"cannot read rows from {type(source).__name__}: give a path, a glob, a URL, '-', a data "
-        f"set ({', '.join(DATASETS)}) or a frame"
+        f"cannot read rows from {type(source).__name__}: give a path, a glob, a URL, '-', a "
+        f"dataset ({', '.join(DATASETS)}) or a frame"
     )
 
 

@@ -23,27 +23,27 @@ Device: TypeAlias = object  # "cuda", or a torch.device
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the columns of a table are for, where that is not found out by itself.
+    """The roles of columns that cannot be detected automatically.
 
     Parameters
     ----------
     features : list of str, or schema of other moments, optional
-        The columns to learn from. By default every column that has no other role and carries
-        information: numbers, dates (as days since 1970), text and truth values (as categories).
-        A schema also fixes the levels of its categories.
+        The columns to use as features. By default every column that has no other role and carries
+        information: numbers, dates (as days since 1970), text and Booleans (as categories). A
+        schema also fixes the levels of its categories.
     ignore : list of str
         Columns to leave out.
     ids : list of str, optional
-        Columns that name rows. They are no features, and ``predict_stream`` copies them beside its
-        answers. By default columns that look like ids.
+        Columns that identify rows. They are not used as features, and ``predict_stream`` copies
+        them to its output. By default, the columns that look like ids.
     categorical : list of str
-        Columns of numbers that are categories.
+        Numeric columns that are categories.
     target_kind : {"class"}, optional
-        ``"class"`` says that labels are names of classes, as they are written: numbers such as 0.5
-        are no measurements, and "a" and "A" are two classes.
+        With ``"class"``, labels are names of classes, exactly as written: a number such as 0.5 is a
+        name, and "a" and "A" are two classes.
     merge_labels : bool
-        Whether labels that differ only by case, blanks or a spelling of yes and no are one class,
-        in small letters. By default they are refused.
+        Whether labels that differ only by case, blanks or a spelling of yes and no are merged into
+        one class, in lower case. By default they raise an error.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class TextFormat:
     encoding : str, optional
         Such as ``"utf-16"`` or ``"latin-1"``.
     na_values : list of str
-        Other spellings of a missing value than an empty cell, NA, N/A, #N/A, NaN, NULL and ?.
+        Other spellings of a missing value than a missing value, NA, N/A, #N/A, NaN, NULL and ?.
     header : bool, optional
         Whether the first line holds the names of the columns.
     skip_rows : int

@@ -28,7 +28,7 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
 def fitted_row_threshold(classifier: Classifier, rate: float) -> float:
     """Return the log density that a share ``rate`` of the model's own draws falls below.
 
-    It judges rows of the fit, which lie nearer to the estimates than new rows do.
+    It is the limit for training rows, which lie nearer to the estimates than new rows do.
     """
     return _quantile(classifier, classifier, rate)
 

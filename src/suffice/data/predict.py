@@ -1,4 +1,4 @@
-"""``suffice.streams.predict_stream``: the answers of a model for rows of any source, in a file."""
+"""``suffice.streams.predict_stream``: write a model's predictions for rows of any source."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,13 +36,13 @@ from suffice.typing import Flags, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Rows to the answers of a classifier: on any machine."""
+    """Turns rows into the predictions of a classifier, on any machine."""
 
     classifier: Classifier
     roles: Roles
     # label, then posteriors, log density and outlier if the classifier has them
     schema: Mapping[str, pl.DataType]
-    threshold: float | None  # log density of an outlier; None: no density to judge by
+    threshold: float | None  # limit for outliers; None if the model has no density
 
     @classmethod
     def of(
@@ -65,7 +65,7 @@ class Answers:
         return cls(classifier, roles, schema, threshold)
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows:
-        """Return kept columns and answers of some rows, and what could not be answered.
+        """Return kept columns and predictions of some rows, and what could not be predicted.
 
         ``label`` and ``first_row`` are for messages.
         """
@@ -113,7 +113,7 @@ class Answers:
         return counts
 
     def to(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
-        """Return a frame of answers (n rows); null where a row has none."""
+        """Return a frame of predictions (n rows); null if a row has none."""
         if self.classifier.allow_missing:
             return self._answers(x)
         numbers = _numbers_in(x)
@@ -163,18 +163,18 @@ def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
-    """Return what each action predicts: the classes, and the label of rows that are refused."""
+    """Return what each action predicts: the classes, and the label of rejected rows."""
     refused = classifier.decision.actions[len(classifier.classes) :]
     return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """How many rows were answered: all, those without an answer, and outliers."""
+    """Numbers of rows: all, those without a prediction, and outliers."""
 
     rows: int
     unanswered: int
-    outliers: int | None  # None: the model has no densities to judge by
+    outliers: int | None  # None: the model has no densities
 
 
 def predict_stream(
@@ -190,27 +190,28 @@ def predict_stream(
     on: object = None,
     progress: Progress | None = None,
 ) -> Predicted:
-    """Return how many rows were scored to a file, one answer for every row, in their order.
+    """Write one prediction for every row, in the same order; return the numbers of rows.
 
     Written are the ids, ``label``, ``p_<class>`` for every class and, where the model has a
-    density, ``log_density`` and ``outlier``. A row that lacks a number gets empty answers if the
-    model needs all numbers. An infinite number is refused, with its row and column.
+    density, ``log_density`` and ``outlier``. If a row has a missing number and the model needs all
+    numbers, its predictions are empty. An infinite number raises an error that names its row and
+    column.
 
     Parameters
     ----------
     estimator : fitted estimator of this library, or Classifier
-    source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
+    source : path, glob, "-", dataset name, list of paths, frame, stream, iterable or array
         As in ``summarize``. Columns are matched by name; those of arrays by position.
     sink : path, or callable
         A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, here or as
-        ``"s3://bucket/answers.parquet"``; or a function that consumes a polars ``LazyFrame``.
+        ``"s3://bucket/predictions.parquet"``; or a function that consumes a polars ``LazyFrame``.
     columns : Columns, optional
-        Its ``ids`` are the columns to copy beside the answers, by default those that look like
-        ids and are not to ``ignore``. The model knows its features.
+        Its ``ids`` are the columns to copy to the output, by default those that look like ids and
+        are not in ``ignore``. The model knows its features.
     text, table, on, progress
         As in ``summarize``.
     prefix : str
-        Put before the name of every answer.
+        Prefix of the names of the prediction columns.
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 simulated new rows. LDA and QDA without shrinkage simulate the error of their
@@ -250,11 +251,14 @@ def predict_stream(
     answers = Answers.of(classifier, roles, prefix, outlier_rate)
     for name in roles.kept:
         if name in answers.schema:
-            msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
+            msg = (
+                f"column {name!r} is kept, but a prediction column has the same name: set a "
+                "prefix"
+            )
             raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
     rows_read, n_outliers = _written(opened, answers, write, opened.report_to(progress))
-    rows_read.warn("have no answer")
+    rows_read.warn("have no prediction")
     return Predicted(
         rows=rows_read.rows,
         unanswered=rows_read.unusable,
@@ -272,7 +276,7 @@ def notations_for(classifier: Classifier) -> dict[str, Notation]:
     else:
         numbers = tuple(number.name for number in encoding.schema.numbers)
     common = classifier.notations.common() if classifier.notations else {}
-    # Of a number that nothing is known of, a leading zero is no code.
+    # For a number of unknown format, a leading zero does not mark a code.
     return {name: common.get(name, Notation()) for name in numbers}
 
 
@@ -280,7 +284,7 @@ def _scored(
     source: Source,
     answers: Answers,
 ) -> tuple[dict[str, ColumnType], Iterator[ScoredRows]]:
-    """Return the types of kept columns and answers, and these for all rows, in order."""
+    """Return the types of kept and prediction columns, and their values in order."""
     roles = answers.roles
     types: dict[str, ColumnType] = {}
     if source.scored is not None:
@@ -316,7 +320,7 @@ def _written(
     write: Callable[[pl.LazyFrame], object],
     report: RowsDone,
 ) -> tuple[RowsRead, int]:
-    """Write the answers for all rows, in order; return how many were read, and outliers."""
+    """Write the predictions for all rows, in order; return the numbers of rows and outliers."""
     # A failure on the way is raised as it is, and not as the sink's.
     schema, parts = _scored(source, answers)
     total = RowsRead()

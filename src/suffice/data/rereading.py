@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
-    """Return what ``use`` makes of a source, whose columns are judged by all their rows."""
+    """Return the result of ``use`` on a source, with column types inferred from all rows."""
     while True:
         try:
             return use(source)

@@ -28,11 +28,13 @@ Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in al
 RowsDone: TypeAlias = Callable[[int], None]
 # Batches of a scan, from a first row on, all or that many.
 Batches: TypeAlias = Callable[[int, int | None], Iterator[pl.DataFrame]]
-ScoredRows: TypeAlias = "tuple[pl.DataFrame, RowsRead]"  # answers, and the rows without any
+ScoredRows: TypeAlias = (
+    "tuple[pl.DataFrame, RowsRead]"  # predictions, and the rows without any
+)
 
 
 class RowScorer(Protocol):
-    """Rows to answers. ``label`` and ``first_row`` are for messages."""
+    """Turns rows into predictions. ``label`` and ``first_row`` are for messages."""
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows: ...
 
@@ -78,7 +80,7 @@ class Source:
     named: bool = True  # whether the user named the columns
     # Sums of every usable row, computed by a database or a cluster.
     summed: Callable[[Roles, SumSettings, RowsDone], Summed] | None = None
-    # Answers for all rows, in order, computed by a cluster.
+    # Predictions for all rows, in order, computed by a cluster.
     scored: Callable[[RowScorer, Roles], Iterator[ScoredRows]] | None = None
 
     def report_to(self, progress: Progress | None) -> RowsDone:
@@ -125,7 +127,7 @@ def as_type(column: pl.Expr, dtype: ColumnType) -> pl.Expr:
     """Return a column in the type of its first rows; a fraction fails where these are whole."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    # The cast itself would cut a label of 2.5 among whole numbers to 2.
+    # The cast itself would cut a label of 2.5 among integers to 2.
     number = column.cast(pl.Float64).fill_nan(None)
     has_fraction = (number % 1 != 0).fill_null(value=False)
     whole = pl.when(~has_fraction & number.is_not_null()).then(column).cast(dtype)

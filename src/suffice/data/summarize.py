@@ -90,9 +90,9 @@ def summarize(
 
     Parameters
     ----------
-    source : path, glob, URL, "-", data set name, list of paths, frame, stream, iterable or array
+    source : path, glob, URL, "-", dataset name, list of paths, frame, stream, iterable or array
         CSV, TSV, Parquet, Feather or JSON Lines files, here or as ``"s3://bucket/*.parquet"``; a
-        database such as ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in data set; a
+        database such as ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in dataset; a
         pandas, polars or pyarrow table; anything that exports an Arrow stream; an iterable of
         frames, or of chunks ``(X, y)`` or ``(X, y, sample_weight)``; an array (n, d); an Ibis
         table; a Spark or Dask DataFrame, or a list of delayed values or futures.
@@ -105,7 +105,8 @@ def summarize(
     weight : str, optional
         The column of row weights.
     groups : str, optional
-        A column, such as a site or a day: the answer then maps its values to sums of their rows.
+        A column, such as a site or a day: the result then maps its values to the sums of their
+        rows.
     text : TextFormat, optional
         How text files are written, where that is not found out by itself.
     table : str, optional
@@ -123,7 +124,7 @@ def summarize(
         Where to sum. A ``distributed.Client``, or the address of its scheduler, sums files and
         Dask collections on that cluster. A device of PyTorch such as ``"cuda"`` sums complete
         numbers there; ``(client, "cuda")`` uses the devices of the workers. A table of a database
-        is summed inside it (``"database"``, for complete columns of numbers) or streamed out
+        is summed inside it (``"database"``, for complete numeric columns) or streamed out
         (``"local"``); by default the quicker of the two, which the logger "suffice" names.
     progress : callable, optional
         Called after each block with the number of rows read and of rows in all, perhaps None.
@@ -132,11 +133,10 @@ def summarize(
     -------
     Moments, or with ``groups`` a mapping of each of its values to ``Moments``
 
-    Notes
-    -----
-    Ids, free text, constants, and rows without a label are left out with one warning each. A row
-    that lacks a number counts with the numbers it has. An infinite number is refused, with its row
-    (counted from 0) and column. The size of batches that a reader returns changes no bit.
+    Notes ----- Ids, free text, constants, and rows without a label are left out with one warning
+    each. A row with missing numbers counts with the numbers that it has. An infinite number raises
+    an error that names its row (counted from 0) and column. The size of batches that a reader
+    returns changes no bit.
 
     Examples
     --------
@@ -261,8 +261,8 @@ def summarize_source(
     moments = total.moments
     if moments.cells_lost:
         warn(
-            f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
-            f"smaller, at the cost of {moments.cells_lost:,} numbers",
+            f"a class has more than {MOST_PATTERNS} patterns of missing values: in rows with "
+            f"rare patterns, {moments.cells_lost:,} numbers were dropped",
             LostDetailWarning,
         )
     if moments.exact is not None:

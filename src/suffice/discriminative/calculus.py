@@ -17,7 +17,7 @@ def numerical_gradient(
 ) -> Floats:
     """Return ∂f/∂X by central differences, in the shape of X: a number, a vector or a matrix.
 
-    Entry (i, j) is the derivative by X_ij, every entry taken as a variable of its own.
+    Entry (i, j) is the derivative with respect to X_ij, with all entries as separate variables.
 
     Parameters
     ----------

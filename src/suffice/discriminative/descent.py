@@ -160,7 +160,7 @@ def descend(
 ) -> DescentPath:
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
 
-    A descent that stalls, at a zero gradient that is no minimum, warns.
+    If a descent stalls at a zero gradient that is not a minimum, a warning says so.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def descend(
 
 
 def _rate_at(learning_rate: float | Callable[[int], float], t: int) -> float:
-    """Return η_t, or refuse one that is not positive."""
+    """Return η_t; raise unless it is positive."""
     rate = learning_rate(t) if callable(learning_rate) else learning_rate
     if not rate > 0:
         raise InvalidParameterError(

@@ -77,10 +77,10 @@ class GradientDescent:
     ----------
     method : {"gd", "sgd", "averaged-sgd"}, default="gd"
         Steps by the mean gradient of all rows; stochastic steps, w ← w − η (y − t) x, row by row;
-        or stochastic steps of falling rate that answer with an average of the weights.
+        or stochastic steps of decreasing rate that return an average of the weights.
     learning_rate : "auto" or float, default="auto"
-        η, for the mean loss in the units that the solver works in. A rate at which the loss rises
-        is refused; the loss cannot rise at "auto".
+        η, for the mean loss in the units that the solver works in. A rate at which the loss
+        increases raises an error; with "auto" the loss cannot increase.
     decay : float, default=0.0
         Of "sgd": step t = 0, 1, … has the learning rate η / (1 + decay · t). 0 keeps it constant.
     batch_size : int, optional

@@ -25,9 +25,7 @@ _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 class BatchDescent(Solver):
     """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem."""
 
-    rate: float | None = (
-        None  # refused if the loss rises; None: 1 / L, at which it cannot rise
-    )
+    rate: float | None = None  # raises if the loss increases; None: 1 / L, at which it cannot
     default = Stopping(tol=1e-8, max_iter=10_000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
@@ -79,7 +77,7 @@ class Iterate:
 class MiniBatchDescent(Solver):
     """Steps by a few rows at a time: what the stochastic descents share."""
 
-    rate: float | None  # refused if the fit is worse than the start and than equal posteriors
+    rate: float | None  # raises if the fit is worse than the start and than equal posteriors
     batch_size: int
     seed: int | None  # of the order of rows; None: as they come
 
@@ -125,7 +123,7 @@ class MiniBatchDescent(Solver):
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(MiniBatchDescent):
-    """Steps of constant or falling rate, by a row or a few; the answer is the last iterate."""
+    """Steps of constant or decreasing rate, by one or several rows; returns the last iterate."""
 
     rate: float | None = None
     batch_size: int = 1

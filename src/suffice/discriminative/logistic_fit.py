@@ -1,4 +1,4 @@
-"""Fitting logistic and softmax regression: the solver that suits the size, and the answer."""
+"""Fitting logistic and softmax regression with the solver that suits the size."""
 
 from dataclasses import dataclass, replace
 from typing import Self

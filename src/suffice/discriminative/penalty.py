@@ -1,4 +1,4 @@
-"""The choice of the penalty λ: the least leave-one-out log-loss, read from one fit of each λ."""
+"""Choice of the penalty λ with the lowest leave-one-out log-loss, from one fit for each λ."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def choose_penalty(
     standardize: bool = True,
     per_deviation: bool = True,
 ) -> float:
-    """Return the λ of least leave-one-out log-loss, or of five folds if there are many features."""
+    """Return the λ with the lowest leave-one-out log-loss, or five-fold if features are many."""
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
         return _penalty_of_folds(
@@ -76,7 +76,7 @@ def _penalty_of_folds(
     standardize: bool,
     per_deviation: bool,
 ) -> float:
-    """Return the λ of least log-loss over folds, each fitted from the λ before."""
+    """Return the λ with the lowest log-loss over folds, each fit starting at the previous λ."""
     rows = table.take(stratified_sample(table.codes, _FOLDED_ROWS, 0))
     fold_of = _fold_numbers(rows.codes)
     candidates = penalties(rows.weights.sum())

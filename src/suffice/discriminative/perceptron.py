@@ -297,7 +297,7 @@ def n_errors(design: Design, weights: Floats) -> int:
 
 
 def margin(design: Design, weights: Floats) -> float:
-    """Return the least distance of a row from the boundary to a rival, negative if wrong."""
+    """Return the smallest distance of a row from a boundary, negative if misclassified."""
     slopes = _per_class(weights)[:, 1:]
     lengths = np.linalg.norm(slopes[:, None] - slopes, axis=2)
     return min(float(leads.min()) for leads in _leads(design, weights, lengths))

@@ -39,7 +39,7 @@ def moments_to_fit(table: Table) -> Moments:
 def device_table(
     x: RowsLike, y: LabelsLike, weight: WeightsLike
 ) -> tuple[Table, Moments] | None:
-    """Return rows on a device as they are, and their sums; None where the host must see them."""
+    """Return rows on a device unchanged, and their sums; None if the host must read them."""
     if not is_on_device(x) or not x.shape[0]:
         return None
     moments = Moments.of(x, y, weight, fourth=False)

@@ -108,7 +108,7 @@ def _constraints(block: Table, delta: Floats, n: int) -> Floats:
 
 
 def _hardest(design: Design, delta: Floats, n: int) -> Floats:
-    """Return the n constraints of least margin in direction δ (C, D)."""
+    """Return the n constraints with the smallest margin in direction δ (C, D)."""
     best = np.empty((0, 1 + delta.size))
     for block in design.blocks():
         best = np.vstack([best, _constraints(block, delta, n)])
@@ -143,7 +143,7 @@ def _separating(
 
 
 def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
-    """Return δ of greatest cᵀδ with Aδ ≥ 0, |δ| ≤ 1, or None if that is zero."""
+    """Return the δ that maximises cᵀδ with Aδ ≥ 0, |δ| ≤ 1, or None if the maximum is zero."""
     constraints: _Constraints = {"A_ub": -a, "b_ub": np.zeros(len(a)), "bounds": (-1, 1)}
     delta = _solved(-gain, constraints)
     if delta is None or gain @ delta < _GAINED:
@@ -152,7 +152,7 @@ def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
 
 
 def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, ...]) -> Floats | None:
-    """Return δ of least Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts are free of charge."""
+    """Return the δ that minimises Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts do not count."""
     cost = np.ones((2, *shape))
     cost[:, :, 0] = 0.0
     # δ = u − v,  u, v ≥ 0

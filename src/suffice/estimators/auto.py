@@ -74,10 +74,10 @@ _FEWEST_LEVEL_ROWS = 5  # that a level needs to have a feature of its own
 class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
-    Pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature are
-    judged by exact cross-validated log-loss. The posteriors of the best few settings are averaged
-    with weights chosen on held-out rows. The best single Gaussian model answers for densities,
-    samples and boundaries.
+    Pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature are chosen by
+    exact cross-validated log-loss. The posteriors of the best few settings are averaged with
+    weights chosen on held-out rows. Densities, samples and boundaries come from the best single
+    Gaussian model.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         with kernel features) may enter the average; 1 picks the single best setting.
     members : list of classifiers, optional
         Classifiers with scikit-learn's methods and ``predict_proba`` that may enter the average;
-        a pair (name, classifier) names one. Each is judged on rows that it has not seen.
+        a pair (name, classifier) names one. Each is evaluated on held-out rows.
     categorical : list of columns, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical.
     random_state : int, default=0
-        Seed of the folds, the samples of rows that settings are judged on, and the landmarks.
+        Seed of the folds, the samples of rows that settings are evaluated on, and the landmarks.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
     effort_ : str
-        How many rows and folds judged the settings, and which settings were skipped because they
-        cost too much time.
+        How many rows and folds were used to evaluate the settings, and which settings were skipped
+        to save time.
 
     Examples
     --------
@@ -154,10 +154,10 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         groups: LabelsLike | None = None,
         time: LabelsLike | None = None,
     ) -> Self:
-        """Choose the settings, then learn from all rows.
+        """Choose the settings, then fit to all rows.
 
-        Settings are judged on folds of whole ``groups`` (n,), or by ``time`` (n,): then models of
-        all earlier rows are judged on blocks of later rows.
+        Settings are evaluated on folds of whole ``groups`` (n,), or by ``time`` (n,): models of all
+        earlier rows are then evaluated on blocks of later rows.
         """
         n_kept = whole_number("n_kept", self.n_kept)
         belonging = Belonging()
@@ -277,7 +277,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
 
     def _transform_of(self, view: Plain | PowerTransformed) -> PowerTransform | None:
-        """Return the power transform of a view as one of all columns of numbers."""
+        """Return the power transform of a view as one of all numeric columns."""
         if isinstance(view, Plain):
             return None
         if self.encoding_ is None:
@@ -297,7 +297,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         """Return in words what was chosen, and by how much it beat the runner-up."""
         first, *others = self.choices_
         if np.isnan(first.log_loss):
-            return f"Too few rows to judge settings: {first.describe()}."
+            return f"Too few rows to compare settings: {first.describe()}."
         lines = [f"Best: {first.describe()}; held-out log-loss {first.log_loss:.4f}."]
         if others:
             gap = others[0].log_loss - first.log_loss
@@ -315,9 +315,9 @@ class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and trees, averaged.
 
     The candidates are those of ``AutoGaussian``, linear and additive logistic regression, extra
-    trees, a random forest and, from 2,000 rows on, boosted trees. Their shares in the average are
-    chosen on held-out rows. ``explain()`` lists the shares, and ``best_estimator_`` is the best
-    single Gaussian.
+    trees, a random forest and, with at least 2,000 rows, boosted trees. Their weights in the
+    average are chosen on held-out rows. ``explain()`` lists the shares, and ``best_estimator_`` is
+    the best single Gaussian.
 
     Parameters
     ----------

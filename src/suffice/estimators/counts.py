@@ -58,17 +58,17 @@ class CountNB(SumsEstimator):
         independent counts. "complement": scores by the counts of all other classes, which is
         often better for classes of unequal size; it has no density.
     alpha : float or "auto", default=1.0
-        Pseudo-count of each feature in each class. "auto" takes the value of least leave-one-out
-        log-loss.
+        Pseudo-count of each feature in each class. "auto" takes the value with the lowest
+        leave-one-out log-loss.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least leave-one-out log-loss. Naive Bayes is over-confident on long rows.
+        with the lowest leave-one-out log-loss. Naive Bayes is over-confident on long rows.
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
     text : str, optional
@@ -271,7 +271,7 @@ class CountNB(SumsEstimator):
         return sharing_features(self.moments_, other)
 
     def _set_columns(self, moments: CountSums) -> None:
-        """Keep the features of sums, or the column of text whose words they are."""
+        """Keep the features of sums, or the text column whose words they are."""
         if self.text is None:
             set_features(self, moments.n_features, moments.feature_names)
         else:

@@ -14,16 +14,16 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encode a table with categories and empty cells as numbers.
+    """Encode a table with categories and missing values as numbers.
 
-    A category becomes an indicator of each level but the most frequent one; an empty number is
-    filled by the mean and marked by an indicator, an empty category is a level of its own. A
+    A category becomes an indicator of each level but the most frequent one; a missing number is
+    filled with the mean and marked by an indicator; a missing category is a separate level. A
     level not seen in ``fit`` is treated as the most frequent one.
 
     Parameters
     ----------
     categorical : list of columns, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical.
 
     Attributes
@@ -89,7 +89,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def takes(estimator: Any, X: RowsLike, *, has_gaps: bool) -> bool:
-    """Return whether a classifier says that it takes the columns and the empty cells of a table."""
+    """Return whether a classifier accepts the columns and the missing values of a table."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags

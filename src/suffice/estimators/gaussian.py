@@ -48,16 +48,16 @@ class LDA(GaussianEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power first; the powers are fitted without labels,
         or given. Densities, samples and posteriors describe the original rows, while ``means_``,
         ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least held-out log-loss.
+        with the lowest held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
@@ -165,16 +165,16 @@ class QDA(GaussianEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power first; the powers are fitted without labels,
         or given. Densities, samples and posteriors describe the original rows, while ``means_``,
         ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least held-out log-loss.
+        with the lowest held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
@@ -272,16 +272,16 @@ class RDA(GaussianEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power first; the powers are fitted without labels,
         or given. Densities, samples and posteriors describe the original rows, while ``means_``,
         ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least held-out log-loss.
+        with the lowest held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
@@ -371,16 +371,16 @@ class GaussianNB(GaussianEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power first; the powers are fitted without labels,
         or given. Densities, samples and posteriors describe the original rows, while ``means_``,
         ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least held-out log-loss.
+        with the lowest held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
@@ -459,8 +459,8 @@ class GaussianClassifier(GaussianEstimator):
         Structure of each covariance. An EDDA code ("EII" … "VVV") has one letter each for volume,
         shape and orientation: E if all classes share it, V if it varies, I if it is that of the
         identity. It cannot be combined with ``tied``, ``pooling`` or ``shrinkage``. "auto" takes
-        the code of least ``bic``, kept as ``family_``. "tree" gives the categories of each class a
-        Chow–Liu tree and regresses the numbers on their levels.
+        the code with the lowest ``bic``, stored as ``family_``. "tree" gives the categories of each
+        class a Chow–Liu tree and regresses the numbers on their levels.
     tied : bool or list of lists of labels, default=False
         True: one covariance for all classes (linear boundaries). False: one per class
         (quadratic boundaries). Groups of labels: the classes of a group share one.
@@ -485,16 +485,16 @@ class GaussianClassifier(GaussianEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power first; the powers are fitted without labels,
         or given. Densities, samples and posteriors describe the original rows, while ``means_``,
         ``covariance_`` and ``coef_`` describe the transformed rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
-        of least held-out log-loss.
+        with the lowest held-out log-loss.
     categorical : list of columns or Categorical, optional
-        Columns whose numbers are codes of categories, by name or position; columns of text are
+        Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"

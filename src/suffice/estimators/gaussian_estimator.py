@@ -78,7 +78,8 @@ from suffice.selection.search.open_settings import choose_settings
 from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-# EM for missing cells needs matrices of features; fewer rows than so many features are refused
+# EM for missing cells needs matrices of features; with fewer rows than features, more features than
+# this raise an error
 _MOST_FEATURES_WITH_MISSING = 2_000
 
 
@@ -118,7 +119,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _takes_missing(self) -> bool:
-        # fourth moments are of complete rows of numbers; settings may not be checked yet
+        # fourth moments are of complete numeric rows; settings may not be checked yet
         shrinkage = getattr(self, "shrinkage", None)
         intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
         return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
@@ -207,8 +208,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         Parameters
         ----------
         weight : float in [0, 1] or "auto", default="auto"
-            Weight of each row without a label. "auto" takes the weight of least held-out log-loss,
-            kept as ``unlabelled_weight_``.
+            Weight of each row without a label. "auto" takes the weight with the lowest held-out
+            log-loss, stored as ``unlabelled_weight_``.
         """
         if not is_open(weight) and not (is_number(weight) and 0 <= weight <= 1):
             raise InvalidParameterError(
@@ -479,8 +480,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         density = self.model_.density
         if not isinstance(density, GaussianModel) or self.moments_.schema is not None:
             raise InvalidParameterError(
-                "outlier_score needs one Gaussian for each class and columns of numbers, without "
-                "a power transform: read model_.log_density, of which low values are outliers"
+                "outlier_score needs one Gaussian for each class and numeric columns, "
+                "without a power transform: read model_.log_density, of which low values are "
+                "outliers"
             )
         within = self._shrunk_within_covariance() if is_relative else None
 
@@ -527,7 +529,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Self:
         """Measure the nonconformity of each row's label, as ``predict_set`` needs.
 
-        The rows are those of ``fit``, and each is judged by the model of all others. With
+        The rows are those of ``fit``, and each is predicted by the model of all others. With
         ``held_out=True`` they are rows that ``fit`` has not seen; then the coverage is guaranteed
         (split conformal). Learning more rows later discards the calibration.
         """
@@ -701,7 +703,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def transform(self, X: RowsLike) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.
 
-        A missing number is replaced by its mean given the rest of the row.
+        A missing number is replaced with its conditional mean, given the rest of the row.
         """
         coordinates: Floats = like(self._answer(X, self._coordinates), X)
         return coordinates
@@ -741,7 +743,7 @@ def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "dia
 
 
 def _warn_of_idle(settings: Settings) -> None:
-    """Warn of settings that change nothing beside the others."""
+    """Warn about settings that have no effect together with the others."""
     for reason in settings.idle_settings:
         warn(reason)
 

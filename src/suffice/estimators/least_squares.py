@@ -30,7 +30,7 @@ _FLOATS = (np.float64, np.float32)
 
 
 class LeastSquaresClassifier(LinearDecisions):
-    """Regress the indicator of each class on x, and pick the class of the largest fit.
+    """Regress the indicator of each class on x, and predict the class with the largest value.
 
     Everything is read from moments: it can be fitted from sums collected elsewhere, and batch
     by batch. Constant and duplicated columns do not matter.

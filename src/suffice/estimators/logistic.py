@@ -73,7 +73,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     l2 : float or "auto", default=1.0
         λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature. 0 is
         maximum likelihood; if the classes are separable, so that no maximum exists, a warning says
-        so and the fit is that of l2=1. "auto" is the λ of least leave-one-out log-loss.
+        so and the fit is that of l2=1. "auto" is the λ with the lowest leave-one-out log-loss.
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"} or a value
         Newton steps; quasi-Newton steps, for many classes × features; gradient descent; stochastic
         gradient descent, row by row; or the same with falling rates and averaged weights. "auto",
@@ -108,7 +108,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     l2_ : float
         The penalty used.
     separation_ : Separation or None
-        How the classes are separated, if l2=0 was asked for and they are.
+        How the classes are separated; None unless l2=0 and the classes are separable.
     path_ : DescentPath or None
         The descent, if it was recorded.
 

@@ -41,8 +41,8 @@ class MixedNB(SumsEstimator):
         Distribution of the columns whose names match a pattern: "gaussian", "categorical",
         "multinomial", "bernoulli" or "poisson". In a pattern, ``*`` stands for any characters, so
         that ``{"words*": "multinomial"}`` counts every column that begins with "words". The columns
-        of one multinomial pattern share one total. Other columns of numbers are Gaussian, other
-        columns of text categorical. Columns of an array are "x0", "x1" and so on.
+        of one multinomial pattern share one total. Other numeric columns are Gaussian, other
+        text columns categorical. Columns of an array are "x0", "x1" and so on.
     alpha : float, default=1.0
         Pseudo-count of each count and of each level in each class.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
@@ -50,7 +50,7 @@ class MixedNB(SumsEstimator):
         ``Dirichlet(α)`` smooths them.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-        ``Costs(reject=0.1)`` also lets the classifier refuse to answer.
+        ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     temperature : float, default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density.
     binarize : float, default=0.0

@@ -36,8 +36,8 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     Parameters
     ----------
     n_components : int, {label: int} or "auto", default="auto"
-        Gaussians of each class. "auto" takes the number of greatest held-out likelihood, at most
-        12: for each class separately, or the same for all if ``tied=True``.
+        Number of Gaussians in each class. "auto" takes the number with the greatest held-out
+        likelihood, at most 12: for each class separately, or the same for all if ``tied=True``.
     covariance : {"full", "diagonal"}, default="full"
         Structure of each covariance.
     tied : {False, "class", True}, default=False

@@ -39,12 +39,12 @@ class Perceptron(linear.LinearDecisions):
         K perceptrons; or one weight vector a class, a mistake moving the right class up and its
         best rival down. Two classes always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
-        Answer with the last weights, with their mean over all rows shown (Freund & Schapire 1999,
+        Predict with the last weights, with their mean over all rows shown (Freund & Schapire 1999,
         *Machine Learning* 37, 277–296), or with those of the pass that left the fewest errors.
     learning_rate : float, default=1.0
-        η. From a zero start it only scales the answer.
+        η. From a zero start it only scales the weights.
     start : {"zero", "random"}, default="zero"
-        First weights. The answer depends on them.
+        Initial weights. The result depends on them.
     max_iter : int, default=100
         Maximum number of passes over the rows.
     fit_intercept : bool, default=True
@@ -171,7 +171,7 @@ class Perceptron(linear.LinearDecisions):
         return learning
 
     def _answers(self, design: Design, states: list[State]) -> list[Floats]:
-        """Return the weights to answer with after each pass, the start first."""
+        """Return the weights to predict with after each pass, the start first."""
         if self.variant == "averaged":
             return [state.average for state in states]
         if self.variant == "pocket":

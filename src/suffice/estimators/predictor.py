@@ -144,7 +144,7 @@ def _validated_texts(
 
 
 def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    """Return numeric rows as an array; other libraries' arrays and mixed tables as they are."""
     X = unmasked(X)
     if reset:
         column_names(X)  # raises where two columns have the same name
@@ -160,7 +160,7 @@ def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any
 
 
 def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return sparse rows as they are, or refuse them with the cure."""
+    """Return sparse rows unchanged, or raise an error with the cure."""
     if not estimator._takes_sparse:
         raise InvalidInputError(
             f"{type(estimator).__name__} cannot read sparse rows, whose sums would be dense: "
@@ -258,7 +258,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
 
     @property
     def _text_column(self) -> str | None:
-        """The column of text whose words are the features, if the rows are texts."""
+        """The text column whose words are the features, if the rows are texts."""
         return None
 
     @property
@@ -292,7 +292,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         """Become the estimator as it was when ``_state`` was kept, and return it."""
 
     def predict(self, X: RowsLike) -> Labels:
-        """Return the action of least expected cost for each row: by default the likeliest class."""
+        """Return the action with the lowest expected cost, by default the most probable class."""
         return self._answer(X, Classifier.predict)
 
     def _answer(self, X: RowsLike, verb: Callable[[Classifier, RowsLike], Answer]) -> Answer:
@@ -326,7 +326,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         return answer
 
     def score(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> float:
-        """Return the accuracy of ``predict`` among the rows that it answers."""
+        """Return the accuracy of ``predict`` among the rows that it does not reject."""
         rows = to_numpy(X)
         labels = as_labels(to_numpy(y))
         weights = to_numpy(sample_weight)

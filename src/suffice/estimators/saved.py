@@ -33,8 +33,8 @@ _FIELDS = (
 class SavedClassifier(PosteriorMixin):
     """A fitted classifier of scikit-learn, LightGBM, XGBoost or CatBoost in a file of suffice.
 
-    ``predict`` and ``predict_proba`` answer as the classifier did when it was saved. It is not
-    fitted again: fit the classifier itself.
+    ``predict`` and ``predict_proba`` return the same as the classifier did when it was saved. It is
+    not fitted again: fit the classifier itself.
 
     Examples
     --------

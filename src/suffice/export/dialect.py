@@ -1,4 +1,4 @@
-"""How DuckDB, PostgreSQL and SQLite write numbers, names and labels, and what they refuse."""
+"""How DuckDB, PostgreSQL and SQLite write numbers, names and labels, and their limits."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ def double(value: float) -> str:
 
 
 def literal(label: object) -> str:
-    """Return a label as text, number, truth value or NULL."""
+    """Return a label as text, number, Boolean or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
         return "NULL"
-    if isinstance(label, int):  # also a truth value: TRUE or FALSE
+    if isinstance(label, int):  # also a Boolean: TRUE or FALSE
         return str(label).upper()
     if isinstance(label, float):
         return double(label)
@@ -118,7 +118,7 @@ class Dialect:
         return f"CAST({double(value)} AS {self.double})"
 
     def number_of(self, column: str, *, is_boolean: bool) -> str:
-        """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
+        """Return a column as doubles, NULL where it is NaN; Booleans as 1 and 0."""
         if is_boolean:
             return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
         number = f"CAST({column} AS {self.double})"
@@ -136,7 +136,7 @@ class Dialect:
         for column in names:
             if len(column.encode()) > self.longest_name:
                 raise InvalidParameterError(
-                    f"the column {column!r} of the answer has more than {self.longest_name} bytes, "
+                    f"the output column {column!r} has more than {self.longest_name} bytes, "
                     f"which {self.title} would cut off: shorten that class's label"
                 )
 

@@ -41,7 +41,7 @@ def single_model(classifier: Classifier) -> ClassModel | LinearModel:
 
 
 def member_model(share: Share) -> ClassModel | LinearModel | Trees | BoostedTrees:
-    """Return what scores the rows for a member; refuse classifiers of other libraries."""
+    """Return the scorer of a member; raise for classifiers of other libraries."""
     model = share.model
     if not isinstance(model, TemperedModel):
         return model

@@ -32,7 +32,7 @@ class Graph:
         }
 
     def constant(self, values: Operand | Array) -> Deferred:
-        """Return an array of doubles, integers, truth values or text as a constant."""
+        """Return an array of doubles, integers, Booleans or text as a constant."""
         if isinstance(values, Deferred):
             return values
         array = np.ascontiguousarray(values).reshape(np.shape(values))

@@ -48,10 +48,10 @@ _LOWEST = -1e300  # a score that stands for −∞, which turns into NaN in prod
 def to_onnx(estimator: Fitted, path: str | Path | None = None) -> Any:
     """Return an ONNX model in 64-bit numbers, and write it to ``path`` if there is one.
 
-    The input is ``X`` (n, d); for a mixed table there is one input (n, 1) for each column, text
-    for categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores``
-    (n, K) for a classifier without posteriors. A row that is refused or has no scores gets NaN
-    among numbers, "" among text. Needs the extra ``onnx``.
+    The input is ``X`` (n, d); for a mixed table there is one input (n, 1) for each column, text for
+    categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K)
+    for a classifier without posteriors. The label of a row that is rejected or has no scores is NaN
+    for numeric labels, "" for text labels. Needs the extra ``onnx``.
     """
     extra("onnx", "onnx", "to_onnx")  # refuse before any work is done
     model = _onnx_model(classifier_of(estimator))
@@ -85,7 +85,7 @@ def _scores_and_posterior(
     classifier: Classifier,
     rows: Deferred,
 ) -> tuple[Deferred, Deferred | None]:
-    """Return scores, (n, K), and posteriors if there are any; NaN in rows that are refused."""
+    """Return scores, (n, K), and posteriors if there are any; NaN in rejected rows."""
     integrates = integrates_missing(classifier)
     # 0 · x is NaN where x is infinite, or NaN and not integrated out
     used = where(isnan(rows), 0.0, rows) if integrates else rows
@@ -150,7 +150,7 @@ def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Deferred]:
         return [declaration], Deferred(graph, "X")
     schema = encoding.schema
     inputs = [_column_input(graph, each) for each in schema.columns if each.kind != "left out"]
-    # numbers, indicators of empty cells and those of levels; NaN is missing
+    # numbers, indicators of missing values and those of levels; NaN is missing
     columns = [Deferred(graph, number.name) for number in schema.numbers]
     empty_cells = []
     for j, fill in zip(schema.filled, schema.fills, strict=True):
@@ -175,7 +175,7 @@ def _column_input(graph: Graph, column: Column) -> Any:
 
 
 def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
-    """Return the indicators of a column's levels, (n, L − 1); "" is an empty cell."""
+    """Return the indicators of a column's levels, (n, L − 1); "" is a missing value."""
     unknown = category.n_levels  # the code of a row of NaN, after those of the levels
     codes = {"": len(category.levels) if category.missing else unknown}
     codes.update({level: code for code, level in enumerate(category.levels)})
@@ -548,7 +548,7 @@ def _nearness(view: views.KernelFeatures, z: Deferred) -> Deferred:
 
 
 def _imputed(model: ClassModel, rows: Deferred) -> Deferred:
-    """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
+    """Return rows with NaN replaced with Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
     formula = model.formula
     covariances = marginals(formula)
     at, missing = _rows_with_missing(rows)

@@ -16,11 +16,11 @@ from suffice.typing import Floats
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 _FAR_LINEAR = 290.0  # log10 of the units beyond which linear scores overflow
-_FAR_QUADRATIC = 140.0  # the same of squares
-_NEAR = 1e-140  # units that are as good as zero
+_FAR_QUADRATIC = 140.0  # the same for quadratic scores
+_NEAR = 1e-140  # values that are practically zero
 _LARGEST = float(np.finfo(np.float64).max)
 _LOWEST = -1e300  # a logarithm so low that no class with it wins
-# DuckDB reads yes and no of a file as truth values
+# DuckDB reads yes and no of a file as Booleans
 _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
@@ -74,7 +74,7 @@ class Feature:
 
     is_empty: str  # holds where the cell is empty, or its level unknown
     is_on: str | None = None  # holds where the indicator is 1; None: a number
-    fill: float | None = None  # value of an empty cell
+    fill: float | None = None  # value of a missing value
     may_be_missing: bool = True  # whether the feature is missing where the cell is empty
 
 
@@ -109,7 +109,7 @@ class ColumnReading:
 
     @cached_property
     def features(self) -> list[Feature]:
-        """The features in the order of the model: numbers, indicators of empty cells, levels."""
+        """The features in the order of the model: numbers, indicators of missing values, levels."""
         schema = self.encoding.schema
         features = []
         for j, number in enumerate(schema.numbers):
@@ -263,7 +263,7 @@ def _level_code(category: Category, column: str) -> str:
 
 
 def _spellings(category: Category, level: str) -> list[str]:
-    """Return how databases spell a level: truth values and numbers in several ways."""
+    """Return how databases spell a level: Booleans and numbers in several ways."""
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return [level, *_TRUTH[level]]
     spellings = [level]

@@ -37,11 +37,11 @@ def to_sql(
     columns : list of str, optional
         The feature columns in order; by default those of fit.
     keep : list of str
-        Columns to copy beside the answers.
+        Columns to copy to the output.
     prefix : str
-        Put before the name of every answer.
+        Prefix of the names of the prediction columns.
     booleans : list of str
-        Feature columns of truth values, which PostgreSQL does not cast to numbers by itself.
+        Feature columns of Booleans, which PostgreSQL does not cast to numbers by itself.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def to_sql(
     for column in kept_columns:
         if column in answers.values():
             raise InvalidParameterError(
-                f"column {column!r} is kept, and an answer has the same name: use a prefix for "
-                "the answers"
+                f"column {column!r} is kept, but a prediction column has the same name: set a "
+                "prefix for the prediction columns"
             )
     if not all(table_names):
         raise InvalidParameterError(
@@ -108,7 +108,7 @@ def column_names(classifier: Classifier, columns: str | Sequence[str] | None) ->
 
 
 def _answers(classifier: Classifier, prefix: str) -> dict[str, str]:
-    """Return the title of each column of the last stage that is an answer."""
+    """Return the title of each prediction column of the last stage."""
     titles = {"label": f"{prefix}label"}
     labels = classifier.classes.tolist()
     if classifier.has_posterior:
@@ -145,7 +145,7 @@ def _query(
     titles: dict[str, str],
     dialect: Dialect,
 ) -> str:
-    """Return one query: a common table expression for each stage, then the answers."""
+    """Return one query: a common table expression for each stage, then the predictions."""
     expressions = []
     source = f"{table} AS {ROWS}"
     fence = f"\n  {dialect.fence}" if dialect.fence else ""

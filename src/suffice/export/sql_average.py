@@ -28,7 +28,7 @@ def average_stages(
     columns: Sequence[str],
     booleans: Collection[str],
 ) -> Iterator[Stage]:
-    """Yield the stages of an average; a row that lacks a feature has no answer."""
+    """Yield the stages of an average; a row with a missing feature has no prediction."""
     d = model.n_features
     n_classes = len(classifier.classes)
     # features as they are: measured from zero, in units of one

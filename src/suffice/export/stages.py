@@ -1,4 +1,4 @@
-"""The stages of a query, from the columns of a table to the scores and answers of a model."""
+"""The stages of a query, from the columns of a table to scores and predictions."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class Stages:
 
 
 def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
-    """Yield stages from posteriors p0, p1, … to the label of least expected cost."""
+    """Yield stages from posteriors p0, p1, … to the label with the lowest expected cost."""
     decision = classifier.decision
     posteriors = [f"p{k}" for k in range(len(classifier.classes))]
     if decision.is_map:
@@ -278,7 +278,7 @@ def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]
 
 
 def first_best(columns: Sequence[str], best: str, labels: Labels) -> str:
-    """Return the label of the first column that equals the best; NULL where there is no best."""
+    """Return the label of the first column that equals the best; NULL if there is no best."""
     cases = []
     for column, label in zip(columns, labels_of_one_type(labels.tolist()), strict=True):
         cases.append(f"WHEN {column} = {best} THEN {literal(label)}")

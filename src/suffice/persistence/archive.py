@@ -38,7 +38,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise InvalidParameterError(
-            f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
+            f"there is no folder {str(target.parent)!r} to write {target.name!r} into: create "
+            "it"
         )
     if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe, /dev/null
         with target.open("wb") as file:
@@ -199,6 +200,6 @@ def _array(data: bytes, digest: str) -> Array:
     is_too_wide = max(shape, default=0) > _WIDEST
     if has_no_content and (is_too_wide or 0 not in shape):
         raise ValueError(f"an array without content claims the shape {shape}")
-    # a view of the bytes that are there: a shape beyond them is refused, not allocated
+    # a view of the existing bytes: a larger shape raises an error and allocates nothing
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), order="C")

@@ -25,7 +25,7 @@ from suffice.typing import Array, Labels
 
 KIND = "moments"
 _TRANSFORM = "transform_"  # prefix of the arrays of a power transform
-_CELLS = "cells_"  # prefix of the sums of rows with empty cells
+_CELLS = "cells_"  # prefix of the sums of rows with missing values
 _INTEGERS = ("counts", "rows_codes", "scatter_codes", "lost")
 _NOT_NEGATIVE = (
     "weights",
@@ -121,7 +121,7 @@ def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
 
 
 def _cells(patterns: Incomplete) -> Moments:
-    """Return the sums of rows with empty cells, which are moments themselves."""
+    """Return the sums of rows with missing values, which are moments themselves."""
     return patterns.by_pattern if isinstance(patterns, PatternSums) else patterns.flat
 
 
@@ -213,7 +213,8 @@ def _schema(header: Mapping[str, Any]) -> Schema | None:
     fills = [column.fill for column in schema.numbers if column.fill is not None]
     if not all(is_number(fill) and np.isfinite(fill) for fill in fills):
         raise FileFormatError(
-            "the schema fills empty cells by what is no number: write the file again"
+            "the schema fills missing values with something that is not a number: write the "
+            "file again"
         )
     if schema.n_features != header["n_features"]:
         raise FileFormatError(
@@ -263,7 +264,7 @@ def _cells_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments
 
 
 def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplete | None:
-    """Return the sums of rows with empty cells, after checking them."""
+    """Return the sums of rows with missing values, after checking them."""
     if "patterns" not in header:
         return None
     classes = arrays["classes"]
@@ -281,8 +282,8 @@ def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplet
     limit = pattern_header["limit"]
     if limit is not None and not (is_whole_number(limit) and limit > 0):
         raise FileFormatError(
-            f"field 'limit' of the patterns is {limit!r}: it must be null or a whole number from "
-            "1 on"
+            f"field 'limit' of the patterns is {limit!r}: it must be null or an integer of at "
+            "least 1"
         )
     x = arrays["rows_x"]
     codes = arrays["rows_codes"]
@@ -294,14 +295,15 @@ def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplet
     check_field("lost", lost, (d,))
     if cells.classes.dtype.kind != "U" or cells.n_features != d:
         raise FileFormatError(
-            "the patterns of empty cells have other columns than the sums: write the file again"
+            "the patterns of missing values have other columns than the sums: write the file "
+            "again"
         )
     rows = Table(x, classes, codes, weights)
     patterns = PatternSums(cells, rows, lost, limit)
     highest = max(codes.max(initial=0), max(patterns.class_of, default=0))
     if highest >= max(len(classes), 1):
         raise FileFormatError(
-            "the patterns of empty cells name a class that is not there: write the file again"
+            "the patterns of missing values name an unknown class: write the file again"
         )
     return patterns
 

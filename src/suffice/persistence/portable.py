@@ -46,12 +46,12 @@ _LIBRARIES = {
 class PortableParts:
     """A fitted classifier of another library, and how its rows are read."""
 
-    fitted: Any  # takes rows of numbers; a linear model of ours, or a classifier of another
+    fitted: Any  # takes numeric rows; a linear model of ours, or a classifier of another
     classes: Labels  # (K,)
     feature_names: tuple[str, ...] | None
     n_features: int
     encoding: Encoding | None  # of a mixed table
-    fills: Floats | None  # of empty cells, where they are filled before  (m,)
+    fills: Floats | None  # of missing values, where they are filled before  (m,)
     takes_missing: bool  # whether a number may be missing
 
 

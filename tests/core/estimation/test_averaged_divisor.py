@@ -84,7 +84,7 @@ def test_what_has_no_such_formula_is_refused_by_name(rows):
         sf.LDA(divisor="averaged").fit_moments(pooled)
     pd = pytest.importorskip("pandas")
     mixed = pd.DataFrame(X, columns=list("uvw")).assign(level=np.where(X[:, 0] > 0, "p", "q"))
-    with pytest.raises(InvalidParameterError, match="columns of numbers"):
+    with pytest.raises(InvalidParameterError, match="numeric columns"):
         sf.LDA(divisor="averaged").fit(mixed, y)
     with pytest.raises(InvalidParameterError, match="'mle', 'unbiased', 'averaged'"):
         sf.LDA(divisor="bessel").fit(X, y)

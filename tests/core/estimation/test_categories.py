@@ -161,7 +161,7 @@ def test_tables_and_posteriors_equal_those_of_e1071(reference, name, laplace):
     )
 
 
-# --- empty cells that have an indicator --------------------------------------------------------
+# --- missing values that have an indicator --------------------------------------------------------
 
 
 def holed(rng, n=300):
@@ -227,9 +227,9 @@ def test_a_tree_integrates_empty_cells_out_and_has_no_likelihood_in_moments():
     moments, rows = summed(df, y, missing="indicator")
     found = estimate(moments, Settings(covariance="tree"))
     moved = rows.copy()
-    moved[rows[:, 2] == 1, 0] = 1e3  # whatever stands in an empty cell
+    moved[rows[:, 2] == 1, 0] = 1e3  # whatever stands in a missing value
     np.testing.assert_allclose(found.log_joint(moved), found.log_joint(rows))
-    with pytest.raises(MissingStatisticsError, match="empty cells"):
+    with pytest.raises(MissingStatisticsError, match="missing values"):
         found._log_likelihood(encoded_moments(moments)[0])
 
 
@@ -555,7 +555,7 @@ def test_a_tree_learns_from_rows_with_missing_numbers():
     np.testing.assert_allclose(found.means, whole.means, atol=0.15)
     np.testing.assert_allclose(found.coefficients, whole.coefficients, atol=0.5)
     assert np.isfinite(found.log_joint(rows)).all()
-    with pytest.raises(MissingStatisticsError, match="empty cells"):
+    with pytest.raises(MissingStatisticsError, match="missing values"):
         found._log_likelihood(encoded_moments(moments)[0])
 
 

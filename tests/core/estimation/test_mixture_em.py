@@ -336,7 +336,7 @@ def test_empty_cells_in_a_class_that_does_not_vary_leave_one_component():
     with pytest.warns(DegenerateDataWarning) as said:
         model, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert any(
-        "class 1 has empty cells and does not vary" in str(each.message) for each in said
+        "class 1 has missing values and does not vary" in str(each.message) for each in said
     )
     assert np.bincount(model.class_of).tolist() == [2, 1, 2]
 

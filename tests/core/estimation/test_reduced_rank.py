@@ -65,7 +65,7 @@ def test_a_predictive_density_has_all_components_and_fewer_coordinates():
     every = sf.LDA(estimate="predictive").fit(X, Y)
     np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
     np.testing.assert_array_equal(few.transform(X), every.transform(X)[:, :1])
-    with pytest.raises(InvalidParameterError, match="whole number"):
+    with pytest.raises(InvalidParameterError, match="integer"):
         sf.LDA(n_components=0).fit(X, Y)
 
 

@@ -377,7 +377,7 @@ def test_settings_that_exact_sums_lack_are_refused():
         sf.Moments.of(x, y, exact="auto", power="yeo-johnson")
     with pytest.raises(InvalidParameterError, match="diagonal"):
         sf.Moments.of(x, y, exact="auto", storage="diagonal")
-    with pytest.raises(InvalidInputError, match="whole numbers"):
+    with pytest.raises(InvalidInputError, match="integers"):
         sf.Moments.of(x, y, np.full(len(y), 0.5), exact="auto")
     with pytest.raises(MissingStatisticsError, match="only exact sums have a digest"):
         sf.Moments.of(x, y).digest()

@@ -41,7 +41,7 @@ def test_a_cluster_that_does_not_answer_is_told_in_one_line(folder, tmp_path, mo
     said = ["summarize", source, "-t", "t", "--cluster", "tcp://127.0.0.1:9", "-o", out, "-q"]
     done = CliRunner().invoke(main, said)
     assert done.exit_code == 1
-    assert done.stderr.startswith("suffice: no Dask scheduler answers at 'tcp://127.0.0.1:9'")
+    assert done.stderr.startswith("suffice: there is no Dask scheduler at 'tcp://127.0.0.1:9'")
     assert done.stderr.count("\n") == 1
     assert not Path(out).exists()
 

@@ -217,7 +217,7 @@ def test_a_corrupt_file_is_named_and_the_others_are_in_the_checkpoint(
 def test_an_address_without_scheduler_is_told(folder, monkeypatch):
     monkeypatch.setattr("suffice.data.cluster.dask.CONNECT", 0.5)
     with pytest.raises(
-        ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"
+        ClusterError, match=r"there is no Dask scheduler at 'tcp://127\.0\.0\.1:9'"
     ):
         sf.summarize(f"{folder}/*.parquet", "t", on="tcp://127.0.0.1:9")
 

@@ -1,4 +1,4 @@
-"""The built-in data sets are what their cards say."""
+"""The built-in datasets are what their cards say."""
 
 import numpy as np
 import pytest

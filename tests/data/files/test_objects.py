@@ -67,7 +67,7 @@ def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypat
     url = put(rows(0), "a.parquet")
     monkeypatch.setattr("suffice.data.files.addresses._object_stamp", lambda _: (0, ""))
     with pytest.raises(
-        InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
+        InvalidParameterError, match=r"it cannot be checked whether s3://bucket/a\.parquet"
     ):
         sf.summarize(url, "t", checkpoint=tmp_path / "c")
     assert not (tmp_path / "c").exists()

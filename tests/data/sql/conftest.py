@@ -81,7 +81,7 @@ def quoted(name):
 
 
 def labelled_frame(n=600, seed=0):
-    """Return far means, tiny and huge scales, whole numbers, truth values, weights and gaps."""
+    """Return far means, tiny and huge scales, integers, Booleans, weights and gaps."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["blue", "green", "red"], n)
     gap = rng.random(n)

@@ -11,7 +11,7 @@ from suffice.privacy import RoundingGrid
 
 @pytest.fixture(scope="module")
 def numbers():
-    """Return far means, tiny and huge scales, whole numbers and halves of steps."""
+    """Return far means, tiny and huge scales, integers and halves of steps."""
     r = np.random.default_rng(3)
     y = r.choice(["blue", "green", "red"], 700)
     return pl.DataFrame(

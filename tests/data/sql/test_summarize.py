@@ -76,11 +76,11 @@ def test_a_column_that_is_constant_in_a_class_has_no_scatter_at_all_there(filled
 
 
 @pytest.mark.parametrize("method", ["database", "local"])
-@pytest.mark.parametrize("labels", ["integers", "truth values", "text"])
+@pytest.mark.parametrize("labels", ["integers", "Booleans", "text"])
 def test_labels_of_every_kind_keep_their_type(filled, method, labels):
     code = np.arange(60) % 2
     words = np.array(['it\'s; "x"', "日本語,\n"])[code]
-    y = {"integers": code + 7, "truth values": code == 1, "text": words}[labels]
+    y = {"integers": code + 7, "Booleans": code == 1, "text": words}[labels]
     frame = pl.DataFrame({"x": np.sin(np.arange(60.0)), "y": y})
     theirs, ours = summarize(frame, "y"), summarize(filled(frame), "y", on=method)
     assert_same(ours, theirs)

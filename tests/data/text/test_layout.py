@@ -94,7 +94,7 @@ def test_comments_between_rows_are_no_rows(file):
 
 HEADERLESS = {
     "decimals": "5.1,3.5,u\n4.9,3.0,u\n6.1,2.0,v\n",
-    "whole numbers": "63,1,145,u\n41,0,150,v\n55,1,120,u\n",
+    "integers": "63,1,145,u\n41,0,150,v\n55,1,120,u\n",
     "words": "vhigh,2,small,unacc\nhigh,2,big,acc\nvhigh,4,small,unacc\nhigh,4,big,acc\n",
     "only words": "big,red\nsmall,blue\nbig,blue\nsmall,red\n",
 }

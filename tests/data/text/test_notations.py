@@ -273,7 +273,7 @@ def test_a_late_date_of_iso_8601_may_have_a_time(table):
 
 def test_whole_numbers_that_look_like_dates_get_a_note(table):
     rows = "".join(f"202401{10 + i},{i}.5,{'uv'[i % 2]}\n" for i in range(10))
-    with pytest.warns(SufficeWarning, match="'day' holds whole numbers such as 20240110"):
+    with pytest.warns(SufficeWarning, match="'day' holds integers such as 20240110"):
         moments = sf.summarize(table(f"day,x,y\n{rows}"), target="y")
     assert moments.means[0, 0] == 20240114
 

@@ -183,7 +183,7 @@ def test_a_row_number_as_the_only_signal_is_a_caveat():
     X = pd.DataFrame({"noise": rng.normal(size=300), "index": np.arange(300)})
     found = judged(X, np.repeat(["a", "b", "c"], 100), ["LDA", "tree"]).verdict
     assert found.usable == "with care"
-    assert found.caveats[0].startswith("Column 'index' counts the rows: ")
+    assert found.caveats[0].startswith("Column 'index' numbers the rows: ")
 
 
 def test_every_caveat_is_told_once_serious_ones_first(iris):

@@ -29,7 +29,7 @@ def test_a_row_number_is_named_and_so_is_an_identifier():
     rng = np.random.default_rng(1)
     X = X.assign(index=np.arange(200), patient=rng.permutation(200) + 1000)
     found = suspects(X, y)
-    assert found["index"] == "counts the rows"
+    assert found["index"] == "numbers the rows"
     assert found["patient"] == "has a different number in every row, like an identifier"
     assert set(found) == {"index", "patient"}
 

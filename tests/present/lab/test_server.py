@@ -183,7 +183,7 @@ def test_a_table_is_uploaded(served, tmp_path):
     path.write_text(
         "height,kind,width\n" + "".join(f"{i},{'ab'[i % 2]},{i % 3}\n" for i in range(12))
     )
-    assert "12 rows, 2 columns of numbers" in upload(served, path, "kind")
+    assert "12 rows, 2 columns" in upload(served, path, "kind")
     assert served.evaluate("lab.session.state.labels") == ["a", "b", "C", "D", "E"]
     assert served.evaluate("lab.session.state.points[5]") == [5, 2, 1]
     served.evaluate("document.querySelector('#all-columns').checked = true")

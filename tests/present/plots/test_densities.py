@@ -65,7 +65,7 @@ def test_shares_and_temperatures_that_are_none_are_refused(flowers, qda):
         with pytest.raises(InvalidParameterError, match="expected positive numbers"):
             effect_of_temperature(qda, X, feature=0, temperatures=temperatures)
     for resolution in (0, -3, 1, 9.5, "fine"):
-        with pytest.raises(InvalidParameterError, match="a whole number of at least 2"):
+        with pytest.raises(InvalidParameterError, match="an integer of at least 2"):
             decision_regions(qda, X, y, resolution=resolution)
 
 

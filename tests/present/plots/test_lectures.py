@@ -226,5 +226,5 @@ def test_errors_of_neighbours_are_those_of_scikit_learn(iris):
 
 def test_numbers_of_neighbours_lie_between_one_and_the_rows(iris):
     for ks in ([0], [151], [], [1.5]):
-        with pytest.raises(InvalidParameterError, match="expected whole numbers from 1 to"):
+        with pytest.raises(InvalidParameterError, match="expected integers from 1 to"):
             neighbour_curve(*iris, ks)

@@ -78,7 +78,7 @@ def test_a_row_of_weight_zero_is_not_left_out(iris):
 
 
 def learners():
-    for estimator in LEARNING[:-1]:  # the last one takes empty cells
+    for estimator in LEARNING[:-1]:  # the last one takes missing values
         yield pytest.param(lambda X, y, w, e=estimator: e.fit(X, y, w), id=str(estimator))
     yield pytest.param(
         lambda X, y, w: sf.cross_validate(sf.LDA(), X, y, cv=5, sample_weight=w), id="cv"

@@ -89,7 +89,7 @@ def test_a_world_that_changes_is_seen_by_later_rows_only():
     random_error = sf.compare(X, y, ["LDA"], 5, progress=False)["LDA"].error
     later = sf.compare(X, y, ["LDA"], 5, time=time, progress=False)
     assert later["LDA"].error > random_error + 0.05
-    assert later.protocol == "5 blocks of later rows, each judged by the rows before it"
+    assert later.protocol == "5 blocks of later rows, each predicted from the rows before it"
 
 
 def test_copies_of_later_rows_are_not_learnt_from():

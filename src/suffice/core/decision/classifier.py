@@ -170,7 +170,7 @@ class Classifier:
         return self.model.has_density
 
     def predict(self, x: RowsLike) -> Labels:
-        """Return the action of least expected cost for each row: by default the MAP class."""
+        """Return the action with the lowest expected cost, by default the MAP class."""
         codes = self.decide(x)
         labels: Labels = like(self.decision.decode(to_numpy(codes)), codes)
         return labels
@@ -205,7 +205,7 @@ class Classifier:
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
         """Return the log odds of the two most probable classes, a part for each column.
 
-        The cells of the reference row, by default the mean of all rows, are replaced by those of
+        The values of the reference row, by default the mean of all rows, are replaced with those of
         the row, column by column, in both orders. The parts sum to the log odds exactly; of linear
         and Gaussian models they are Shapley values.
         """
@@ -245,7 +245,7 @@ class Classifier:
         return np.asarray(rows[0])
 
     def _row_scores(self, rows: Floats) -> Floats:
-        """Return log p(k | x), or linear scores where there are no posteriors, (S, K)."""
+        """Return log p(k | x), or linear scores if there are no posteriors, (S, K)."""
         if not self.has_posterior:
             return self._reader.scores(rows)
         return np.maximum(self._reader.log_posterior(rows), _LEAST_LOG_POSTERIOR)
@@ -297,7 +297,7 @@ class Classifier:
         return rows, self.classes[codes]
 
     def impute(self, x: RowsLike) -> Any:
-        """Return the rows, each missing number replaced by its mean given the rest of the row."""
+        """Return the rows with each missing number replaced with its conditional mean."""
         rows = to_numpy(x)
         return self._like(x, self._densities().impute(self.rows(rows)))
 
@@ -308,7 +308,7 @@ class Classifier:
         return self._like(x, self._densities().sample_missing(self.rows(rows), rng))
 
     def _like(self, x: Any, numbers: Floats) -> Any:
-        """Return a mixed table with other columns of numbers; arrays of numbers in kind."""
+        """Return a mixed table with other numeric columns; arrays of numbers in kind."""
         if self.encoding is None:
             return like(numbers, x)
         names = [number.name for number in self.encoding.schema.numbers]
@@ -414,10 +414,10 @@ class Classifier:
     ) -> ErrorRate:
         """Return the error of any rule if this model were true.
 
-        The rule is a fitted classifier, a boundary, or a function of rows (n, d) to n labels.
-        Exact for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted
-        class | x) over rows drawn from the model, those of ``bayes_error``, with its standard
-        error. Rows that the rule refuses to answer are left out.
+        The rule is a fitted classifier, a boundary, or a function of rows (n, d) to n labels. Exact
+        for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted class
+        | x) over rows drawn from the model, those of ``bayes_error``, with its standard error. Rows
+        that the rule rejects are left out.
         """
         model = self.density
         x = self._drawn_rows(n_samples, random_state)
@@ -492,7 +492,7 @@ def classifier_of(fitted: Any) -> Classifier:
 
 
 def check_temperature(temperature: object) -> float:
-    """Return T of softmax(a / T), or refuse what is no positive number."""
+    """Return T of softmax(a / T); raise unless it is a positive number."""
     if not isinstance(temperature, Real) or not _COLDEST < float(temperature) < math.inf:
         raise InvalidParameterError(
             f"temperature must be a positive number, or 'auto' with rows; got {temperature!r}"

@@ -1,4 +1,4 @@
-"""What each decision costs, and the decision of least expected cost."""
+"""Costs of decisions, and the decision with the lowest expected cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -100,7 +100,7 @@ class Decision:
         return risk if self.reject is None else np.column_stack([risk, p @ self.reject])
 
     def decide(self, posterior: Floats) -> Codes:
-        """Return the action of least expected cost, (n,); of equal ones the first."""
+        """Return the action with the lowest expected cost, (n,); ties go to the first."""
         p = np.asarray(posterior, np.float64)
         if self.costs is not None and not self.is_map:
             return np.asarray((p @ self.relative.T).argmin(axis=1))
@@ -125,9 +125,10 @@ class Costs:
     matrix : array (K, K) or {(action, truth): cost}, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
     reject : float, array (K,) or {label: cost}, optional
-        Cost of refusing to answer, the same or by true class; None never refuses.
+        Cost of rejecting a row, the same for all rows or by true class; with None, no row is
+        rejected.
     reject_label : object, default=None
-        What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
+        What ``predict`` returns for a rejected row: None gives NaN among numeric labels and None
         among text labels.
 
     Examples

@@ -16,7 +16,7 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 CRITERIA = ("error", "log_loss", "brier")
-#: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
+#: Log-loss of a row whose class had no row in training: −log of the machine epsilon.
 ABSENT_LOSS = float(-np.log(EPS))
 
 
@@ -49,7 +49,7 @@ def summed_losses(
     of_true_class = (truth, slice(None), np.arange(len(truth)))
     true_scores = scores[of_true_class].T
     losses = np.empty((scores.shape[1], len(temperatures), 3))
-    # the first of the best is predicted
+    # ties go to the first class
     is_before_truth = (np.arange(len(scores))[:, None] < truth)[:, None]
     is_wrong = (true_scores < 0) | ((scores == 0) & is_before_truth).any(0)
     errors = is_wrong @ weight

@@ -61,7 +61,9 @@ def shifted_priors(
     Roland (2008), *Scandinavian Journal of Statistics* 35(2).
     """
     if not len(np.asarray(log_posterior)):
-        raise InvalidInputError("there are no rows: a shift of priors needs some")
+        raise InvalidInputError(
+            "there are no rows: pass at least one row to estimate new class frequencies"
+        )
     old_priors = np.asarray(priors, np.float64) / np.sum(priors)
     # log p(x | k) = log p(k | x) − log π⁰_k + const(x): Bayes' rule undone, the greatest p is 1
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -69,12 +69,13 @@ class BoundaryRule:
 
 
 def as_predictor(rule: RuleLike) -> Predictor:
-    """Return a rule as a classifier, or refuse what is none."""
+    """Return a rule as a classifier; raise if it is not a rule."""
     if isinstance(rule, Surface):
         return BoundaryRule(rule)
     if isinstance(rule, type):
         raise InvalidParameterError(
-            f"the rule is the class {rule.__name__}, which has no answers: fit an instance"
+            f"the rule is the class {rule.__name__}, which cannot predict: pass a fitted "
+            "instance"
         )
     if hasattr(rule, "predict"):
         return rule
@@ -113,7 +114,7 @@ class DecisionRule(NamedTuple):
         return cls(classifier, classes, [names.index(name) for name in rule_names])
 
     def decide(self, x: RowsLike) -> Codes:
-        """Return the code of the class that each row is given, (n,); −1 where it is refused."""
+        """Return the code of the predicted class of each row, (n,); −1 if it is rejected."""
         rows = x[:, self.columns] if isinstance(x, np.ndarray) else x
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=_NAMELESS, category=UserWarning)

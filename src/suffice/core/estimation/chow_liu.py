@@ -54,7 +54,7 @@ def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
 
 
 def spanning_tree(weights: Floats) -> list[int]:
-    """Return the parent of each node in the tree of greatest weight, −1 for the root."""
+    """Return the parent of each node in the maximum-weight tree, −1 for the root."""
     from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
     if not len(weights):

@@ -195,7 +195,9 @@ def estimate_counts(sums: CountSums, settings: CountSettings) -> CountModel:
     """Return the model of these sums."""
     require_two_classes(sums.classes, sums.weights)
     if not sums.n_features:
-        raise InvalidInputError("the sums have no feature: there is no column to learn from")
+        raise InvalidInputError(
+            "the sums have no features: collect them from at least one column"
+        )
     if sums.threshold != settings.threshold:
         raise MissingStatisticsError(
             f"kind={settings.kind!r} needs sums with threshold={settings.threshold}, but these "
@@ -220,7 +222,7 @@ def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -
 
 
 def text_column(sums: CountSums, settings: CountSettings) -> TextColumn | None:
-    """Return the column of text whose words were summed, if the settings name one."""
+    """Return the text column whose words were summed, if the settings name one."""
     if settings.text is None:
         return None
     if sums.feature_names is None:

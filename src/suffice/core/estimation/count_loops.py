@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 512  # log (m + α) of smaller whole numbers m is looked up
+_TABLE = 512  # log (m + α) of smaller integers m is looked up
 
 
 @njit(nogil=True)

@@ -1,4 +1,4 @@
-"""Every choice of a classifier of counts as one value, which refuses contradictions."""
+"""All settings of a count classifier as one value, which raises for contradictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CountSettings:
     costs: CostsLike = None
     temperature: TemperatureLike = 1.0
     binarize: float = 0.0  # only of the Bernoulli model
-    text: str | None = None  # column of text whose words are counted
+    text: str | None = None  # text column whose words are counted
 
     def __post_init__(self) -> None:
         require_word(self.kind, KINDS, "kind")
@@ -71,12 +71,13 @@ def _check_text(text: object) -> None:
     if text is None or (isinstance(text, str) and text):
         return
     raise InvalidParameterError(
-        f"text must be the name of a column of text, or None where columns are counts; got {text!r}"
+        "text must be the name of a text column, or None where columns are counts; got "
+        f"{text!r}"
     )
 
 
 def check_alpha(alpha: object, *, may_be_auto: bool) -> None:
-    """Refuse what is no pseudo-count."""
+    """Raise unless the value is a pseudo-count."""
     if may_be_auto and isinstance(alpha, str) and alpha == "auto":
         return
     if not is_number(alpha) or not 0 < alpha < np.inf:

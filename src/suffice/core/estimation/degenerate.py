@@ -92,7 +92,7 @@ class RankDeficiency:
 
     group: int
     variances: Floats  # 0 where there are none  (d,)
-    sigma: Floats | None = None  # its covariance, where it is no diagonal one  (d, d)
+    sigma: Floats | None = None  # its covariance, if not diagonal  (d, d)
     rank: int | None = None  # of its covariance, where it has fewer rows than features
 
     @property

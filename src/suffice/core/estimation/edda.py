@@ -373,7 +373,7 @@ class EddaStructure:
         return self.code.endswith("I")
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
-        """Return the covariances of greatest likelihood; classes without rows take the first."""
+        """Return the maximum-likelihood covariances; classes without rows take the first."""
         seen = np.flatnonzero(moments.weights > 0)
         w = moments.weights[seen]
         deficient: list[RankDeficiency] = []

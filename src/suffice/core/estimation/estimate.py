@@ -28,13 +28,13 @@ def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> Cl
     require_two_classes(moments.classes, moments.weights)
     if not moments.n_features:
         raise InvalidInputError(
-            "the moments have no feature: there is no column to learn from"
+            "the moments have no features: collect them from at least one column"
         )
     if moments.schema is None:
         return fit_numbers(moments, settings, quiet=quiet)
     if settings.averages_divisors:
         raise InvalidParameterError(
-            "divisor='averaged' is for columns of numbers: use 'mle' or 'unbiased'"
+            "divisor='averaged' is for numeric columns: use 'mle' or 'unbiased'"
         )
     if settings.reads_tree:
         return fit_tree(moments, settings, quiet=quiet)

@@ -84,7 +84,7 @@ class FewRows:
         return np.asarray(shares * self.row_weights)
 
     def divisor(self, g: int) -> float:
-        """Return the divisor of the scatter of a group; zero where nothing is left of it."""
+        """Return the divisor of the scatter of a group; zero if no degrees of freedom are left."""
         w = divisors(self.groups.weights, self.groups.n_means, unbiased=self.how.unbiased)
         return float(w[g])
 
@@ -95,7 +95,7 @@ class GroupSpectrum:
 
     few: FewRows
     scale: Floats  # s: standard deviations of the target  (d,)
-    is_empty: Floats  # whether the target has no variance of its own there  (d,)
+    is_empty: Floats  # whether the target has zero variance in a feature  (d,)
     members: Codes  # rows of the group  (r,)
     combinations: Floats  # Uᵀ √(w / divisor)  (r, r)
     squares: Floats  # q: eigenvalues of the Gram matrix, falling to 0  (r,)

@@ -95,7 +95,7 @@ def complete_rows(
 
 
 def choose_family(numbers: Moments, settings: Settings) -> Settings:
-    """Return the settings whose family has the least p log n − 2 log L, where one is chosen."""
+    """Return the settings with the family that minimises p log n − 2 log L, if one is chosen."""
     families = settings.families
     if not families:
         return settings

@@ -107,7 +107,7 @@ def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
 
 
 def _places(sums: MixedSums) -> tuple[dict[str, int], int]:
-    """Return where each column of numbers or counts stands in a row, and the length of rows."""
+    """Return where each numeric column or counts stands in a row, and the length of rows."""
     encoding = sums.encoding
     if encoding is None:
         return {name: j for j, name in enumerate(sums.columns)}, len(sums.columns)

@@ -117,8 +117,8 @@ class MixtureRows:
         if has_gaps and self.borrowed[k].any():
             if not quiet:
                 warn(
-                    f"class {label!r} has empty cells and does not vary in some direction, so it "
-                    f"gets 1 component instead of {count}",
+                    f"class {label!r} has missing values and does not vary in some direction, "
+                    f"so it gets 1 component instead of {count}",
                     DegenerateDataWarning,
                 )
             return 1

@@ -102,7 +102,7 @@ def _joined(models: list[GaussianModel]) -> GaussianModel:
 def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[int]:
     """Return how many components each class needs, by the likelihood of held-out rows.
 
-    Numbers are tried in order, until two in a row are no better than the best. A class with fewer
+    Numbers are tried in order, until two in a row do not improve on the best. A class with fewer
     than two rows for each fold has one component.
     """
     rng = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ class SemiSupervised:
         return total
 
     def choose_weight(self, labelled: Table, unlabelled: Table, seed: int = 0) -> float:
-        """Return the weight of least log-loss on labelled rows held out, zero among them."""
+        """Return the weight with the lowest log-loss on held-out labelled rows; it may be 0."""
         n_folds = int(np.clip(labelled.n_rows // 2, 2, _FOLDS))
         splits = list(stratified_folds(labelled.codes, n_folds, seed))
         losses = []

@@ -79,12 +79,12 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Which columns of numbers are categories, and how their levels are counted.
+    """Which numeric columns are categories, and how their levels are counted.
 
     Parameters
     ----------
     columns : sequence of column names or positions, optional
-        Columns of numbers to read as levels. Text always is.
+        Numeric columns to read as levels. Text always is.
     smoothing : float, default=1.0
         Pseudo-count of each level where levels have probabilities of their own: in diagonal
         covariances (naive Bayes) and in ``covariance="tree"``.
@@ -111,19 +111,19 @@ CategoricalLike: TypeAlias = Categorical | str | Sequence[ColumnName] | None
 
 
 def is_open(word: object) -> bool:
-    """Return whether a setting is left to be chosen from the data."""
+    """Return whether a setting is to be chosen from the data."""
     return isinstance(word, str) and word == AUTO
 
 
 def parse_word(word: object, table: Mapping[str, V], name: str) -> V:
-    """Return what a word stands for, or say which words there are."""
+    """Return the value of a keyword; raise an error that lists the keywords if it is unknown."""
     require_word(word, table, name)
     assert isinstance(word, str)
     return table[word]
 
 
 class _Covariance(NamedTuple):
-    """What a word for ``covariance`` stands for."""
+    """The structure that a keyword for ``covariance`` selects."""
 
     structure: Structure
     tied: bool | None = None  # None: the user says who shares a covariance
@@ -156,7 +156,7 @@ _CLOSED_FORMS: Mapping[str, Intensity] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """Every choice of a Gaussian estimator, in the user's words; checked when it is made."""
+    """All settings of a Gaussian estimator, as the user gave them; checked when created."""
 
     covariance: CovarianceWord = "full"
     tied: TiedLike = False
@@ -170,7 +170,7 @@ class Settings:
     temperature: TemperatureLike = 1.0
     categorical: CategoricalLike = None
     missing: MissingWord = "marginal"
-    # discriminant coordinates of transform, and of predictions by plug-in estimates; None: all
+    # number of discriminant coordinates used by transform and predict; None: all
     n_components: int | None = None
 
     def __post_init__(self) -> None:
@@ -300,7 +300,7 @@ class Settings:
 
     @property
     def categorical_columns(self) -> str | Sequence[ColumnName] | None:
-        """Columns of numbers that are levels, by name or position."""
+        """Numeric columns that are levels, by name or position."""
         if isinstance(self.categorical, Categorical):
             return self.categorical.columns
         return self.categorical
@@ -318,7 +318,7 @@ class Settings:
 
     @property
     def idle_settings(self) -> tuple[str, ...]:
-        """Sentences about settings that change nothing beside the others."""
+        """Sentences about settings that have no effect together with the others."""
         reasons = []
         target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else "diagonal"
         shrinks_correlations = self.intensity != 0 and target == "diagonal"
@@ -427,8 +427,8 @@ def _check_tied(tied: object) -> None:
     for group in tied:
         if isinstance(group, str) or not isinstance(group, Iterable):
             raise InvalidParameterError(
-                f"tied must be a list of groups of labels, but {group!r} is no group: write "
-                f"[{group!r}]"
+                f"tied must be a list of groups of labels, but {group!r} is not a group: "
+                f"write [{group!r}]"
             )
 
 
@@ -438,12 +438,12 @@ def _check_n_components(settings: Settings) -> None:
         return
     if not is_whole_number(n_components) or n_components < 1:
         raise InvalidParameterError(
-            f"n_components must be None or a whole number of at least 1, got {n_components!r}"
+            f"n_components must be None or an integer of at least 1, got {n_components!r}"
         )
     if settings.tied is not True or settings.covariance != "full":
         raise InvalidParameterError(
-            f"n_components={n_components!r} needs one full covariance for all classes: leave it "
-            "out"
+            f"n_components={n_components!r} needs tied=True and covariance='full': use those "
+            "settings, or leave out n_components"
         )
 
 

@@ -84,7 +84,7 @@ class Shrinkage:
 
 
 def check_share(value: object, name: str) -> None:
-    """Refuse what is no number in [0, 1]."""
+    """Raise unless the value is a number in [0, 1]."""
     if not is_number(value) or not 0 <= float(value) <= 1:
         raise InvalidParameterError(
             f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
@@ -156,7 +156,7 @@ def ledoit_wolf_rule(
 
 
 def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Floats, Floats]:
-    """Return R = M / n of scaled features (d, d), and 1 / σ, zero where there is no spread."""
+    """Return R = M / n of scaled features (d, d), and 1 / σ, zero for constant features."""
     n = max(weight, np.finfo(float).tiny)
     squares = np.diagonal(scatter)
     units = unit_scale(squares / n) if scale is None else scale
@@ -166,7 +166,7 @@ def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Float
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """γ of each group: a number, or that of least expected error, of Gaussian rows or of any."""
+    """γ of each group: a number, or the one with the lowest expected error."""
 
     fixed: float | None = None  # γ, where it is the same for every group
     needs_fourth: bool = False  # Ledoit–Wolf

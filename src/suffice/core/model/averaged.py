@@ -125,11 +125,11 @@ class AveragedModel:
         return replace(self, best=self.best.of_new_rows())
 
     def impute(self, x: Array) -> Floats:
-        """Return the rows, NaN replaced by its conditional mean under the best model, (n, d)."""
+        """Return rows with NaN replaced with its conditional mean under the best model, (n, d)."""
         return np.asarray(self.best.impute(x))
 
     def sample_missing(self, x: Array, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw from the best model, shape (n, d)."""
+        """Return the rows with NaN replaced with a draw from the best model, shape (n, d)."""
         return np.asarray(self.best.sample_missing(x, rng))
 
     def allowing_missing(self) -> Self:

@@ -101,11 +101,11 @@ class ClassModel(ScoredModel):
         _refuse_marginal()
 
     def impute(self, x: RowsLike) -> Floats:  # noqa: ARG002
-        """Return the rows, NaN replaced by its mean given what was observed, shape (n, d)."""
+        """Return the rows with NaN replaced with its conditional mean, shape (n, d)."""
         _refuse_marginal()
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Return the rows, NaN replaced by a draw given what was observed, shape (n, d)."""
+        """Return the rows with NaN replaced with a conditional draw, shape (n, d)."""
         _refuse_marginal()
 
     def _read_observed(
@@ -157,9 +157,9 @@ class ClassModel(ScoredModel):
 
 
 def row_count(n: object) -> int:
-    """Return the number of rows to draw, or refuse what is none."""
+    """Return the number of rows to draw; raise if it is not a count."""
     if not isinstance(n, Integral) or n < 0:
-        msg = f"the number of rows to draw must be a whole number of at least 0, got {n!r}"
+        msg = f"the number of rows to draw must be an integer of at least 0, got {n!r}"
         raise InvalidParameterError(msg)
     return int(n)
 

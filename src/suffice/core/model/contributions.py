@@ -73,8 +73,8 @@ def divergence_of_features(
     """Return how much divergence between Gaussian classes is lost without each group, (G,).
 
     The divergence is Σ_kl π_k π_l D(k ‖ l), D that of Kullback and Leibler; without the features B
-    both densities are marginal. Of classes that share Σ it is ½ of the lost squared Mahalanobis
-    distance.
+    both densities are marginal. For classes that share Σ, it is half the squared Mahalanobis
+    distance that is lost.
 
     Parameters
     ----------

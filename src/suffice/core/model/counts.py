@@ -86,7 +86,7 @@ class CountModel(ClassModel):
         return replace(self, temperature=temperature)
 
     def allowing_missing(self) -> Self:
-        """Return itself: a model of counts refuses NaN."""
+        """Return itself: a count model raises for NaN."""
         return self
 
     @property
@@ -272,7 +272,7 @@ class BernoulliModel(CountModel):
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         p = self.means[codes]
-        # the least whole count above the threshold stands for presence
+        # the smallest integer above the threshold stands for presence
         count = math.floor(self.threshold) + 1.0
         return np.where(rng.random(p.shape) < p, count, 0.0)
 

@@ -1,4 +1,4 @@
-"""Scores and posteriors of rows on a GPU, or in any library of the Array API, where they lie."""
+"""Scores and posteriors of rows on a GPU, or in any library of the array API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -54,7 +54,7 @@ class EllipticalModel(ClassModel):
         )
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).
+        """Return the rows with NaN replaced with Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).
 
         Where a Student t has no mean (f + d_o ≤ 1) its centre stands for it.
         """
@@ -71,7 +71,7 @@ class EllipticalModel(ClassModel):
         return filled
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw: k from p(k | x_o), then x_m given x_o and k."""
+        """Return the rows with NaN replaced with a draw: k from p(k | x_o), then x_m given both."""
         filled = np.array(x, np.float64)
         cumulative = self.allowing_missing().posterior(filled).cumsum(1)
         u = rng.random((len(filled), 1)) * cumulative[:, -1:]

@@ -17,7 +17,7 @@ from suffice.typing import Codes, Floats
 class LevelBlocks:
     """Which features are the indicators of each category.
 
-    Level 0 of a category is the reference, which has no feature. Columns with empty cells come
+    Level 0 of a category is the reference, which has no feature. Columns with missing values come
     first, as categories of two levels: observed and missing.
     """
 
@@ -79,7 +79,7 @@ class LevelBlocks:
         return np.maximum(covariance + np.outer(f, f), 0.0)
 
     def codes(self, rows: Floats) -> Codes:
-        """Return the level of largest share in each category, −1 where it is missing, (n, q)."""
+        """Return the most frequent level of each category, −1 if missing, (n, q)."""
         codes = np.zeros((len(rows), len(self.sizes)), np.intp)
         columns = rows.T.copy()
         for j, (lo, hi) in enumerate(itertools.pairwise(self.starts)):

@@ -84,7 +84,7 @@ class LinearModel(ScoredModel):
         return (self.n_classes - 1) * (self.n_features + 1)
 
     def allowing_missing(self) -> LinearModel:
-        """Return itself: linear scores refuse NaN, since they cannot integrate it out."""
+        """Return itself: linear scores cannot integrate NaN out, so it is an error."""
         return self
 
     @property

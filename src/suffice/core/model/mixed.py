@@ -1,4 +1,4 @@
-"""Class-conditional densities of rows of numbers and categories."""
+"""Class-conditional densities of numeric rows and categories."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class MixedModel(WrappedModel):
     """Levels c by a forest, numbers z by Gaussians about what the levels say of them.
 
     p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), m(c) the indicators of the levels; without
-    edges and B, naive Bayes. Rows come encoded: numbers, indicators of empty cells (such a number
-    counts for nothing), indicators of levels. Unknown levels that numbers depend on are summed over
-    one by one; beyond 4096 combinations numbers are taken at the expected indicators.
+    edges and B, naive Bayes. Rows come encoded: numbers, indicators of missing values (such a
+    number counts for nothing), indicators of levels. Unknown levels that numbers depend on are
+    summed over one by one; beyond 4096 combinations numbers are taken at the expected indicators.
     """
 
     inner: GaussianModel  # of z − B m
     levels: LevelForest
     blocks: LevelBlocks
     coefficients: Floats | None  # B of each covariance  (G, p, C'); None: z without levels
-    filled: Codes  # numbers that have an indicator of empty cells  (h,)
+    filled: Codes  # numbers that have an indicator of missing values  (h,)
     fills: Floats  # the value in those cells  (h,)
 
     @cached_property
@@ -133,8 +133,8 @@ class MixedModel(WrappedModel):
         has_empty_cells = len(self.filled) > 0 or moments.patterns is not None
         if self.coefficients is not None and has_empty_cells:
             raise MissingStatisticsError(
-                "the likelihood of numbers with empty cells that depend on levels cannot be read "
-                "from moments: add up log_joint of the rows"
+                "the likelihood of missing numbers that depend on levels cannot be computed "
+                "from moments: sum log_joint over the rows"
             )
         of_levels = self.levels.log_likelihood(moments, self.blocks)
         if len(self.filled):
@@ -162,7 +162,7 @@ class MixedModel(WrappedModel):
             raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
-        # the number in an empty cell counts for nothing: the score of its fill is taken back
+        # the number in a missing value counts for nothing: the score of its fill is taken back
         variances = self._variances[:, self.filled]
         distances = (self.fills - self.inner.means[:, self.filled]) ** 2 / variances
         fill_scores = -0.5 * (LOG_2PI + np.log(variances) + distances)
@@ -181,7 +181,7 @@ class MixedModel(WrappedModel):
         return self
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return the rows, NaN replaced by its mean given the rest: of a level, its probability."""
+        """Return rows with NaN replaced with its conditional mean, or a level's probability."""
         encoded = self._checked(x)
         p = self.blocks.n_numbers
         log_density = self.log_density(encoded)[:, None]
@@ -198,7 +198,7 @@ class MixedModel(WrappedModel):
         return np.where(np.isnan(encoded), filled, encoded)
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw given the rest; many unknown levels singly."""
+        """Return rows with NaN replaced with a conditional draw; many levels one by one."""
         encoded = self._checked(x)
         p = self.blocks.n_numbers
         filled = np.zeros_like(encoded)
@@ -405,17 +405,17 @@ def observed_numbers(
     weights = np.repeat(sums.weights[:, None], p, axis=1)
     if not len(filled):
         return numbers, weights
-    empty = sums.means[:, p : p + len(filled)]  # share of empty cells  (K, h)
+    empty = sums.means[:, p : p + len(filled)]  # share of missing values  (K, h)
     some_observed = empty < 1 - 1e-12
     odds = np.where(some_observed, empty / np.where(some_observed, 1 - empty, 1.0), 0.0)
-    # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
+    # with u = z − fill, zero in missing values:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
     u = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
     means_low = numbers.means_low.copy()
     means_low[:, filled] += u * odds
     squares = numbers.diagonals.copy()
     lost = sums.weights[:, None] * empty * (1 - empty) * (u * (1 + odds)) ** 2
     remaining = squares[:, filled] - lost
-    # a difference of the size of rounding is no variance
+    # a difference as small as a rounding error is not a variance
     squares[:, filled] = np.where(remaining > 1e-13 * lost, remaining, 0.0)
     weights[:, filled] *= np.where(some_observed, 1 - empty, 0.0)
     observed = replace(

@@ -114,7 +114,7 @@ class Joint(Readout):
 
 @dataclass(frozen=True)
 class Argmax(Readout):
-    """The code of the greatest score; of equal scores the first."""
+    """The code of the greatest score; ties go to the first."""
 
     loop_code = ARGMAX
     dtype = np.intp

@@ -13,7 +13,7 @@ from suffice.typing import Array, Codes, Floats
 class PredictedModel:
     """p(k | x) as ``fitted.predict_proba`` states it."""
 
-    fitted: Any  # takes rows of numbers (n, d); its classes are in order
+    fitted: Any  # takes numeric rows (n, d); its classes are in order
     n_classes: int
     n_features: int
     has_posterior = True
@@ -21,7 +21,7 @@ class PredictedModel:
     temperature = 1.0
 
     def allowing_missing(self) -> Self:
-        """Return itself: the classifier takes NaN, or refuses it."""
+        """Return itself: the classifier decides whether it accepts NaN."""
         return self
 
     def posterior(self, x: Array) -> Floats:
@@ -83,7 +83,7 @@ class FilledModel:
         return self.inner.scores(self._filled(x))
 
     def most_probable(self, x: Array) -> Codes:
-        """Return the class of the largest score, shape (n,)."""
+        """Return the class with the largest score, shape (n,)."""
         return self.inner.most_probable(self._filled(x))
 
     def _filled(self, x: Array) -> Floats:

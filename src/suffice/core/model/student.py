@@ -115,8 +115,8 @@ class StudentModel(EllipticalModel):
 
     def as_gaussian(self) -> NoReturn:
         raise InvalidParameterError(
-            "predictive densities are Student t, and where two of them are equal is no hyperplane "
-            "or quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
+            "predictive densities are Student t, and their boundary is neither a hyperplane "
+            "nor a quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
         )
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002

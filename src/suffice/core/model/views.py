@@ -123,7 +123,7 @@ def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PiecewiseLinear:
-    """Each feature cut at its quantiles: a tied Gaussian there adds up broken lines.
+    """Each feature cut at its quantiles: a tied Gaussian on them is piecewise linear.
 
     Gorishniy, Rubachev & Babenko (2022), *NeurIPS* 35.
     """
@@ -136,7 +136,7 @@ class PiecewiseLinear:
 
     @property
     def name(self) -> str:
-        return f"features bent at quantiles, {len(self.left)} pieces"
+        return f"piecewise-linear features, {len(self.left)} pieces"
 
     def apply(self, x: Array) -> Floats:
         """Return how far each row is along each piece, from 0 to 1, shape (n, D)."""

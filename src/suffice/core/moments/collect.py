@@ -95,7 +95,7 @@ class ChunkSums(NamedTuple):
     fourth: FourthMoments | None
     power: PowerTransform | None = None
     log_slopes: Floats | None = None  # (K, d)
-    higher: HigherMoments | PowerSums | None = None  # of the columns of numbers
+    higher: HigherMoments | PowerSums | None = None  # of the numeric columns
 
 
 def is_small(table: Table) -> bool:

@@ -83,7 +83,7 @@ class ColumnSums:
 
     @property
     def limit(self) -> None:
-        """Most patterns a class: there is no limit, since patterns are not kept."""
+        """Limit of patterns per class: none, since patterns are not kept."""
         return None
 
     @property

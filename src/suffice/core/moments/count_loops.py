@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 256  # log x! of smaller whole numbers is looked up
+_TABLE = 256  # log x! of smaller integers is looked up
 
 
 @njit(nogil=True)

@@ -57,7 +57,7 @@ class CountSums:
     log_factorials: Floats  # Σ w Σ_j log x_j!, for densities  (K,)
     log_totals: Floats  # Σ w log (Σ_j x_j)!, for densities  (K,)
     threshold: float | None = None  # None: counts; else indicators of larger counts
-    has_fractions: bool = False  # whether some count was not a whole number
+    has_fractions: bool = False  # whether some count was not an integer
 
     @classmethod
     def of(
@@ -77,7 +77,7 @@ class CountSums:
         X : array, frame or SciPy sparse matrix (n, d)
             Counts: finite numbers that are not negative.
         y : array (n,)
-            Labels: integers, floats that are whole numbers, booleans or text.
+            Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
         threshold : float of at least 0, optional

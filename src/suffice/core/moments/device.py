@@ -108,7 +108,7 @@ def device_labels(
 
 
 def _are_integers(y: object, xp: Namespace) -> TypeGuard[DeviceArray]:
-    """Return whether these are whole numbers (n,) of the library ``xp``."""
+    """Return whether these are integers (n,) of the library ``xp``."""
     if not is_foreign(y) or y.ndim != 1 or namespace(y) is not xp:
         return False
     return bool(xp.isdtype(y.dtype, "integral"))
@@ -321,7 +321,7 @@ def _sums_of_tiles(
     weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
-    """Return the sums of some tiles by class, products as rows of numbers."""
+    """Return the sums of some tiles by class, products as numeric rows."""
     xp = namespace(x)
     device = device_of(x)
     lanes = xp.arange(height, dtype=tiles.first.dtype, device=device)
@@ -371,7 +371,7 @@ def _shifted_rows(
 
 
 def _products(xp: Namespace, wz: DeviceArray, z: DeviceArray, storage: Storage) -> DeviceArray:
-    """Return Σ w z zᵀ of each tile, as rows of numbers, or its diagonal."""
+    """Return Σ w z zᵀ of each tile, as numeric rows, or its diagonal."""
     if storage == "diagonal":
         squares: DeviceArray = xp.sum(wz * z, axis=1, dtype=xp.float64)
         return squares

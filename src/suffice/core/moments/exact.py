@@ -1,4 +1,4 @@
-"""Exact sums: whole numbers on a grid, a commutative group under ``+`` and ``-``."""
+"""Exact sums: integers on a grid, a commutative group under ``+`` and ``-``."""
 
 from __future__ import annotations
 

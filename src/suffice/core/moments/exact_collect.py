@@ -88,8 +88,8 @@ def refuse_incomplete(table: Table) -> None:
             f"{'this column' if len(names) == 1 else 'these columns'} out, or collect ordinary sums"
         )
     raise InvalidInputError(
-        "exact sums hold complete numbers, but missing values are marked by indicators here: "
-        "leave out missing='indicator' and the rows without a value, or collect ordinary sums"
+        "exact sums do not support missing='indicator': leave it out and drop the rows with "
+        "missing values, or collect ordinary sums"
     )
 
 
@@ -104,7 +104,7 @@ def _check(table: Table, storage: Storage) -> None:
     if not is_whole.all():
         weight = table.weight[np.argmin(is_whole)]
         raise InvalidInputError(
-            f"some row has weight {weight:g}, and exact sums need weights that are whole numbers "
+            f"some row has weight {weight:g}, and exact sums need weights that are integers "
             f"below {MOST_WEIGHT:,}: round them, or collect ordinary sums"
         )
     refuse_large_weight(int(table.weight.sum()))
@@ -204,7 +204,7 @@ def _class_sums(
         for gram, part in zip(grams, (upper, lower, upper + lower), strict=True):
             np.matmul(_weighed(part, w).T, part, out=product)
             if start == 0:
-                np.copyto(gram, product, casting="unsafe")  # whole numbers
+                np.copyto(gram, product, casting="unsafe")  # integers
             else:
                 gram += product.astype(np.int64)
     return sums

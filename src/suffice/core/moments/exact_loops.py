@@ -1,4 +1,4 @@
-"""Compiled accumulation of exact sums: three products of small whole numbers, free of rounding."""
+"""Compiled accumulation of exact sums: three products of small integers, free of rounding."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
@@ -26,7 +26,7 @@ _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 @njit(nogil=True)
 def split(tile, scales, lanes, largest, low, both):
     """Turn x − origin into the upper part of q, and write its lower part and the sum of both."""
-    # q = 2²⁰ upper + lower; adding and subtracting 1.5 · 2⁵² rounds to a whole number
+    # q = 2²⁰ upper + lower; adding and subtracting 1.5 · 2⁵² rounds to an integer
     n_outside = 0
     for j in range(len(scales)):
         for r in range(lanes):
@@ -61,7 +61,7 @@ def flush_sums(tile, lanes, line, integers):
 
 @njit(nogil=True)
 def flush(floats, integers):
-    """Add whole numbers held as floats to integers, and start again from zero."""
+    """Add integers held as floats to integers, and start again from zero."""
     for i in range(floats.shape[0]):
         for j in range(i + 4 - i % 4):  # the lower blocks of 4 × 4
             integers[i, j] += np.int64(floats[i, j])

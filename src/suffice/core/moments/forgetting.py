@@ -56,7 +56,7 @@ def check_held(total: Moments, part: Moments) -> None:
             f"{total.classes[k].item()!r}: its rows have a weight of {total.weights[k]:g} in all"
         )
     left = total.weights - part.weights
-    # sums of whole numbers, such as numbers of rows, are exact
+    # sums of integers, such as numbers of rows, are exact
     is_exact = (total.weights == np.rint(total.weights)) & (total.weights < 1 / EPS)
     has_few_digits = left < 10.0**FEWEST_DIGITS * EPS * total.weights
     is_lost = has_few_digits & ~is_exact & (part.counts < total.counts)
@@ -139,7 +139,7 @@ def without(total: Moments, part: Moments) -> Moments:
     # Σ z² ≥ √(10^digits ε n) peak
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     has_few_digits = (_squares(rest) < share * spread.peaks) & ~spread.is_constant
-    # where all that is left of a column is zero, its mean is no more than rounding
+    # if a column holds only zeros now, its mean is only a rounding error
     is_rounding = np.abs(rest.means) <= ROUNDING * np.sqrt(_squares(total))
     is_zero = spread.is_constant & is_rounding
     rest = replace(

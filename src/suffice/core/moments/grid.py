@@ -132,7 +132,7 @@ class RoundingGrid:
 
     @staticmethod
     def halves(q: Floats) -> tuple[Floats, Floats]:
-        """Return upper and lower, whole numbers of at most 19 bits, of values in steps.
+        """Return upper and lower, integers of at most 19 bits, of values in steps.
 
         The products of halves add up without rounding. ``exact_loops.split`` is the compiled twin.
         """
@@ -152,7 +152,7 @@ class RoundingGrid:
         names: tuple[str, ...] | None,
         first_row: int | None = 0,
     ) -> Floats:
-        """Return q = round((x − origin) / 2^exponent), whole numbers as floats, (n, d).
+        """Return q = round((x − origin) / 2^exponent), integers as floats, (n, d).
 
         Errors number the rows from ``first_row``; None where their numbers are not known.
         """
@@ -196,6 +196,6 @@ class RoundingGrid:
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidParameterError(
                 "this is not a grid: it needs 'origins' (hexadecimal floats as text) and "
-                "'exponents' (whole numbers), one of each for every feature"
+                "'exponents' (integers), one of each for every feature"
             ) from error
         return cls.of(origins, exponents)

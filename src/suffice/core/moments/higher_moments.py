@@ -1,4 +1,4 @@
-"""Third and fourth moments of each column of numbers, whatever the class of the row."""
+"""Third and fourth moments of each numeric column, whatever the class of the row."""
 
 from __future__ import annotations
 

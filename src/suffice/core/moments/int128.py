@@ -1,4 +1,4 @@
-"""Arrays of whole numbers modulo 2¹²⁸, and their conversion to pairs of floats."""
+"""Arrays of integers modulo 2¹²⁸, and their conversion to pairs of floats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPLITTER = 134217729.0  # 2²⁷ + 1, which splits a float into two halves (Dek
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int128:
-    """Whole numbers modulo 2¹²⁸ in two's complement: high · 2⁶⁴ + low.
+    """Integers modulo 2¹²⁸ in two's complement: high · 2⁶⁴ + low.
 
     ``+``, ``-`` and ``*`` never round. A number from −2¹²⁷ to 2¹²⁷ − 1 stands for itself.
     """
@@ -34,7 +34,7 @@ class Int128:
 
     @classmethod
     def of(cls, numbers: Array) -> Int128:
-        """Return 64-bit integers, or floats that are whole numbers below 2⁶³, in 128 bits."""
+        """Return 64-bit integers, or floats that are integers below 2⁶³, in 128 bits."""
         signed = np.asarray(numbers).astype(np.int64)
         sign = signed >> np.int64(63)  # 0, or −1: all bits set
         return cls(high=sign.view(np.uint64), low=signed.view(np.uint64))

@@ -122,9 +122,7 @@ class MaskedSums:
 def unmasked(parts: Sequence[MaskedSums]) -> ExactSums:
     """Return the total of all parties of a round; raise unless each is there exactly once."""
     if not parts:
-        raise InvalidInputError(
-            "there are no masked sums to add up: name one file of each party"
-        )
+        raise InvalidInputError("there are no masked sums to add: pass one file of each party")
     first = parts[0]
     for part in parts[1:]:
         if part.round != first.round:

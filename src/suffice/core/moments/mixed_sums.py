@@ -72,13 +72,13 @@ class MixedSums:
         X : array or frame (n, d)
             Numbers, categories and counts.
         y : array (n,)
-            Labels: integers, floats that are whole numbers, booleans or text.
+            Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
         kinds : mapping from pattern to kind, optional
             Distribution of the columns whose names match a pattern such as ``"words*"``:
-            "gaussian", "categorical", "multinomial", "bernoulli" or "poisson". Other columns of
-            numbers are Gaussian, and other columns of text are categorical.
+            "gaussian", "categorical", "multinomial", "bernoulli" or "poisson". Other numeric
+            columns are Gaussian, and other text columns are categorical.
         threshold : float of at least 0, default=0.0
             Larger counts are present, for "bernoulli".
         classes : array, optional

@@ -132,7 +132,7 @@ class Moments:
         None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
     )
     notations: Notations | None = None  # how text files wrote the columns
-    exact: ExactSums | None = None  # the same sums as whole numbers on a grid
+    exact: ExactSums | None = None  # the same sums as integers on a grid
     higher: HigherMoments | None = (
         None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
     )
@@ -164,9 +164,9 @@ class Moments:
         ----------
         X : array or frame (n, d)
             NumPy array, or a pandas, polars or pyarrow table, whose column names are kept. Text,
-            truth values and a library's own categories become an indicator for each level.
+            Booleans and a library's own categories become an indicator for each level.
         y : array (n,)
-            Labels: integers, floats that are whole numbers, booleans or text.
+            Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
         storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
@@ -180,20 +180,20 @@ class Moments:
         power : None, "yeo-johnson" or PowerTransform, optional
             Sum the rows after a power transform: one fitted to these rows, or a given one.
         categorical : list of columns, optional
-            Columns of numbers that are levels, by name or position.
+            Numeric columns that are levels, by name or position.
         names : list of str, optional
             Names of the columns of an array, used if some hold categories.
         missing : {"marginal", "indicator", "refuse"}
-            Missing numbers are kept as such (sums by pattern of observed columns, for EM),
-            filled by a mean and marked by an indicator, or refused.
+            Missing numbers are kept (sums by pattern of observed columns, for EM), filled with a
+            mean and marked by an indicator, or raise an error.
         max_patterns : int, optional
-            Most patterns of missing numbers a class. Rare patterns then lose numbers, and
-            ``cells_lost`` counts them. By default all patterns are exact.
+            Largest number of patterns of missing numbers per class. Rare patterns then lose
+            numbers, and ``cells_lost`` counts them. By default all patterns are exact.
         exact : RoundingGrid or "auto", optional
-            Round every value to a grid and sum whole numbers. Then ``+`` and ``-`` give the same
+            Round every value to a grid and sum integers. Then ``+`` and ``-`` give the same
             bits in any order, and ``digest`` identifies the sums. ``"auto"`` makes a grid around
             these rows; parts of one total need one grid. Rows must be complete numbers, weights
-            whole numbers, and fourth moments are not kept.
+            integers, and fourth moments are not kept.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
@@ -201,7 +201,7 @@ class Moments:
         is_count = isinstance(max_patterns, Integral) and max_patterns > 0
         if max_patterns is not None and not is_count:
             raise InvalidParameterError(
-                f"max_patterns must be None or a whole number of at least 1, got {max_patterns!r}"
+                f"max_patterns must be None or an integer of at least 1, got {max_patterns!r}"
             )
         if is_foreign(X):
             has_sums = storage != "rows" and exact is None
@@ -548,7 +548,7 @@ def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
     check_features(a, b)
     if a.exact is None or b.exact is None:
         raise FeatureMismatchError(
-            "one side has exact sums and the other has not: collect both with the same grid"
+            "one side has exact sums and the other does not: collect both on the same grid"
         )
     total = a.exact + b.exact if sign > 0 else a.exact - b.exact
     notations = merged_notations(a.notations, b.notations) if sign > 0 else a.notations
@@ -601,7 +601,7 @@ def _of_device_rows(
     classes: LabelsLike | None,
     storage: str,
 ) -> Moments | None:
-    """Return the sums of rows on a device; None where the host has to read them."""
+    """Return the sums of rows on a device; None if the host has to read them."""
     if not is_on_device(X) or not X.shape[0]:
         return None
     labels, codes = device.device_labels(X, y, classes)

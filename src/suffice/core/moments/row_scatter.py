@@ -1,7 +1,8 @@
-"""The rows themselves as the fourth storage of scatter, where they are fewer than the features.
+"""Scatter stored as the rows themselves, for tables with fewer rows than features.
 
 A table of 63 rows and 2,308 features holds fewer numbers than one of its scatter matrices. Its rows
-can be added and removed exactly, and every model of few rows can be read from their inner products.
+can be added and removed exactly, and every model of such a table can be computed from their inner
+products.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from suffice.core.moments.two_sum import two_sum
 from suffice.errors import ForgetError
 from suffice.typing import Array, Codes, Floats
 
-MOST_NUMBERS = 1 << 27  # of matrices of all classes that rows may grow into
+MOST_NUMBERS = (
+    1 << 27
+)  # largest size of the scatter matrices that stored rows may be converted to
 
 
 class CentredRows(NamedTuple):

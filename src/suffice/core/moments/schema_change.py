@@ -124,7 +124,7 @@ def _mapped_squares(
     filled = old.filled
     places = old.places_in(new)[filled]
     squares = m.diagonals @ np.square(T).T
-    # Σ w (x − μ)(h − p) = w p (c − μ) of the indicator h of empty cells, in class k
+    # Σ w (x − μ)(h − p) = w p (c − μ) of the indicator h of missing values, in class k
     gaps = old_fills - m.means[:, filled] - m.means_low[:, filled]
     squares[:, places] += 2 * steps * _missing_weights(m, old) * gaps
     # Σ w (m − p)² = w p (1 − p) of an indicator m
@@ -158,7 +158,7 @@ def mapped(m: Moments, T: Floats) -> Moments:
 
 
 def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
-    """Return what stands in the empty cells of filled numbers, in the units of sums, (h,)."""
+    """Return what stands in the missing values of filled numbers, in the units of sums, (h,)."""
     if power is None:
         return schema.fills
     return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])

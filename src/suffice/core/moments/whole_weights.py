@@ -1,4 +1,4 @@
-"""Weights that are whole numbers, as counts of rows are."""
+"""Weights that are integers, as counts of rows are."""
 
 import numpy as np
 
@@ -6,6 +6,6 @@ from suffice.core.moments.moments import Moments
 
 
 def has_whole_weights(moments: Moments) -> bool:
-    """Return whether the weights of each class sum to a whole number."""
+    """Return whether the weights of each class sum to an integer."""
     distances = np.abs(moments.weights - np.rint(moments.weights))
     return bool(np.all(distances <= 1e-9 * moments.weights))

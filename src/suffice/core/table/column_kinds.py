@@ -42,7 +42,7 @@ class ColumnKinds:
 
     names: tuple[str, ...]  # of all columns, "x0", "x1", … where they have none
     numbers: Codes  # positions of Gaussian and categorical columns
-    categorical: tuple[str, ...]  # columns of numbers that are read as levels
+    categorical: tuple[str, ...]  # numeric columns that are read as levels
     counts: tuple[CountColumns, ...]
 
     @classmethod
@@ -86,7 +86,7 @@ class ColumnKinds:
 
 
 def check_kinds(kinds: object) -> None:
-    """Refuse what is no mapping from patterns of column names to distributions."""
+    """Raise unless it is a mapping from patterns of column names to distributions."""
     if kinds is None:
         return
     if not isinstance(kinds, Mapping):

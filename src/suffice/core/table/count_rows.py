@@ -28,7 +28,7 @@ class CountRows:
 
     @classmethod
     def of(cls, X: RowsLike) -> CountRows:
-        """Return the cells of a sparse matrix, array or frame; refuse what is not a number."""
+        """Return the cells of a sparse matrix, array or frame; raise for non-numbers."""
         if is_sparse(X):
             return cls.of_sparse(X)
         from scipy.sparse import csr_array

@@ -17,7 +17,7 @@ from suffice.typing import Codes, Flags, Labels, LabelsLike
 Label = TypeVar("Label")
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary
-_EXACT = 1 << 53  # floats cannot tell all whole numbers from here on apart
+_EXACT = 1 << 53  # floats cannot represent all integers from here on
 SHOWN = 12  # labels named in a message
 
 
@@ -96,7 +96,7 @@ def union(a: Labels, b: Labels) -> Labels:
 
 
 def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
-    """Return labels of two kinds of number as one kind that tells all of them apart."""
+    """Return labels of two numeric types as one type that represents all of them exactly."""
     kinds = {a.dtype.kind, b.dtype.kind}
     if "U" in kinds:
         _refuse(a, b, "text on one side and numbers on the other")
@@ -109,7 +109,7 @@ def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
             _refuse(
                 large_a,
                 large_b,
-                "whole numbers on one side and floats, which cannot tell large ones apart",
+                "integers on one side and floats, which cannot represent large ones exactly",
             )
         return a, b
     signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
@@ -169,9 +169,9 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
     if len(y) and np.abs(y).max() >= _EXACT:
         row = int(np.argmax(np.abs(y)))
         raise InvalidInputError(
-            f"row {row} of y is {y[row]:.0f}: floats cannot represent every whole number beyond "
-            "2⁵³, so different labels may be equal; convert them to integers of one sign, or to "
-            "text"
+            f"row {row} of y is {y[row]:.0f}: floats cannot represent every integer beyond "
+            "2⁵³, so different labels may be equal; convert them to integers of one sign, or "
+            "to text"
         )
     classes, codes = _encode_integers(y.astype(np.int64))
     return classes.astype(y.dtype), codes

@@ -84,7 +84,7 @@ def pandas_kind(dtype: object) -> str:
 
 
 def coded_columns(X: Any) -> tuple[str, ...]:
-    """Return the columns of numbers or dates that a pandas or Arrow table stores as categories."""
+    """Return the numeric columns or dates that a pandas or Arrow table stores as categories."""
     if hasattr(X, "iloc"):
         dtypes = X.dtypes.items()
     elif hasattr(X, "column_names") and hasattr(getattr(X, "schema", None), "types"):
@@ -133,7 +133,7 @@ def missing_bits(x: Array, dtype: str) -> Array:
 
 
 def filled(x: Matrix) -> Matrix:
-    """Return the rows with every NaN replaced by the mean of its column."""
+    """Return the rows with every NaN replaced with the mean of its column."""
     if not has_missing(x):
         return x
     missing = np.isnan(x)

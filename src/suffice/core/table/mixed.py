@@ -36,7 +36,7 @@ DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
-    """A column of text or truth values: the distinct ones, and each row's code, −1 for empty."""
+    """A text column or Booleans: the distinct ones, and each row's code, −1 for empty."""
 
     levels: list[str]
     codes: LevelCodes  # (n,)
@@ -63,7 +63,7 @@ def read(
 ) -> MixedRows:
     """Return the rows of a frame, under its own schema or a given one.
 
-    ``missing="indicator"`` fills the empty cells of a number by its mean, and adds an indicator.
+    ``missing="indicator"`` fills the missing values of a number by its mean, and adds an indicator.
     """
     if schema is not None:
         column_names, columns = _columns(X, schema.names)
@@ -282,7 +282,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         ) from error
     distinct = uniques.tolist()
     if distinct and not as_levels and are_numbers(distinct):
-        # the last entry is that of code −1, an empty cell
+        # the last entry is that of code −1, a missing value
         return np.asarray(np.array([*map(float, distinct), np.nan])[codes])
     types = {type(value) for value in distinct}
     if len(types) == 1 and isinstance(distinct[0], (date, time, timedelta)):
@@ -294,7 +294,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
 
 
 def are_numbers(values: Iterable[object]) -> bool:
-    """Return whether all values are numbers, of whatever type, and none is a truth value."""
+    """Return whether all values are numbers, of whatever type, and none is a Boolean."""
     numbers = (int, float, np.integer, np.floating, Decimal)
     return all(isinstance(v, numbers) and not isinstance(v, bool) for v in values)
 
@@ -338,7 +338,7 @@ def _categorical_levels(column: Any) -> Levels:
 
     numbers = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     present = np.flatnonzero(np.bincount(numbers + 1)[1:])
-    # a row of each number, and the code of each; the last entry is that of empty cells
+    # a row of each number, and the code of each; the last entry is that of missing values
     row_of = np.zeros(present.max(initial=-1) + 2, np.intp)
     row_of[numbers] = np.arange(len(numbers))
     code_of = np.full(len(row_of), -1, np.int32)
@@ -390,7 +390,7 @@ def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
         new_codes.append(code_of.setdefault(_level(value), len(code_of)) if n else -1)
     if new_codes == list(range(len(new_codes))):
         return Levels(list(code_of), codes, n_rows)
-    # the last entry of the table is that of code −1, an empty cell
+    # the last entry of the table is that of code −1, a missing value
     table = np.array([*new_codes, -1], np.int32)
     return _levels(list(code_of), table[codes])
 

@@ -19,10 +19,10 @@ MOST_LEVELS = 40  # of one category; beyond, the most frequent and "other"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column of numbers, perhaps with a value for its empty cells and an indicator of them."""
+    """A numeric column, perhaps with a value for its missing values and an indicator of them."""
 
     name: str
-    fill: float | None = None  # None: an empty cell stays NaN
+    fill: float | None = None  # None: an missing value stays NaN
     kind = "number"
 
     def merged(self, other: Self) -> Self:
@@ -31,11 +31,11 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A column of levels; an empty cell and the rare levels may be levels of their own."""
+    """A column of levels; a missing value and the rare levels may be levels of their own."""
 
     name: str
     levels: tuple[str, ...]  # sorted
-    missing: bool = False  # whether empty cells count as a level
+    missing: bool = False  # whether missing values count as a level
     other: bool = False  # whether levels that are not listed count together as one
     kind = "category"
 
@@ -87,7 +87,7 @@ class Category:
         place_of = {level: place for place, level in enumerate(self.levels)}
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
-        # the last entry of the table is that of code −1, an empty cell
+        # the last entry of the table is that of code −1, an missing value
         places = [place_of.get(level, unknown) for level in levels]
         if [*places, empty] == [*range(len(places)), -1]:
             return codes
@@ -122,16 +122,16 @@ class Schema:
 
     @cached_property
     def filled(self) -> Codes:
-        """Positions, among the numbers, of those that have an indicator of empty cells."""
+        """Positions, among the numbers, of those that have an indicator of missing values."""
         return np.array([j for j, c in enumerate(self.numbers) if c.fill is not None], np.intp)
 
     @property
     def fills(self) -> Floats:
-        """What stands in the empty cells of these, (h,)."""
+        """What stands in the missing values of these, (h,)."""
         return np.array([c.fill for c in self.numbers if c.fill is not None], np.float64)
 
     def with_fills(self, fills: Floats) -> Self:
-        """Return the schema with other values in empty cells, (h,)."""
+        """Return the schema with other values in missing values, (h,)."""
         names = [self.numbers[j].name for j in self.filled]
         fill_of = dict(zip(names, fills.tolist(), strict=True))
         columns: list[Column] = []
@@ -288,8 +288,8 @@ class Encoding:
     """From the columns of a table to the features a model reads, and back.
 
     One level of each category, the reference, has no feature: a row of that level has 0 in all
-    indicators of the category. Where the level is unknown, or the cell is empty and that is no
-    level, the indicators are missing: NaN.
+    indicators of the category. If the level is unknown, or the value is missing without a level for
+    it, the indicators are NaN.
 
     With ``late_fills``, no feature is NaN: an empty number takes the value of its column, and a
     category of unknown level takes the reference level.
@@ -297,7 +297,7 @@ class Encoding:
 
     schema: Schema
     reference: tuple[int, ...]  # level of each category that has no feature
-    # Values of empty cells, one for each number; None leaves them NaN.
+    # Values of missing values, one for each number; None leaves them NaN.
     late_fills: tuple[float, ...] | None = None
 
     @classmethod
@@ -326,8 +326,8 @@ class Encoding:
         late_fills = tuple(float(fill) for fill in kept["late_fills"])
         if len(late_fills) != schema.n_numbers or not np.isfinite(late_fills).all():
             raise FileFormatError(
-                "the encoding needs one finite value for the empty cells of each number: write "
-                "the file again"
+                "the encoding needs one finite value for the missing values of each number: "
+                "write the file again"
             )
         return cls(schema, reference, late_fills)
 
@@ -403,7 +403,7 @@ class Encoding:
         return rows
 
     def columns(self, rows: Floats) -> dict[str, Array]:
-        """Return the columns of a table from rows of the model: the level of largest indicator."""
+        """Return the columns of a table from rows of the model; the largest indicator wins."""
         schema = self.schema
         columns: dict[str, Array] = {}
         for j, number in enumerate(schema.numbers):
@@ -419,7 +419,7 @@ class Encoding:
 
 
 def _most_likely_levels(category: Category, indicators: Floats, reference: int) -> Array:
-    """Return the level of largest indicator; the reference has what the others leave of 1."""
+    """Return the level with the largest indicator; the reference has 1 minus their sum."""
     rest = 1 - indicators.sum(1, keepdims=True)
     shares = np.concatenate(
         [indicators[:, :reference], rest, indicators[:, reference:]], axis=1

@@ -1,4 +1,4 @@
-"""The labelled table: rows of numbers and the class of each, checked once."""
+"""The labelled table: numeric rows and the class of each, checked once."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

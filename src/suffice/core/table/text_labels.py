@@ -123,7 +123,7 @@ def _encoded_objects(y: Labels) -> EncodedLabels | None:
     code_of.default_factory = code_of.__len__
     try:
         codes = np.fromiter(map(code_of.__getitem__, y), np.intp, len(y))
-    except TypeError:  # a value that cannot be hashed is no text
+    except TypeError:  # a value that cannot be hashed is not text
         return None
     return _sorted_classes(codes, list(code_of))
 

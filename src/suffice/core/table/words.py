@@ -1,4 +1,4 @@
-"""A column of text as rows of word counts."""
+"""A text column as rows of word counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def words_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
-    """The name of a column of text, and the words that are counted in it."""
+    """The name of a text column, and the words that are counted in it."""
 
     name: str
     vocabulary: tuple[str, ...]  # distinct words  (d,)

@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def count(value: float) -> str:
-    """Return a whole number, or a weight."""
+    """Return an integer, or a weight."""
     if not np.isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if float(value).is_integer() else number(value)

@@ -37,7 +37,7 @@ def rich_table(
     right: Container[int] | None = None,
     styles: Sequence[str] = (),
 ) -> RichTable:
-    """Return a table for a terminal; by default columns of numbers stand on the right."""
+    """Return a table for a terminal; by default numeric columns stand on the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -60,7 +60,7 @@ def html_table(
 ) -> str:
     """Return a table in HTML, its best row marked; all text in it is escaped.
 
-    Columns of numbers stand on the right, but for the first, which names the rows.
+    Numeric columns stand on the right, but for the first, which names the rows.
     """
     lines = [[_html_text(cell) for cell in row] for row in rows]
     aligned = []

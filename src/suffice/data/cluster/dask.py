@@ -1,7 +1,7 @@
-"""What a Dask cluster sums: its own collections, delayed values, futures, and files it can read.
+"""Sources that a Dask cluster sums: Dask collections, delayed values, futures, and files.
 
-Parts are merged in an order that their number fixes, so that the bits are the same whichever
-worker ran what, and how often.
+The merge order depends only on the number of parts, so the result has the same bits whichever
+worker ran which part, and how often.
 """
 
 import time
@@ -83,8 +83,8 @@ def _connected(client: Client) -> Iterator[Client]:
             opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
-            f"no Dask scheduler answers at {client!r} ({error}): check the address, or start one "
-            "with 'dask scheduler'"
+            f"there is no Dask scheduler at {client!r} ({error}): check the address, or start "
+            "one with 'dask scheduler'"
         ) from error
     try:
         with opened as connected:

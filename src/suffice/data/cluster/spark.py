@@ -1,4 +1,4 @@
-"""Spark frames, summed and scored by the executors: sums and answers come back to the driver."""
+"""Spark frames, summed and scored by the executors; sums and predictions go to the driver."""
 
 import pickle
 import re

@@ -36,7 +36,7 @@ class LateValuesError(InvalidInputError):
 
 
 class DistinctValues:
-    """The values of least hash and their numbers of rows: the same ones in any order of rows."""
+    """The values with the smallest hashes and their row counts, whatever the order of rows."""
 
     def __init__(self, n_kept: int = _KEPT) -> None:
         self._n_kept = n_kept
@@ -48,7 +48,7 @@ class DistinctValues:
         self.n_empty = 0
 
     def add(self, column: pl.Series) -> None:
-        """Count the values of some more rows; empty cells are one value."""
+        """Count the values of some more rows; missing values are one value."""
         self.n_rows += len(column)
         self.n_empty += column.null_count()
         hashes = column.hash(seed=0)
@@ -60,7 +60,7 @@ class DistinctValues:
             self._merge()
 
     def _merge(self) -> None:
-        """Add the new hashes to the counts, and keep the least of them."""
+        """Add the new hashes to the counts, and keep the smallest ones."""
         new = pl.concat(self._new).alias("hash").value_counts(name="rows")
         both = pl.concat([self._counts, new]).group_by("hash").agg(pl.col("rows").sum())
         self._counts = both.sort("hash").head(self._n_kept)

@@ -82,16 +82,16 @@ def check_target(column: pl.Series, label: str, columns: Columns) -> None:
         raise InvalidInputError(f"{label}: the target {name!r} is empty: name another column")
     if kind == OTHER:
         raise InvalidInputError(
-            f"{label}: the target {name!r} holds {column.dtype}: labels must be text, whole "
-            "numbers or true and false"
+            f"{label}: the target {name!r} holds {column.dtype}: labels must be text, integers or "
+            "Booleans"
         )
     n_distinct = values.n_unique()
     if kind == NUMBER and columns.target_kind is None:
         _refuse_measurements(name, values, n_distinct, label)
     if kind == TEXT and n_distinct == len(values) and n_distinct > _FEW_CLASSES:
         raise InvalidInputError(
-            f"{label}: the target {name!r} has another value in every row, like an id: name the "
-            "column of the classes"
+            f"{label}: the target {name!r} has a different value in every row, like an id: pass "
+            "the column that holds the class labels"
         )
     if kind == TEXT and columns.target_kind is None and not columns.merge_labels:
         refuse_pairs(name, values.cast(pl.String).unique(), label)

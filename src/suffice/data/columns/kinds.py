@@ -37,7 +37,7 @@ def is_date(dtype: ColumnType) -> bool:
 
 
 def as_numbers(column: pl.Series) -> Floats:
-    """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
+    """Return a numeric column or dates as floats, NaN where it is empty (n,)."""
     if column.dtype == DAYS:
         column = column.cast(pl.Int64).cast(pl.Float64) / DAY
     return column.to_numpy()
@@ -118,4 +118,4 @@ def refuse_other_columns(
 
 
 def _contents_of(dtype: ColumnType) -> str:
-    return "truth values" if dtype == pl.Boolean else kind_of_type(dtype)
+    return "Booleans" if dtype == pl.Boolean else kind_of_type(dtype)

@@ -1,4 +1,4 @@
-"""Labels that may name one class in several spellings: refused with all pairs, or merged."""
+"""Labels that may name one class in several spellings: merged, or reported in an error."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class LabelMerge:
         return cls(are_answers=forms <= _LONG_FORMS | set(_SHORT_FORMS))
 
     def applied(self, labels: pl.Series) -> pl.Series:
-        """Return the labels (n,) in one spelling; those that are no text stay."""
+        """Return the labels (n,) in one spelling; labels other than text are unchanged."""
         if labels.dtype != pl.String:
             return labels
         distinct = labels.drop_nulls().unique()
@@ -76,7 +76,7 @@ class LabelMerge:
         return _SHORT_FORMS.get(form, form) if self.are_answers else form
 
     def require_answers(self, classes: Labels, label: str) -> None:
-        """Raise if the first labels are answers and a later one is none, so that y is no yes."""
+        """Raise if the first labels are yes or no, such as y, and a later one is not."""
         if not self.are_answers or classes.dtype.kind != "U":
             return
         for name in classes.tolist():

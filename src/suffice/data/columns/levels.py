@@ -22,7 +22,7 @@ def is_whole(source: Source) -> bool:
 
 
 def texts_in(source: Source, names: AbstractSet[str]) -> tuple[str, ...]:
-    """Return those columns of text of which the first rows alone have told anything."""
+    """Return those text columns of which the first rows alone have told anything."""
     texts = []
     for name, dtype in source.sample.schema.items():
         if name in names and name not in source.repeating and kind_of_type(dtype) == TEXT:

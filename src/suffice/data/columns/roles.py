@@ -121,8 +121,8 @@ def roles_for_learning(
 ) -> Roles:
     """Return the columns to learn from; warn about what was guessed and what is left out.
 
-    Without ``categories`` only columns of numbers are learnt from. Without ``allow_missing`` rows
-    that lack a number are left out.
+    Without ``categories`` only numeric columns are learnt from. Without ``allow_missing`` rows that
+    lack a number are left out.
     """
     sample = source.sample
     schema = columns.schema
@@ -182,7 +182,7 @@ def roles_for_texts(
     weight: str | None = None,
     columns: Columns = _ANY_COLUMNS,
 ) -> Roles:
-    """Return the roles that keep a column of text beside the labels; warn about other columns."""
+    """Return the roles that keep a text column beside the labels; warn about other columns."""
     _refuse_nothing(source)
     require_columns(source, [text, *columns.ignore, *(columns.ids or ())])
     if weight is not None:
@@ -221,7 +221,7 @@ def roles_for_predicting(
     schema: Schema | None = None,
     allow_missing: bool = True,
 ) -> Roles:
-    """Return the columns a model needs, and the ids to copy beside its answers."""
+    """Return the columns a model needs, and the ids to copy to its output."""
     sample = source.sample
     if schema is not None:
         features = Columns(features=schema).feature_names
@@ -274,7 +274,7 @@ def _refuse_two_roles(
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
-    """Return the categories whose text looks like numbers or truth values in this source."""
+    """Return the categories whose text looks like numbers or Booleans in this source."""
     if schema is None or not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -283,7 +283,7 @@ def _words(source: Source, schema: Schema | None) -> frozenset[str]:
 
 
 def _codes(source: Source, categorical: Sequence[str]) -> frozenset[str]:
-    """Return the categories of whole numbers in text, whose later cells may have leading zeros."""
+    """Return the categories of integers in text, whose later cells may have leading zeros."""
     if not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -368,7 +368,7 @@ class _OddCell(NamedTuple):
 
 
 def _odd_cell(column: pl.Series) -> _OddCell | None:
-    """Return the first cell that is no number, where only a few are none."""
+    """Return the first cell that is not a number, if only a few are not."""
     texts = column.cast(pl.String).str.strip_chars().alias("text")
     cells = texts.to_frame().with_row_index("row").drop_nulls("text")
     filled = cells.get_column("text")
@@ -465,7 +465,7 @@ def _warn_of_left_out(
     """Warn about columns that are left out, by reason; raise if no other is left."""
     reasons = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not learnt:
-        kind = "column" if categories else "column of numbers"
+        kind = "column" if categories else "numeric column"
         msg = f"{label} has no {kind} besides the target to learn from"
         raise InvalidInputError(f"{msg}: {reasons} left out" if reasons else msg)
     if reasons:

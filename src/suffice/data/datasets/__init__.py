@@ -83,7 +83,7 @@ DATASETS: Mapping[str, Dataset] = {entry["name"]: Dataset(**entry) for entry in 
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in data sets.
+    """Return the names of the built-in datasets.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Dataset:
-    """Return a built-in data set by name.
+    """Return a built-in dataset by name.
 
     Examples
     --------
@@ -107,7 +107,9 @@ def load(name: str) -> Dataset:
         return DATASETS[name]
     near = difflib.get_close_matches(name, DATASETS, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = f"no built-in data set is called {name!r}: {hint}there are {', '.join(DATASETS)}"
+    msg = (
+        f"there is no built-in dataset {name!r}: {hint}the datasets are {', '.join(DATASETS)}"
+    )
     raise InvalidParameterError(msg)
 
 

@@ -247,7 +247,7 @@ def _opened(
     *,
     types_only: bool,
 ) -> File:
-    ending_of(path)  # an unknown format is refused before the file is looked for
+    ending_of(path)  # an unknown format raises before the file is opened
     if isinstance(path, Path):
         _refuse_no_file(path)
     with reading(str(path)):
@@ -316,7 +316,7 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
 
 
 def named_source(name: str, text: TextFormat) -> Source:
-    """Return the rows of a path, a glob, "-" for standard input, or a built-in data set."""
+    """Return the rows of a path, a glob, "-" for standard input, or a built-in dataset."""
     if name == "-":
         # Unbuffered: a thread that waits for input then holds no lock when the program ends.
         bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
@@ -329,7 +329,10 @@ def named_source(name: str, text: TextFormat) -> Source:
         return stream_source(_Pipe(Path(name)), text, name)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
-        msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
+        msg = (
+            f"there is neither a file {name!r} nor a built-in dataset of that name: did you "
+            f"mean {near[0]!r}?"
+        )
         raise InvalidInputError(msg)
     return file_source(paths_of(name), text, without_passwords(name), root=_root_of(name))
 

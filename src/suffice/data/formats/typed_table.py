@@ -127,9 +127,9 @@ class TypedTable:
         for name in keys:
             if name not in self.sample.columns:
                 raise InvalidInputError(
-                    f"{self.label}: a later line has the key {name!r}, which the first lines lack: "
-                    "write it in the first line, too, with null for no value, or save the lines to "
-                    "a file"
+                    f"{self.label}: a later line has the key {name!r}, which the first lines do "
+                    "not have: add the key to the first line, with null if it has no value, or "
+                    "save the lines to a file"
                 )
 
     def _types(self, columns: ColumnTypes) -> dict[str, ColumnType]:

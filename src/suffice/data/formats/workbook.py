@@ -45,7 +45,7 @@ def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
 
 
 def _with_typed_text(frame: pl.DataFrame, text: TextFormat) -> pl.DataFrame:
-    """Return the frame with its columns of text read as numbers or dates where they are written."""
+    """Return the frame with its text columns read as numbers or dates where they are written."""
     words = frame.select(pl.selectors.string()).select(pl.all().str.strip_chars())
     if not words.width:
         return frame

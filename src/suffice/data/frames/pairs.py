@@ -126,7 +126,7 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def _unboxed(column: Array) -> list[object]:
-    """Return the values of a column of objects, empty cells as None, numbers as floats."""
+    """Return the values of a column of objects, missing values as None, numbers as floats."""
     values = [None if is_empty(v) else v for v in column.tolist()]
     if are_numbers(v for v in values if v is not None):  # of which some may be whole
         return [None if v is None else float(v) for v in values]

@@ -105,7 +105,7 @@ def _alike(
     first: pl.DataFrame,
     label: str,
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames in the order of the first one's columns; refuse other columns by name."""
+    """Yield frames with their columns in the order of the first; raise for other columns."""
     for at, frame in enumerate(frames):
         yield like_first(frame, first, f"batch {at} of {label}")
 

@@ -1,4 +1,4 @@
-"""Rows that cannot be used: counted and reported, or refused where a cell is infinite."""
+"""Rows that cannot be used: counted and reported, or an error if a number is infinite."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class RowsRead:
             warn(UnusedDataWarning(text, rows=self.unusable))
         if self.new_levels:
             warn(
-                "levels that the model has never seen count as empty cells: "
+                "levels that are not in the training rows count as missing values: "
                 f"{_counted(self.new_levels)} of {rows}",
                 ReadingWarning,
             )

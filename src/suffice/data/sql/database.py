@@ -98,7 +98,7 @@ class TableSource:
 
     def summed(self, roles: Roles, settings: SumSettings, report: RowsDone) -> Summed:
         """Return the sums of every usable row, by the database or from its rows."""
-        # An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
+        # An engine adds up complete numeric columns; all else, such as levels, comes from rows.
         if settings.device is not None:
             only_from_rows = "sums on a device"
         elif settings.fourth:
@@ -182,7 +182,7 @@ class TableSource:
         return total, _gaps_in(gaps)
 
     def _refuse_text(self, names: Sequence[str]) -> None:
-        """Raise where a column of numbers holds text, which an engine would take for zero."""
+        """Raise where a numeric column holds text, which an engine would take for zero."""
         is_misplaced = engine_of(self.backend).is_misplaced
         if is_misplaced is None or not names:
             return

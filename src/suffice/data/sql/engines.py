@@ -172,7 +172,7 @@ def _parsed(text: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame:
 
 
 def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return text as truth values or times, where it stands for them; the rest stays text."""
+    """Return text as Booleans or times, where it stands for them; the rest stays text."""
     if dtype == pl.Boolean:
         return column == "t"
     if dtype not in (pl.Date, pl.Datetime):
@@ -184,7 +184,7 @@ def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows of SQLite; Ibis would hold all, and whole numbers beside gaps as floats."""
+    """Yield rows of SQLite; Ibis would hold all, and integers beside gaps as floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
         while True:

@@ -1,4 +1,4 @@
-"""Exact sums of a table, computed by its database as whole numbers."""
+"""Exact sums of a table, computed by its database as integers."""
 
 import functools
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from suffice.errors import DatabaseError, InvalidInputError
 
 # |u lᵀ + l uᵀ| ≤ 2³⁹ for each row, and the sum must stay below 2⁶³
 MOST_ROWS = 1 << 23
-_ROUND = 1.5 * 2.0**52  # added and subtracted, it rounds to a whole number, half to even
+_ROUND = 1.5 * 2.0**52  # added and subtracted, it rounds to an integer, half to even
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class ExactTableSums(TableSums):
 
 
 def _rounded(column: Expression) -> Expression:
-    """Return the nearest whole numbers, as floats."""
+    """Return the nearest integers, as floats."""
     return (column + _ROUND) - _ROUND
 
 
@@ -149,7 +149,7 @@ def _whole_sum(column: Expression) -> Expression:
 
 
 def _integers(frame: pl.DataFrame, names: Sequence[str]) -> Integers:
-    """Return some columns as whole numbers, one column each; sums of no rows are 0."""
+    """Return some columns as integers, one column each; sums of no rows are 0."""
     columns = [frame.get_column(n).cast(pl.Int64).fill_null(0).to_numpy() for n in names]
     return np.array(columns, np.int64).reshape(len(names), frame.height).T
 

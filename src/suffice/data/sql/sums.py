@@ -67,7 +67,7 @@ def is_infinite(column: Expression) -> Expression:
 
 
 def label_of(column: Expression, sample: pl.DataFrame, name: str) -> Expression:
-    """Return the label column as whole numbers, truth values or text."""
+    """Return the label column as integers, Booleans or text."""
     if kind_of_type(sample.schema[name]) != NUMBER:
         # Adding text ends the collation, under which two labels might be the same.
         return column.cast("string") + ""
@@ -185,7 +185,7 @@ class TableSums:
         return name != self.roles.target or dtype.is_float() or dtype.is_decimal()
 
     def _has_value(self, name: str) -> Expression:
-        """Return whether a row has a value: a number must be finite, a label need not be one."""
+        """Return whether a row has a value; numbers must be finite."""
         column = self.table[name]
         return is_finite(column) if self._may_be_infinite(name) else column.notnull()
 
@@ -202,7 +202,7 @@ class TableSums:
         }
 
     def summed(self, storage: str) -> Summed:
-        """Return the moments of the usable rows, and how many there are not."""
+        """Return the moments of the usable rows, and the number of unusable ones."""
         moments, n_usable = self._moments(storage)
         n_rows = self._count(self.table)
         gaps: dict[str, int] = {}
@@ -212,8 +212,8 @@ class TableSums:
         return Summed(moments, RowsRead(n_rows, n_rows - n_usable, gaps))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
-        # Pilots come from the first rows. Where they turn out to be far from the mean of some
-        # class, as seen from its spread, the sums are computed once more about its own middle.
+        # The first rows give a pilot mean. If it is far from a class mean, in standard deviations,
+        # the sums are computed again about the class mean.
         n_classes = 1
         if storage == "auto":
             labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
@@ -230,7 +230,7 @@ class TableSums:
         return moments, int(sums.answer.get_column(ROWS).sum())
 
     def _refuse_vanishing(self, moments: Moments) -> None:
-        """Raise where a column varies, but so little that its squares vanish."""
+        """Raise if a column varies so little that its squares underflow."""
         rows = self.rows
         if self.roles.weight is not None:
             rows = rows.filter(rows[WEIGHT] > 0)
@@ -240,8 +240,8 @@ class TableSums:
             widest = _numbers(answer, ["width"]).max(initial=0.0)
             if widest > 0:
                 raise InvalidInputError(
-                    f"{self.label}: the squares of column {self.roles.features[j]!r}, which "
-                    f"varies by {widest:.1g} only, vanish: rescale it"
+                    f"{self.label}: column {self.roles.features[j]!r} varies by only {widest:.1g}, "
+                    "and the squares of its values underflow to zero: rescale the column"
                 )
 
     def _count(self, rows: Expression) -> int:
@@ -284,7 +284,7 @@ class TableSums:
         *,
         by_class: bool,
     ) -> pl.DataFrame:
-        """Return the answer, from as few queries as the engine allows; all must count the same."""
+        """Return the result from as few queries as possible; raise if their row counts differ."""
         answers: list[pl.DataFrame] = []
         grouped = rows.group_by(LABEL) if by_class else rows
         counts = self._counts(rows)
@@ -310,7 +310,7 @@ class TableSums:
         return self._counted(lacking)
 
     def _refuse_infinite(self, gaps: Mapping[str, int]) -> None:
-        """Raise if a column with gaps holds an infinite number that rows would not refuse."""
+        """Raise if a column with missing values holds an infinite number."""
         # Rows with missing numbers are summed from rows afterwards, which names the row.
         from_rows = self.roles.features if self.roles.allow_missing else ()
         suspects = [n for n in gaps if n not in from_rows and self._may_be_infinite(n)]

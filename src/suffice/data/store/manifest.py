@@ -202,7 +202,7 @@ class Manifest:
                 manifest._write(place)  # before any object, so that its loss is noticed
                 return manifest
             raise InvalidInputError(
-                f"there is no store of moments at {place.label}: begin by add"
+                f"there is no store of moments at {place.label}: create one with add"
             )
         digest, _, text = (content or b"").partition(b"\n")
         if digest != sha256(text).hexdigest().encode():

@@ -36,7 +36,7 @@ _NAMES_UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """Files, each replaced by a rename; the system frees the lock of a process that dies."""
+    """Files, each replaced by a rename; the system releases the lock of a process that dies."""
 
     path: Path
 
@@ -177,7 +177,10 @@ def place_of(where: str | Path) -> Place:
     if not address.startswith(("sqlite:", "postgresql:", "postgres:")):
         return _Folder(Path(where))
     if not re.fullmatch(r"[\w.]+", table):
-        raise InvalidParameterError(f"the table {table!r} must be called by a word: rename it")
+        raise InvalidParameterError(
+            f"the table name {table!r} is not allowed: use letters, digits, underscores and dots "
+            "only"
+        )
     if address.startswith("sqlite:"):
         return _sqlite(address, _quoted(table))
     # as PostgreSQL reads a name without quotes

@@ -186,8 +186,9 @@ class MomentStore:
             The reason, for the record.
         target, columns, weight, text, table, storage, fourth, progress, n_jobs
             As in ``summarize``, for rows. By default the target, features, categories, weight,
-            storage and fourth moments are those of the partitions that are there. Numbers and
-            dates of text files are read as the first partition wrote them, or refused.
+            storage and fourth moments are those of the partitions that are there. Numbers and dates
+            of text files are read in the format of the first partition; anything else raises an
+            error.
         """
         question = _Question(
             target=target,

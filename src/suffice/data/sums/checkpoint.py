@@ -30,7 +30,7 @@ _FIELD = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How much of one file is in the sums, and how to tell that it is still the same file."""
+    """How much of one file is in the sums, and how to check that it is still the same file."""
 
     size: int
     changed: int | str  # nanoseconds, or the tag of an object in a store
@@ -154,7 +154,7 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def _resume(self) -> None:
-        """Take the sums of the file on disk, after checking that they answer the same question."""
+        """Read the sums of the file on disk, after checking that they have the same settings."""
         try:
             header, arrays = archive.read(self.path)
             saved = header[_FIELD]

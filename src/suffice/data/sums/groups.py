@@ -62,7 +62,7 @@ def by_key(table: Table, keys: Array) -> Iterator[tuple[Hashable, Codes]]:
 
 
 def keys_in(chunk: Chunk, column: str) -> Array:
-    """Return the values of a kept column; refuse a missing one."""
+    """Return the values of a kept column; raise for a missing one."""
     values = chunk.kept.get_column(column)
     if values.dtype.is_float():
         values = values.fill_nan(None)

@@ -120,7 +120,7 @@ def _number(digits: pl.Expr) -> pl.Expr:
 
 
 def look_like_dates(whole_numbers: pl.DataFrame) -> list[str]:
-    """Return the columns of whole numbers, as text, that may all be dates such as 20240131."""
+    """Return the columns of integers, as text, that may all be dates such as 20240131."""
     if not whole_numbers.width:
         return []
     are_alike = pl.all().str.contains(_WHOLE_DATE).all() & (pl.all().count() > 1)

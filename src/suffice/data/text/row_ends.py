@@ -1,4 +1,4 @@
-"""Text cut into blocks of whole rows; what would change rows or codes silently is refused."""
+"""Text cut into blocks of complete rows; input that would change rows silently raises."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def row_blocks(
 ) -> Iterator[bytes]:
     """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
 
-    A quote that is never closed would swallow rows without an error of the reader, so it is
-    refused. So is a code such as 007 in a column of ``numbers``. With ``warns``, a warning counts
-    the rows that have too few fields. The fields of each row are counted if those of all rows of a
-    block have another number than they should, or with ``counts_each_row``.
+    A quote that is never closed would merge rows without an error of the reader, so it raises an
+    error here. So does a code such as 007 in a column of ``numbers``. With ``warns``, a warning
+    counts the rows that have too few fields. The fields of each row are counted if those of all
+    rows of a block have another number than they should, or with ``counts_each_row``.
     """
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
@@ -98,7 +98,7 @@ def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterator[bytes]:
-    """Yield text without its first lines; refuse carriage returns in them, which may end rows."""
+    """Yield text without its first lines; raise for carriage returns in them."""
     ends_in_return = False
     for piece in pieces:
         start = 0
@@ -118,7 +118,7 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterato
 
 
 class _RowEnds:
-    """Finds where rows end: a cell of several lines opens and closes with an odd line of quotes."""
+    """Finds where rows end: cells of several lines start and end on lines with odd quotes."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class _RowEnds:
         return end
 
     def _end_with_quotes(self, data: bytes, end: int, *, is_last: bool) -> int:
-        """Return where the last row ends that no open quote continues; refuse lost quotes."""
+        """Return the end of the last complete row; raise if a quote is never closed."""
         letters = np.frombuffer(data, np.uint8)
         line_ends = np.flatnonzero(letters == ord("\n"))
         line_starts = np.concatenate([[0], line_ends + 1])
@@ -278,7 +278,7 @@ class _RowEnds:
         )
 
     def _refuse_codes(self, data: bytes) -> None:
-        """Raise for the first code with leading zeros in a column of numbers."""
+        """Raise for the first code with leading zeros in a numeric column."""
         data = self._without_comments(data)
         places = _Places.of(data, self._separator)
         starts = _starts_of_codes(data)

@@ -22,7 +22,7 @@ _MINUS = "\N{MINUS SIGN}"
 _DIGIT = "[0-9]"  # \d would match digits of other scripts, too, which do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
-_CODE = r"^0[0-9]+$"  # a whole number that would lose its leading zeros
+_CODE = r"^0[0-9]+$"  # an integer that would lose its leading zeros
 _NINES = r"^-?9{2,}(?:\.0*)?$"
 
 DecimalMark: TypeAlias = Literal[".", ","]
@@ -165,7 +165,7 @@ def spellings_of(
 
 
 def _columns_of_words(cells: pl.DataFrame) -> frozenset[str]:
-    """Return the columns with a cell that is no number, date or truth value of any spelling."""
+    """Return the columns with a cell that is not a number, date or Boolean in any spelling."""
     # All columns are asked at once: calls for each of 50,000 columns would take minutes.
     is_word = ~pl.all().str.contains(r"(?i)[0-9]|^(?:true|false|[-+]?inf|[-+]?infinity|nan)$")
     answers = cells.select(is_word.any()).row(0, named=True)
@@ -272,7 +272,7 @@ def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spe
     row = int((~fits).arg_max() or 0)
     cell = column[row : row + 1]
     if not numbers_in(cell).all() and not units_in(cell):
-        return None  # it is no number at all, which is another error
+        return None  # it is not a number at all, which is a different error
     return Words(doubt=_other_notation(notation, column[row], row))
 
 
@@ -296,8 +296,9 @@ def _dates_by(form: str, column: pl.Series) -> Words:
         return Words(partial(dates, form=form), date=form)
     row = int((~fits).arg_max() or 0)
     return Words(
-        doubt=f"holds {quote(column[row])} in row {row:,}, which is no date of the format {form!r} "
-        "that the fit had: write all dates as 2024-01-31 there and here, or in the same way"
+        doubt=f"holds {quote(column[row])} in row {row:,}, which is not a date in the format "
+        f"{form!r} of the training data: write all dates as 2024-01-31 there and here, "
+        "or in the same way"
     )
 
 
@@ -416,14 +417,14 @@ def _remarks_on_dates(
     for name in look_like_dates(cells.select(map(exactly, whole))):
         example = cells.get_column(name).alias("cells").drop_nulls()[0]
         remarks.append(
-            f"column {name!r} holds whole numbers such as {example}, which look like dates: they "
+            f"column {name!r} holds integers such as {example}, which look like dates: they "
             "count as numbers; write them as 2024-01-31 to count days"
         )
     return remarks
 
 
 def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
-    """Return the values of sampled text, whole numbers as such."""
+    """Return the values of sampled text, integers as such."""
     columns = []
     for name, spelling in spellings.items():
         values = spelling.values(exactly(name))
@@ -497,7 +498,7 @@ def _words(column: pl.Series, cells: pl.Series) -> Words:
 
 
 def _truth_values(text: pl.Expr) -> pl.Expr:
-    """Return truth values; a cell that holds something else fails to parse."""
+    """Return Booleans; a cell that holds something else fails to parse."""
     marked = text.str.replace(r"^([-+0-9].*)$", f"$1{MALFORMED}")
     digits = marked.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
     return digits.cast(pl.Int8).cast(pl.Boolean)

@@ -228,7 +228,7 @@ class TextTable:
 
 
 def _refuse_many_texts(cells: pl.DataFrame, label: str) -> None:
-    """Raise for more columns of text than are judged, one by one, in a few seconds."""
+    """Raise for more text columns than can be checked one by one in a few seconds."""
     if cells.width <= MOST_TEXT_COLUMNS:
         return
     is_text = pl.all().cast(pl.Float64, strict=False).null_count() > pl.all().null_count()

@@ -73,7 +73,7 @@ def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
 
 
 def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
-    """Return whether scikit-learn's own code must fit, or refuse in its own words."""
+    """Return whether scikit-learn's code must fit, or raise scikit-learn's error."""
     if estimator.solver == "svd" and estimator.shrinkage is not None:
         return True
     if estimator.covariance_estimator is not None or table.n_classes < 2:
@@ -240,7 +240,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         n_components: int,
         table: Table,
     ) -> LinearSolution:
-        """Find the axes of the greatest ratio of between-class to within-class variance."""
+        """Find the axes with the greatest ratio of between-class to within-class variance."""
         covariance = self._within(moments, priors)
         between = self._total(moments, table) - covariance
         values, vectors = linalg.eigh(between, covariance)
@@ -441,7 +441,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
         return self
 
     def _checked_priors(self) -> Floats:
-        """Return the priors, or refuse them in scikit-learn's words."""
+        """Return the priors, or raise scikit-learn's error."""
         priors = np.asarray(self.priors, np.float64)
         if len(priors) != len(self.classes_):
             raise ValueError("Number of priors must match number of classes.")

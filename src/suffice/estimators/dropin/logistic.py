@@ -20,14 +20,14 @@ from suffice.estimators.linear import UnfinishedDescentWarning
 from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
 
 _CERTAIN = 1e3  # log odds of the only class with any weight
-_FINEST = 1e-8  # greatest mean gradient that is left, where more is allowed too
+_FINEST = 1e-8  # upper limit of the gradient tolerance, even if the user allows more
 
 
 class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     """Logistic regression: parameters, attributes and definitions are scikit-learn's.
 
     Whatever the solver, the minimum comes from Newton or quasi-Newton steps. L1 and elastic-net
-    penalties and "liblinear" are refused. Sparse rows stay sparse where that is quicker.
+    penalties and "liblinear" raise an error. Sparse rows stay sparse if that is faster.
 
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
 
@@ -47,7 +47,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         self._warn_about_parameters()
         l2 = self._l2()
         table = labelled_table(self, X, y, dtype=FLOATS, accept_sparse=True)
-        if table.n_classes < 2:  # scikit-learn refuses this in its own words
+        if table.n_classes < 2:  # scikit-learn raises its own error for this
             super().fit(X, y)
             return self
         table = self._weighted(table, sample_weight)

@@ -147,13 +147,13 @@ class CostCurve:
 
     @property
     def best(self) -> int:
-        """Place of the threshold of least mean cost on these rows; of equal ones, the middle."""
+        """Index of the threshold with the lowest mean cost on these rows; the middle of ties."""
         places = np.flatnonzero(self.cost == self.cost.min())
         return int(places[len(places) // 2])
 
     @property
     def best_threshold(self) -> float:
-        """Threshold of least mean cost on these rows; of equal ones, the middle one."""
+        """Threshold with the lowest mean cost on these rows; the middle one of ties."""
         return float(self.thresholds[self.best])
 
     def short_threshold(self, i: int) -> float:
@@ -173,7 +173,7 @@ class CostCurve:
 
     @property
     def bayes_threshold(self) -> float:
-        """Threshold of least cost if posteriors are calibrated, C_fp / (C_fp + C_fn)."""
+        """Threshold with the lowest cost if posteriors are calibrated, C_fp / (C_fp + C_fn)."""
         return self.false_alarm_cost / (self.false_alarm_cost + self.miss_cost)
 
 

@@ -57,7 +57,7 @@ class ClassSeparation(Diagnostic):
 
     @property
     def p_value(self) -> float:
-        """P(F ≥ statistic); NaN for missing cells, weights that are no counts, or few rows."""
+        """P(F ≥ statistic); NaN for missing values, weights that are not counts, or few rows."""
         if self.has_missing or not self.counts_rows:
             return np.nan
         return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))

@@ -27,7 +27,7 @@ from suffice.typing import Floats
 # tails of the column, is not made: simulations show that its level is not kept.
 LEAST_SPREAD_DF = 15
 LEAST_KURTOSIS = 2.0  # lighter tails than these would make the F test too sharp
-# A mean whose excess kurtosis exceeds this is judged by an inequality, which holds for any tails.
+# If the excess kurtosis of a mean exceeds this, the test uses an inequality for any tails.
 MOST_EXCESS = 1.0
 _MOST_EXACT = 20_000  # terms of an exact test of two shares
 _ROUNDING = 1e-6  # relative error of sums that still have two values
@@ -155,7 +155,7 @@ def upper_tail(z: float, skewness: float) -> float:
 
 
 def spread_test(old: Column, new: Column) -> float:
-    """Return the p-value of equal variances, two-sided; NaN where rows are too few to tell.
+    """Return the two-sided p-value of equal variances; NaN if there are too few rows.
 
     The F test with degrees of freedom times 2/(κ − 1) (Box & Andersen 1955, *JRSS B* 17, 1–26;
     Layard 1973, *JASA* 68, 195–198). The kurtosis κ is that of both samples.

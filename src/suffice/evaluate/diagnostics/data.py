@@ -16,7 +16,7 @@ from suffice.selection.validation.copies import row_hashes
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 FEWEST_ROWS = 20  # from which a column can be suspicious
-ENOUGH_ROWS = 5_000  # by which single columns are judged
+ENOUGH_ROWS = 5_000  # used to test single columns
 MOST_COLUMNS = 200
 # A column that alone predicts the class is suspicious if its error is at most this, and at most
 # this share of the error of always predicting the largest class.
@@ -174,7 +174,7 @@ def _copies(table: Table) -> tuple[int, int, int]:
 
 
 def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
-    """Return what to say of a date, or of a column that repeats another of the row before."""
+    """Return a sentence on a date column, or on one that repeats another's previous value."""
     heads = {name: values[:COMPARED_ROWS] for name, values in numbers.items()}
     many_valued = [name for name, v in heads.items() if 4 * len(np.unique(v)) > len(v)][:30]
     if dates:
@@ -193,7 +193,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
             break
     return (
         f"Column {reason}: later rows may be misclassified more often. To hold out whole periods, "
-        f"give --groups {period}"
+        f"use --groups {period}"
     )
 
 
@@ -208,7 +208,7 @@ def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
 def _near_copies(
     columns: Mapping[str, Array], codes: Codes
 ) -> tuple[str, Mapping[str, float]]:
-    """Return what to say if most rows share half of their numbers with another row, and figures."""
+    """Return a sentence and figures if most rows share half of their numbers with another row."""
     compared = stratified_sample(codes, COMPARED_ROWS, 0)
     chosen = np.random.default_rng(0).permutation(len(compared))[:COPIED_ROWS]
     numbers = [v[compared] for v in columns.values() if v.dtype.kind == "f"][:MOST_COLUMNS]
@@ -244,19 +244,19 @@ def _near_copies(
 
 
 def _numbering(values: Array) -> str:
-    """Return what to say of numbers that count or identify the rows, else nothing."""
+    """Return why a column numbers or identifies the rows, or an empty text."""
     if values.dtype.kind != "f" or not np.all(values == np.rint(values)):
         return ""
     mean_step = abs(values[-1] - values[0]) / (len(values) - 1)
     if mean_step == 1 and abs(np.diff(values)).max() == 1:
-        return "counts the rows"
+        return "numbers the rows"
     if len(values) >= 50 and len(np.unique(values)) == len(values):
         return "has a different number in every row, like an identifier"
     return ""
 
 
 def _share_predicted_alone(values: Array, codes: Codes) -> float | None:
-    """Return the share of rows that a column alone predicts, None unless it is nearly all."""
+    """Return the share of rows that a column predicts on its own, None unless it is nearly all."""
     is_number = values.dtype.kind == "f"
     error = _tree_error(values, codes) if is_number else _level_error(values, codes)
     error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)

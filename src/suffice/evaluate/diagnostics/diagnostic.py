@@ -1,4 +1,4 @@
-"""What all diagnostics share: the frozen answer, simulated p-values, usable rows and columns."""
+"""Base of all diagnostics: the frozen result, simulated p-values, usable rows and columns."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from suffice.typing import Codes, Floats, LabelsLike, RowsLike
 
 
 class Diagnostic(Tabled):
-    """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
+    """A frozen result of one test of a model; ``str`` of it is the result in words."""
 
     __slots__ = ()
 
@@ -69,9 +69,9 @@ def is_weighted(moments: Moments) -> bool:
 def can_count_rows(moments: Moments) -> bool:
     """Return whether weights may be taken as a number of rows.
 
-    The weights of each class sum to a whole number, as counts of rows do. Or all weights sum to
-    fewer than the rows, as an effective number of rows does: weights of at most 1 then make
-    p-values too large, not too small. Sums alone do not tell how far other weights vary.
+    The weights of each class sum to an integer, as counts of rows do. Or all weights sum to fewer
+    than the rows, as an effective number of rows does: weights of at most 1 then make p-values too
+    large, not too small. Sums alone do not show how far other weights vary.
     """
     n_rows = float(moments.counts.sum())
     return has_whole_weights(moments) or moments.total_weight < n_rows * (1 - 1e-9)

@@ -178,8 +178,8 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
 
     Means, spreads, shares of levels and shares of missing values are compared column by column, and
     all means and shares together. Labels play no part. P-values are adjusted for the number of
-    tests (Holm). A change that so few rows cannot tell from chance has no p-value, but a note. So
-    has every change where weights do not count rows: they are not whole, and sum to no fewer than
+    tests (Holm). If there are too few rows for a test, the change has a note instead of a p-value.
+    So has every change if weights do not count rows: they are not whole, and sum to no fewer than
     the rows.
 
     Parameters
@@ -189,7 +189,7 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
     X : array or frame (m, d)
         New rows with the features of the fit.
     sample_weight : array (m,), optional
-        Weights of the new rows. Whole numbers are counts of rows; others are multiplied by
+        Weights of the new rows. Integers are counts of rows; others are multiplied by
         Σw/Σw², so that they sum to the effective number of rows.
 
     Examples

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BLOCK = 256  # rows of products held at once
-# Below so many rows for each direction the null distribution is simulated, and columns are tested
-# one by one, too: the asymptotic one is wrong there, and the statistic has little power.
+# With fewer rows per direction than this, the null distribution is simulated, since the asymptotic
+# one is wrong. Columns are then also tested one by one, since the joint test has little power.
 ROWS_PER_DIRECTION = 8
 LEAST_ROWS = 8  # of a class: fewer cannot show a skewness or a kurtosis
 LEAST_KURTOSIS_ROWS = 20
@@ -243,8 +243,8 @@ def normality(
     a standard normal. With enough rows it detects any departure; affine maps do not change it.
     Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
 
-    A class with fewer than 8 rows for each direction is judged by a simulated null distribution,
-    and skewness and kurtosis of each column are tested, too; the p-value is adjusted for both.
+    A class with fewer than 8 rows per direction is tested with a simulated null distribution, and
+    skewness and kurtosis of each column are tested, too; the p-value is adjusted for both.
 
     Parameters
     ----------

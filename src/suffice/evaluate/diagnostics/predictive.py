@@ -121,7 +121,7 @@ class PredictiveCheck(Diagnostic):
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
     n_rows: Codes  # rows of each class given  (K,)
-    values: Floats  # A² of the real rows, then of each data set drawn  (1 + B, K, 1 + d)
+    values: Floats  # A² of the real rows, then of each dataset drawn  (1 + B, K, 1 + d)
     quantiles: Floats  # of squared distances at LEVELS, likewise  (1 + B, K, 99)
     left_out: tuple[
         str, ...
@@ -218,9 +218,9 @@ def predictive_check(
     """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
 
     Each class is compared by the Anderson–Darling distance A² of its squared Mahalanobis distances
-    from χ² and of each feature from its normal marginal. A p-value is the share of data sets drawn
-    from the model whose distance is at least as large (Stute, González Manteiga & Presedo
-    Quindimil 1993, *Metrika* 40, 243–256).
+    from χ² and of each feature from its normal marginal. A p-value is the share of datasets drawn
+    from the model whose distance is at least as large (Stute, González Manteiga & Presedo Quindimil
+    1993, *Metrika* 40, 243–256).
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def predictive_check(
         The model to check.
     X, y : array or frame (n, d), labels (n,)
         The rows it was fitted to, without weights, or some of them at random. The estimator is
-        fitted again to them and to each drawn data set. Columns that are constant within all
+        fitted again to them and to each drawn dataset. Columns that are constant within all
         classes, or combinations of others, are left out; the result names them.
     simulations : int, default=199
         Data sets drawn; p-values are multiples of 1/(simulations + 1).

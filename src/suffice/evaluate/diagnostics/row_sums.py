@@ -45,7 +45,7 @@ def _higher_moments(fit: Moments, table: Table) -> HigherMoments:
 
 
 def number_names(rows: Moments | Table) -> list[str]:
-    """Return the names of the columns of numbers, x0, x1 … where they have none."""
+    """Return the names of the numeric columns, x0, x1 … where they have none."""
     if rows.schema is not None:
         return [column.name for column in rows.schema.numbers]
     names = rows.names if isinstance(rows, Table) else rows.feature_names

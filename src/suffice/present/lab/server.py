@@ -67,14 +67,14 @@ VERBS: tuple[Verb, ...] = ("table", "view", "fit", "errors")
 
 
 def _complete_rows(source: Source, target: str | None) -> Chunk:
-    """Return the rows of a source that lack no number."""
+    """Return the rows of a source without missing numbers."""
     roles = roles_for_learning(source, target or None, categories=False, allow_missing=False)
     return load_rows(source, roles)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabTable:
-    """Complete rows of numbers with labels of at most five classes, and notes on them."""
+    """Complete numeric rows with labels of at most five classes, and notes on them."""
 
     x: Floats  # (n, d)
     codes: Codes  # (n,)
@@ -93,7 +93,8 @@ class LabTable:
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:
             raise errors.TooFewClassesError(
-                f"the lab needs rows of at least 2 classes, found {quoted(table.classes)}"
+                f"the lab needs at least 2 classes, but all labels are {quoted(table.classes)}: "
+                "choose another target column"
             )
         largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
         shown = largest[counts[largest] > 0]
@@ -116,13 +117,13 @@ class LabTable:
             names = self._two_columns() if axes is None else list(dict.fromkeys(axes))
             if not 1 <= len(names) <= 2 or not set(names) <= set(self.names):
                 raise errors.InvalidInputError(
-                    f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
+                    f"there are no columns {quoted(names)}: choose two of {quoted(self.names)}"
                 )
             x = self.x[:, [self.names.index(name) for name in names]]
         rows = stratified_sample(self.codes, MOST_POINTS, 0)
         n_rows = counted(len(self.codes), "row")
         n_columns = counted(len(self.names), "column")
-        sentences = [f"{n_rows}, {n_columns} of numbers"]
+        sentences = [f"{n_rows}, {n_columns}"]
         if len(rows) < len(self.codes):
             sentences.append(f"{len(rows):,} rows are shown")
         sentences.extend(self.notes)
@@ -144,14 +145,14 @@ class LabTable:
         return x, [f"discriminant {j + 1}" for j in range(x.shape[1])]
 
     def _two_columns(self) -> list[str]:
-        """Return the columns of the largest ratio of variance between to within classes."""
+        """Return the two columns with the largest ratio of variance between to within classes."""
         ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
         best = np.sort(np.argsort(-ratio, kind="stable")[:2])
         return [self.names[j] for j in best]
 
 
 class Lab:
-    """What Python answers the page: rows of a table, models that the page has not, errors."""
+    """The Python side of the page: rows, errors, and models that JavaScript does not have."""
 
     def __init__(self, table: LabTable | None = None) -> None:
         self.table = table
@@ -284,7 +285,7 @@ def application(lab: Lab, token: str) -> "Starlette":
         Route(f"/{{token}}/{verb}", guarded(answer(verb)), methods=["POST"]) for verb in VERBS
     ]
     routes = [Route("/{token}/", guarded(home)), *posts]
-    # another site may let a name of its own point to this machine: such hosts are refused
+    # another site may let its host name point to this machine: such hosts are rejected
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
     return Starlette(routes=routes, middleware=[hosts])
 

@@ -1,4 +1,4 @@
-"""A lecture on one's own table: LDA beside logistic regression, on one self-contained page.
+"""A lecture on one's own table: LDA and logistic regression on one self-contained page.
 
 ``page`` holds the template. This package may import every package but ``suffice.cli``, the
 reports and the lab.
@@ -90,7 +90,10 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
     logistic = _logistic(X, y)
     n_classes = len(lda.classes_)
     if n_classes < 2:
-        raise InvalidInputError("a lecture needs rows of at least two classes, found one")
+        raise InvalidInputError(
+            f"a lecture needs at least two classes, but all labels are {lda.classes_[0]!r}: choose "
+            "another target column"
+        )
     names = tuple(getattr(lda, "feature_names_in_", default_names(lda.n_features_in_)))
     return Lecture(
         title=title,
@@ -208,10 +211,14 @@ def _sides(X: RowsLike, y: Labels, cv: int) -> LectureTable:
             number(generative["log_loss"]),
             number(discriminative["log_loss"]),
         ),
-        ("also gives", "samples, outliers, answers where values are missing", "none of these"),
+        (
+            "also gives",
+            "samples, outliers, predictions despite missing values",
+            "none of these",
+        ),
     )
     return LectureTable(
-        f"Generative against discriminative, judged in {cv} folds; logistic regression has "
+        f"Generative against discriminative, evaluated in {cv} folds; logistic regression has "
         "penalty 1",
         ("", "generative: LDA", "discriminative: logistic regression"),
         rows,

@@ -50,7 +50,7 @@ class Canvas:
             self.ax.figure.set_size_inches(width, height)
 
     def name_axes(self, x: str, y: str | None = None, z: str | None = None) -> None:
-        """Write what each axis measures. Dollar signs are no mathematics."""
+        """Write what each axis measures. Dollar signs do not start mathematics."""
         self.ax.set_xlabel(_short(x), parse_math=False)
         if y is not None:
             self.ax.set_ylabel(_short(y), parse_math=False)
@@ -70,7 +70,7 @@ class Canvas:
         zorder: float = 2,
         clip_on: bool = True,
     ) -> Line2D:
-        """Draw a curve of class k in its colour; dashes tell more than two classes apart."""
+        """Draw a curve of class k in its colour; dashes distinguish more than two classes."""
         look = self.looks[k]
         if linestyle is None:
             linestyle = look.dashes if len(self.looks) > 2 else "-"
@@ -133,7 +133,7 @@ class Canvas:
         return strip
 
     def legend(self, entries: Sequence[Entry], title: str | None = None) -> None:
-        """Write a legend, if asked for: beside the axes where the layout makes room for it."""
+        """Draw a legend, if asked for: next to the axes if the layout has room for it."""
         if not self.has_legend:
             return
         has_layout = self.ax.figure.get_layout_engine() is not None

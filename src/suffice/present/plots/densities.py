@@ -70,7 +70,7 @@ def class_densities(
         Whether densities are multiplied by the priors, π_k p(x | k): the largest is the class
         that is chosen, and their sum, the thin line, is the density of all rows.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -189,7 +189,7 @@ def density_contours(
     resolution : int
         Points along each side.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -278,7 +278,7 @@ def density_surface(
     resolution : int
         Points along each side.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : 3-D Axes, optional

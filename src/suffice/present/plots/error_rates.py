@@ -54,7 +54,7 @@ def confusion_matrix(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -170,7 +170,7 @@ def roc(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -180,7 +180,7 @@ def roc(
     label : object, optional
         The class; by default the second of two, or each of several.
     legend : bool
-        Whether to write classes and areas under their curves beside the axes.
+        Whether to draw a legend with the areas under the curves.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -234,7 +234,7 @@ def precision_recall(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -244,7 +244,7 @@ def precision_recall(
     label : object, optional
         The class; by default the second of two, or each of several.
     legend : bool
-        Whether to write classes and average precisions beside the axes.
+        Whether to draw a legend with the average precisions.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -350,7 +350,7 @@ def reliability(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -358,8 +358,8 @@ def reliability(
     sample_weight : array (n,), optional
         Weights of the rows, with a classifier.
     label : object, optional
-        The class whose posterior is judged; by default the second of two, and of several the
-        most probable one of each row: how often is it the true class?
+        The class whose posterior is evaluated; by default the second of two, and for several
+        classes the most probable one of each row: how often is it the true class?
     bins : int
         Number of bins.
     theme : {"light", "dark"}

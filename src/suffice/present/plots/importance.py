@@ -25,9 +25,9 @@ def coefficient_importance(
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
     Each is the change of a log odds as its feature grows by one standard deviation of all rows.
-    Of two classes a bar points to, and has the colour of, the class that the feature speaks for;
-    of more, a dot for each class shows its score against the mean of all.
-    Menard (2004), *The American Statistician* 58, 218–223.
+    With two classes, a bar points to the class that the feature favours, and has its colour. With
+    more classes, a dot for each class shows its score relative to the mean of all. Menard (2004),
+    *The American Statistician* 58, 218–223.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def coefficient_importance(
     most : int
         Features shown.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -104,7 +104,7 @@ def _standardised(fitted: Fitted) -> Floats:
 
 
 def _draw_bars(canvas: Canvas, values: Floats) -> list[Entry]:
-    """Draw a bar for each feature in the colour of the class that it speaks for."""
+    """Draw a bar for each feature in the colour of the class that it favours."""
     ground = canvas.style.ground
     bars = canvas.ax.barh(range(len(values)), values, 0.66, zorder=2)
     for bar, value in zip(bars, values, strict=True):
@@ -118,7 +118,7 @@ def _draw_bars(canvas: Canvas, values: Floats) -> list[Entry]:
 
 
 def _draw_dots(canvas: Canvas, coefficients: Floats) -> list[Entry]:
-    """Draw a dot for each feature and class, and a faint line from the least to the largest."""
+    """Draw a dot for each feature and class, and a faint line from the smallest to the largest."""
     positions = np.arange(coefficients.shape[1])
     canvas.ax.hlines(
         positions,

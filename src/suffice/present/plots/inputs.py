@@ -162,9 +162,9 @@ def rows_to_draw(X: RowsLike) -> tuple[Array, tuple[str, ...] | None]:
 
 
 def require_whole(value: object, name: str, least: int) -> None:
-    """Raise unless a parameter is a whole number of at least ``least``."""
+    """Raise unless a parameter is an integer of at least ``least``."""
     if not isinstance(value, (int, np.integer)) or value < least:
-        msg = f"{name}={value!r}: expected a whole number of at least {least}"
+        msg = f"{name}={value!r}: expected an integer of at least {least}"
         raise InvalidParameterError(msg)
 
 

@@ -55,7 +55,7 @@ def effect_of_neighbours(
     folds, random_state : int
         Of cross-validation.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -128,7 +128,7 @@ def neighbourhood(
     weights : {"uniform", "distance"}
         Whether all neighbours have one vote, or each 1 / distance.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -195,7 +195,7 @@ class NeighbourCurve:
 
     @property
     def best(self) -> int:
-        """Number of neighbours of least test error; of equal ones, the largest."""
+        """Number of neighbours with the lowest test error; the largest of ties."""
         least = np.flatnonzero(self.test_error == self.test_error.min())
         return int(self.neighbours[least[-1]])
 
@@ -272,8 +272,8 @@ def _numbers_of_neighbours(neighbours: npt.ArrayLike | None, most: int) -> Codes
     ks = np.unique(np.asarray(neighbours))
     if ks.dtype.kind not in "iu" or not ks.size or ks[0] < 1 or ks[-1] > most:
         msg = (
-            f"neighbours={neighbours!r}: expected whole numbers from 1 to {most}, "
-            "the rows of a fold"
+            f"neighbours={neighbours!r}: expected integers from 1 to {most}, the rows of a "
+            "fold"
         )
         raise InvalidParameterError(msg)
     return ks

@@ -1,4 +1,4 @@
-"""Grids of small axes: rows over every pair of features, and synthetic rows beside real ones."""
+"""Grids of small axes: rows over every pair of features, and synthetic next to real rows."""
 
 from collections.abc import Callable, Sequence
 

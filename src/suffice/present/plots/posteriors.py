@@ -54,7 +54,7 @@ def posterior_line(
     at : array (d,), optional
         Where other features are held; by default at their mean.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -142,7 +142,7 @@ def effect_of_temperature(
     at : array (d,), optional
         Where other features are held; by default at their mean.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -231,7 +231,7 @@ def posterior_surface(
     resolution : int
         Points along each side. The surface is smoothed over about one cell.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : 3-D Axes, optional

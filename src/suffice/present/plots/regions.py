@@ -70,7 +70,7 @@ def decision_regions(
     resolution : int
         Points along each side.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional

@@ -36,7 +36,7 @@ def regression_line(
     X, y : array or frame (n, 1) and array (n,)
         Rows and their targets.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional

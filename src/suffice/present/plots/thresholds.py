@@ -40,7 +40,7 @@ def error_against_threshold(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -122,7 +122,7 @@ def cost_against_threshold(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What is judged; best on rows not learnt from.
+        What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
         Rows, of the kind the classifier was fitted on.
     y : array (n,)
@@ -135,7 +135,7 @@ def cost_against_threshold(
     false_alarm_cost, miss_cost : float
         Of calling a row of another class, and of not calling one of the class.
     legend : bool
-        Whether to write what is drawn beside the axes.
+        Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional

@@ -46,9 +46,9 @@ def boost(
     log-loss after each round, from none on (R + 1,). The scores of the held-out rows after the
     best round, (m, K), come last.
 
-    ``bins`` (d, n) are the bins of the rows that are learnt from, ``held_bins`` (d, m) those of
-    rows that only judge. ``baseline`` (K,) are the scores before the first tree. Two classes share
-    one tree for each round, which changes the score of the second.
+    ``bins`` (d, n) are the bins of the training rows, ``held_bins`` (d, m) those of held-out rows.
+    ``baseline`` (K,) are the scores before the first tree. Two classes share one tree for each
+    round, which changes the score of the second.
 
     Friedman (2001), *Annals of Statistics* 29, 1189–1232; Ke et al. (2017), *NeurIPS* 30.
     """

@@ -1,4 +1,4 @@
-"""Candidates of the search as judged, and those that join the average, fitted to all rows."""
+"""Candidates of the search with their losses, and members of the average, fitted to all rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -36,8 +36,8 @@ def choose_count_settings(
 ) -> CountSettings:
     """Return the settings, what says "auto" chosen by the log-loss of rows left out one by one.
 
-    The rows are those that were summed, as the model reads them. Where both are open, each α is
-    judged at its own best temperature.
+    The rows are those that were summed, as the model reads them. If both are open, each α is
+    evaluated at its own best temperature.
     """
     alphas = ALPHAS if isinstance(settings.alpha, str) else (settings.alpha,)
     if len(alphas) == 1 and not isinstance(settings.temperature, str):

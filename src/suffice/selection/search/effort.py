@@ -6,13 +6,13 @@ from typing import Self
 from suffice.core.table import Table
 from suffice.selection.search.regularisation_grid import POOLINGS, is_wide
 
-ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
+ARITHMETIC = 1e11  # multiplications that the evaluation may take: some seconds
 _FEW_ROWS = 500  # below this, ten folds rather than five
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The number of folds, and the poolings judged on them."""
+    """The number of folds, and the poolings evaluated on them."""
 
     n_folds: int
     poolings: tuple[float, ...] = POOLINGS
@@ -43,7 +43,7 @@ class Effort:
         return efforts[-1]
 
     def multiplications(self, n: int, d: int, k: int) -> float:
-        """Return about how many it takes to judge two views of n rows, d features, K classes."""
+        """Return about how many it takes to evaluate two views of n rows, d features, K classes."""
         # eigenvectors of a matrix for each class, fold and λ, and the rows rotated by them
         each = 10.0 * d**3 + n / self.n_folds * d**2
         n_untied = sum(pooling < 1 for pooling in self.poolings)
@@ -51,9 +51,9 @@ class Effort:
 
     def describe(self, n_rows: int) -> str:
         if self.poolings == POOLINGS:
-            return f"Judged on {self.n_folds} folds of {n_rows:,} rows."
+            return f"Evaluated on {self.n_folds} folds of {n_rows:,} rows."
         poolings = ", ".join(f"{pooling:g}" for pooling in self.poolings)
         return (
-            f"Judged on {self.n_folds} folds of {n_rows:,} rows, at pooling {poolings} only: "
-            "more would take too much arithmetic."
+            f"Evaluated on {self.n_folds} folds of {n_rows:,} rows, at pooling {poolings} "
+            "only: more would take too much arithmetic."
         )

@@ -1,4 +1,4 @@
-"""Learners judged on rows that they have not seen."""
+"""Losses of learners on held-out rows."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from suffice.typing import Codes, Floats
 
 #: Averages of trees are not confident enough, so these reach further below one.
 LEARNER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
-_ENOUGH_ROWS = 2_000  # held out, to judge a learner by
+_ENOUGH_ROWS = 2_000  # held out, to evaluate a learner on
 _MORE_ROUNDS = 1.1  # of boosting, for all rows
 
 
@@ -54,7 +54,7 @@ def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> lis
 
 
 def judging_folds(cells: Cells) -> Codes:
-    """Return the folds that judge learners: the first ones, until they have rows enough."""
+    """Return the folds that evaluate learners: the first ones, until they have enough rows."""
     folds = np.flatnonzero(cells.trainable)
     counts = np.diff(cells.fold_edges)[folds]
     rows_before = np.cumsum(counts) - counts
@@ -95,7 +95,7 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
         codes = np.minimum(
             np.searchsorted(fold.present, held_out.codes), len(fold.present) - 1
         )
-        # rows of a class without training rows judge nothing
+        # rows of a class without training rows are not evaluated
         weight = np.where(has_learnt_class, held_out.weights, 0.0)
         held_out = replace(held_out, codes=codes, classes=fold.train.classes, weight=weight)
         boosting = judge_boosting(fold.train, held_out, learner.seed)

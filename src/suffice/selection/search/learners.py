@@ -27,8 +27,8 @@ _PLAIN = Plain()
 _MOST_NEWTON_COEFFICIENTS = 200  # beyond this, second derivatives cost more than they save
 _MOST_TREE_ROWS = 5_000  # that one tree learns from
 _N_TREES = 72
-_N_JUDGED_TREES = 24  # while a large table is judged
-_FEW_NUMBERS = 10_000  # for which as many trees are judged as will predict
+_N_JUDGED_TREES = 24  # while learners are evaluated on a large table
+_FEW_NUMBERS = 10_000  # for which evaluation uses as many trees as prediction
 
 
 class Learner(Protocol):
@@ -51,7 +51,7 @@ class Learner(Protocol):
     ) -> list[PosteriorModel]:
         """Return the models of some settings; every class of the table must have rows.
 
-        ``judging`` tells that the models are only to be judged, so that they may be rougher.
+        With ``judging``, the models are only evaluated, so that they may be rougher.
         """
 
 

@@ -31,7 +31,7 @@ def grow(
 
     Without ``edges`` a node draws √d of the features that vary there, each with one threshold
     between its least and greatest value. With ``edges`` (d, B) it draws d / 2 features, at most 16,
-    and tries all of their edges. The pair with the least Gini impurity splits the node, unless a
+    and tries all of their edges. The pair with the lowest Gini impurity splits the node, unless a
     part would have fewer than ``min_leaf_rows`` rows. The children of a leaf are the leaf itself.
 
     Geurts, Ernst & Wehenkel (2006), *Machine Learning* 63, 3–42; Breiman (2001), ibid. 45, 5–32.

@@ -32,18 +32,18 @@ from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats
 
-MOST_ROWS = 6_000  # that settings are judged on
+MOST_ROWS = 6_000  # that settings are evaluated on
 
 
 def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Settings:
-    """Return the best value of every setting left open, judged on at most 6,000 rows."""
+    """Return the best value of every open setting, evaluated on at most 6,000 rows."""
     best = best_candidate(settings, table, seed=seed)
     transform = best.view.transform if isinstance(best.view, PowerTransformed) else None
     return replace(best.settings, temperature=best.temperature, power=transform)
 
 
 def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> GaussianCandidate:
-    """Return the candidate of least held-out log-loss among those the settings allow."""
+    """Return the allowed candidate with the lowest held-out log-loss."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
     is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features

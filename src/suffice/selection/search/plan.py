@@ -1,4 +1,4 @@
-"""The search of the automatic classifiers: which views are judged, on which rows, and who joins."""
+"""The search of the automatic classifiers: which views are evaluated, and on which rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +52,8 @@ GAUSSIAN_WIDTH = 0.6
 LAPLACE_WIDTH = 0.5
 N_LANDMARKS = 200
 N_PIECES = 300
-FEWEST_DISTINCT = 40  # different rows, below which no kernel is tried
-MOST_TRIAL_ROWS = 3_000  # that tell whether kernels and pieces help
+FEWEST_DISTINCT = 40  # with fewer different rows, no kernel is tried
+MOST_TRIAL_ROWS = 3_000  # that decide whether kernels and pieces help
 MOST_POWER_FEATURES = 10_000  # beyond which no power transform is tried
 EXPONENT_ROWS = 5_000  # that power transforms are fitted to
 
@@ -64,7 +64,7 @@ class Choice:
 
     candidates: list[Candidate]  # best first
     members: tuple[Member, ...]  # the candidates of positive weight
-    effort: str  # how many rows and folds judged them, in words
+    effort: str  # how many rows and folds were used, in words
 
 
 def choose(
@@ -78,8 +78,8 @@ def choose(
 ) -> Choice:
     """Return the best ``n_kept`` settings of each view and of each learner, and their average.
 
-    ``belonging`` has the groups that folds hold out as a whole, or the times of the rows: then
-    later rows judge what earlier ones learn.
+    ``belonging`` has the groups that folds hold out as a whole, or the times of the rows; models
+    are then fitted to earlier rows and evaluated on later ones.
     """
     belonging = belonging or Belonging()
     sample = stratified_sample(table.codes, MOST_ROWS, seed)
@@ -117,7 +117,7 @@ def _grids(
     *,
     lifted: bool,
 ) -> list[Grid]:
-    """Return the grids to judge: of the features, and of lifted views where they help."""
+    """Return the grids to evaluate: of the features, and of lifted views if they help."""
     has_few_rows = is_wide(rows.n_rows, table.n_features)
     views: list[View] = [Plain()]
     power: View = Plain()
@@ -151,7 +151,7 @@ def _grids(
 
 
 def _lifted_views(below: View, x: Array, seed: int) -> list[View]:
-    """Return views with a Gaussian kernel, with Laplace's, and with broken lines."""
+    """Return views with a Gaussian kernel, a Laplace kernel and piecewise-linear features."""
     gaussian = fit_kernel_features(
         below, x, width=GAUSSIAN_WIDTH, n_landmarks=N_LANDMARKS, seed=seed
     )
@@ -166,7 +166,7 @@ def _lifted_views(below: View, x: Array, seed: int) -> list[View]:
 class _JudgedGrid(NamedTuple):
     grid: Grid
     losses: GridLosses | None
-    moments: Moments  # of the rows as the view shows them
+    moments: Moments  # of the transformed rows
     weights: Floats  # of the held-out rows  (n,)
 
 
@@ -176,9 +176,9 @@ def judge_views(
     n_kept: int,
     learners: Mapping[str, Learner],
 ) -> Ranking | None:
-    """Return the best ``n_kept`` settings of each view and learner; None if none can be judged."""
+    """Return the best ``n_kept`` settings of each view and learner; None if there are none."""
     n_steps = len(grids) + len(learners)
-    with Progress(total=n_steps, what="judging settings") as progress:
+    with Progress(total=n_steps, what="evaluating settings") as progress:
 
         def judge(grid: Grid) -> _JudgedGrid:
             training = grid.training(cells)

@@ -1,4 +1,4 @@
-"""Judged candidates, best first, and the shares that held-out rows give them in an average."""
+"""Evaluated candidates, best first, and their weights in an average, from held-out rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class Ranking:
         weight: Floats,
         moments: Mapping[int, Moments],
     ) -> Self:
-        """Return the ranking by log-loss; if some were judged on the first rows only, all are."""
+        """Return the ranking by log-loss, on the rows that all were evaluated on."""
         ranked = sorted(judged, key=lambda each: each.candidate.log_loss)
         n_rows = min(len(each.true_log) for each in ranked)
         return cls(

@@ -1,4 +1,4 @@
-"""A grid of pooling λ and shrinkage γ for one view of the rows, judged on all folds at once."""
+"""A grid of pooling λ and shrinkage γ for one view, evaluated on all folds at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 # with few rows a feature the best shrinkage is strong, and losses change quickly near 1
 STRONG_SHRINKAGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
-FEW_ROWS = 500  # below this, every setting is judged on every fold
+FEW_ROWS = 500  # below this, every setting is evaluated on every fold
 
 # a pooling λ, and the shrinkages γ tried there
 ShrinkagePath: TypeAlias = tuple[float, Floats]
@@ -72,7 +72,7 @@ class GridLosses:
         )
 
     def best(self, n: int) -> Self:
-        """Return the n settings of least log-loss, best first."""
+        """Return the n settings with the lowest log-loss, best first."""
         return self.take(np.argsort(self.log_loss, kind="stable")[:n])
 
 
@@ -104,7 +104,7 @@ class Grid:
     def best(self, training: Training | FewRowsTraining, n: int) -> GridLosses | None:
         """Return the best n settings; None if no covariance has full rank in every fold.
 
-        If there are many rows, all settings are judged on one fold, and the better ones on all.
+        If there are many rows, all settings are evaluated on one fold, and the better ones on all.
         """
         if not training.n_folds:
             return None

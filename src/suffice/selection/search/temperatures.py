@@ -1,4 +1,4 @@
-"""Losses of held-out scores at every temperature, and the temperature of least log-loss."""
+"""Losses of held-out scores at every temperature, and the one with the lowest log-loss."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The sums that every fold learns from, of all folds at once, and the rows that it is judged by."""
+"""The sums of the training rows of every fold, and its held-out rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Rows whose features equal those of another row: no fold may learn from a row that it judges."""
+"""Rows with the same features: none may be both a training row and a held-out row of a fold."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -90,8 +90,8 @@ def _factors(n_columns: int) -> Array:
 def _mixed_bits(column: Array) -> Array:
     """Return 64 bits of each number, the same for 0 and −0, and for every NaN.
 
-    Whole numbers end in 52 bits of zero, which a product would keep: each bit is first spread over
-    all, one to one, by the last steps of SplitMix64 (Steele, Lea & Flood 2014).
+    Integers end in 52 bits of zero, which a product would keep: each bit is first spread over all,
+    one to one, by the last steps of SplitMix64 (Steele, Lea & Flood 2014).
     """
     numbers = np.asarray(column, np.float64) + 0.0
     numbers = np.where(np.isnan(numbers), np.nan, numbers)

@@ -72,12 +72,12 @@ class CrossValidation(Tabled):
 
     @cached_property
     def best_index(self) -> int:
-        """Number of the candidate with the least criterion."""
+        """Index of the candidate with the lowest criterion."""
         return best_candidate(self.fold_losses, self.criterion)
 
     @property
     def best_params(self) -> Parameters:
-        """Parameters of the candidate with the least criterion."""
+        """Parameters of the candidate with the lowest criterion."""
         return self.params[self.best_index]
 
     @property
@@ -129,7 +129,7 @@ class CrossValidation(Tabled):
 
 
 def best_candidate(fold_losses: Floats, criterion: Criterion) -> int:
-    """Return the number of the candidate with the least mean criterion, of losses (C, F, 3)."""
+    """Return the index of the candidate with the lowest mean criterion, from losses (C, F, 3)."""
     losses = fold_losses.mean(1)[:, CRITERIA.index(criterion)]
     if np.isnan(losses).all():
         raise InvalidParameterError(
@@ -160,8 +160,8 @@ def cross_validate(
     """Return the cross-validated losses of every point of a grid.
 
     A Gaussian estimator or ``CountNB`` is never fitted again: one pass collects the sums of every
-    fold, and each model is read from those of the other folds. The answer equals refitting. Any
-    other scikit-learn classifier is fitted for every fold and grid point.
+    fold, and each model is read from those of the other folds. The result equals that of refitting.
+    Any other scikit-learn classifier is fitted for every fold and grid point.
 
     Parameters
     ----------
@@ -169,14 +169,14 @@ def cross_validate(
         Settings that the grid does not name are taken from it.
     X, y : rows (n, d) and labels (n,)
     grid : mapping or list of mappings, optional
-        As in ``GridSearchCV``; None judges the estimator as it is.
+        As in ``GridSearchCV``; None evaluates the estimator with its own settings.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds in row order, as in scikit-learn.
     groups, sample_weight : arrays (n,), optional
         Groups are passed to the splitter; weights count in training and in the losses.
     time : array (n,), optional
         Numbers or dates: the rows are divided into ``cv`` + 1 blocks by time, and each block but
-        the first is judged by models of all earlier ones.
+        the first is predicted by models fitted to all earlier ones.
     criterion : {"log_loss", "error", "brier"}
         What ``best_params`` minimises.
     refit_priors : bool, default=True

@@ -1,4 +1,4 @@
-"""Which rows each fold learns from and is judged by: a number of folds, a splitter, or rows."""
+"""Training and held-out rows of each fold, from a number of folds, a splitter, or rows."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.selection.validation.copies import joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
-Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # rows to learn from, rows to judge by
+Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # training rows, held-out rows
 RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]  # the same, as users give them
 
 
@@ -71,8 +71,8 @@ def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
     n_pairs = len(set(zip(codes.tolist(), classes.tolist(), strict=True)))
     if n_pairs == len(np.unique(codes)) == len(np.unique(classes)):
         raise InvalidInputError(
-            "the groups are the classes, so that no fold could learn the class it is judged by: "
-            "name another column"
+            "the groups are the classes, so the training rows of a fold would not contain "
+            "the held-out class: choose another column"
         )
     return codes
 
@@ -226,7 +226,7 @@ def _grouped(
 
 
 def is_partition(splits: Splits, n_rows: int) -> bool:
-    """Whether every judged row is held out once, and learnt from by all other folds."""
+    """Whether every evaluated row is held out once, and is a training row of all other folds."""
     if len(splits) < 2:
         return False
     held_out = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_rows)

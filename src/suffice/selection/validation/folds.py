@@ -64,7 +64,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Labelled rows, and which of them each fold learns from and is judged by."""
+    """Labelled rows, and the training and held-out rows of each fold."""
 
     X: Any  # as it was given, an array or a frame  (n, d)
     classes: Labels  # (K,)
@@ -74,7 +74,7 @@ class Folds:
     protocol: str = ""  # the splits in words
     groups: Codes | None = None  # of rows that belong together, copies included  (n,)
     copies: Copies | None = None  # rows that repeat others
-    time: Codes | None = None  # rank of each row's time, where folds judge later rows  (n,)
+    time: Codes | None = None  # rank of each row's time, if folds hold out later rows  (n,)
     #: Moments of the training rows by storage and fourth, and the seconds that each fold took.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
         default_factory=dict, init=False
@@ -96,8 +96,8 @@ class Folds:
         """Return users' rows, labels and folds.
 
         A seed shuffles the rows if ``cv`` is a number of folds. Rows on a device stay there if
-        ``on_device`` is set and all of them are finite. With ``time``, each of the folds is judged
-        by the rows before it.
+        ``on_device`` is set and all of them are finite. With ``time``, each fold is predicted by a
+        model of the rows before it.
         """
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         if not (on_device and is_on_device(rows) and all_finite(rows)):
@@ -146,13 +146,13 @@ class Folds:
 
     @cached_property
     def table(self) -> Table:
-        """The rows as a table of numbers."""
+        """The rows as a numeric table."""
         x = self.X if is_foreign(self.X) else as_matrix(self.X)[0]
         return Table(x, self.classes, self.codes, self.weight)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the rows are a dense table of numbers, none of them missing."""
+        """Whether the rows are a dense numeric table without missing values."""
         if is_foreign(self.X):
             return True
         if is_sparse(self.X):
@@ -161,12 +161,12 @@ class Folds:
 
     @cached_property
     def judged_rows(self) -> Codes:
-        """Numbers of the rows that some fold is judged by."""
+        """Indices of the rows that are held out in at least one fold."""
         return np.unique(np.concatenate([test for _, test in self.splits]))
 
     @property
     def overlap(self) -> float:
-        """Judged rows for each row that a fold learns from; 0 for a single fold."""
+        """Number of held-out rows divided by the number of training rows; 0 for a single fold."""
         if len(self.splits) == 1:
             return 0.0
         n_train = np.mean([len(train) for train, _ in self.splits])
@@ -262,7 +262,7 @@ def _forward(
     counts: Flags,
     copies: Copies | None,
 ) -> tuple[Splits, str]:
-    """Return folds of later rows, judged by the earlier ones, and their description."""
+    """Return folds of later rows, predicted from earlier ones, and their description."""
     if not isinstance(cv, (int, np.integer)):
         raise InvalidParameterError(
             f"time needs a number of blocks, got cv={cv!r}: give cv=5, or leave time out"
@@ -272,7 +272,10 @@ def _forward(
         copies = copies.among(rows)
     folds = forward_folds(times[rows], codes[rows], int(cv), copies)
     splits = tuple((rows[train], rows[test]) for train, test in folds)
-    return splits, f"{len(splits)} blocks of later rows, each judged by the rows before it"
+    return (
+        splits,
+        f"{len(splits)} blocks of later rows, each predicted from the rows before it",
+    )
 
 
 def search_folds(

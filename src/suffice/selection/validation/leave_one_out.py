@@ -68,7 +68,8 @@ def leave_one_out(
     )
     if whole.schema is not None and (settings.averages_divisors or settings.needs_fourth):
         raise InvalidParameterError(
-            "these settings are for complete columns of numbers: use others, or leave out the rest"
+            "these settings are for complete numeric columns: use others, or leave out the "
+            "rest"
         )
     rows = np.flatnonzero(whole.weights)
     required = required_sums([settings])
@@ -102,9 +103,9 @@ def _closed_settings(estimator: object) -> Settings:
     name = type(estimator).__name__
     if not is_gaussian(estimator):
         raise InvalidParameterError(
-            f"{name} is no Gaussian model read from sums, so it must be fitted again for every "
-            "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
-            "scikit-learn's"
+            f"{name} is not a Gaussian model computed from sums, so it must be fitted again "
+            "for every row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), "
+            "LeaveOneOut being scikit-learn's"
         )
     settings = estimator.resolved_settings()
     if settings.open_settings:

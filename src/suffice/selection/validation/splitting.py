@@ -96,7 +96,7 @@ def _part_of_rows(
     """Return 0 for training, 1 for validation, 2 for testing; each class is divided alone, (n,)."""
     classes, codes = encode(labels)
     counts = np.bincount(codes)
-    # the least number of rows that each class has in each part
+    # the smallest number of rows of a class in a part
     least_train = 1
     least_validation = int(validation > 0)
     least_test = int(test > 0)

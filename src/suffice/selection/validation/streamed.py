@@ -57,8 +57,8 @@ def cross_validate_stream(
 ) -> CrossValidation:
     """Return the cross-validated losses of every point of a grid, in two passes over a source.
 
-    Memory is bounded, and the answer equals that of ``cross_validate`` with the same folds. Columns
-    that hold no numbers and rows with empty cells are left out, and a warning says so.
+    Memory is bounded, and the result equals that of ``cross_validate`` with the same folds. Columns
+    that hold no numbers and rows with missing values are left out, and a warning says so.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _training_sums(
 
 
 def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianFamily]:
-    """Return candidates that can be judged from sums of one kind; refuse others."""
+    """Return candidates that can be evaluated from sums of one kind; raise for others."""
     gaussians = []
     for candidate in candidates:
         if (
@@ -156,13 +156,14 @@ def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianF
             or isinstance(candidate.power, str)
         ):
             raise InvalidParameterError(
-                f"{candidate!r} cannot be judged from sums alone: give numbers for what is 'auto' "
-                "and a PowerTransform for the transform, leave costs out, or use cross_validate"
+                f"{candidate!r} cannot be evaluated from sums alone: replace 'auto' with "
+                "numbers and give the transform as a PowerTransform, leave costs out, or use "
+                "cross_validate"
             )
         gaussians.append(candidate)
     if len({joblib.hash(candidate.power) for candidate in gaussians}) > 1:
         raise InvalidParameterError(
-            "all candidates of a stream must share one transform: judge them one by one"
+            "all candidates of a stream must share one transform: evaluate them one by one"
         )
     return gaussians
 
@@ -189,7 +190,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     """Return a fold for each row, from the bits of its features alone."""
     bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # −0 counts as 0
     mixed = np.zeros(len(bits), np.uint64)
-    # one round more than columns, so that the high bits of whole numbers reach the low ones
+    # one round more than columns, so that the high bits of integers reach the low ones
     for column in (*bits.T, np.uint64(0)):
         mixed = (mixed ^ column) * _GOLDEN
         mixed ^= mixed >> np.uint64(29)

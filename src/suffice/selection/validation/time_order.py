@@ -1,4 +1,4 @@
-"""Folds that predict the future: earlier rows to learn from, later rows to judge by."""
+"""Folds in time: models are fitted to earlier rows and evaluated on later rows."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
     times, codes = np.unique(values, return_inverse=True)
     if len(times) < 2:
         raise InvalidInputError(
-            f"all rows have the time {times[0]}: later rows cannot be told from earlier ones"
+            f"all rows have the time {times[0]}, so they cannot be ordered"
         )
     return np.asarray(codes, np.intp)
 
@@ -75,7 +75,7 @@ def forward_folds(
 
 
 def is_forward_chain(splits: tuple[tuple[Codes, Codes], ...]) -> bool:
-    """Whether each fold learns from what the fold before it learnt from and was judged by."""
+    """Whether each fold trains on the training and held-out rows of the fold before it."""
     if len(splits) < 2:
         return False
     for (train, test), (later, _) in pairwise(splits):

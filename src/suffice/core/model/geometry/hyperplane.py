@@ -92,7 +92,7 @@ class Hyperplane(Surface):
         return None, self.w, self.w_0
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
-        """Return y(x) / ‖w‖, (n,); infinite where there is no boundary since w = 0."""
+        """Return y(x) / ‖w‖, (n,); infinite if w = 0, since there is no boundary."""
         y = self.evaluate(x)
         length = np.linalg.norm(self.w)
         distance = np.abs(y) / length if length > 0 else np.full_like(y, np.inf)

@@ -89,7 +89,7 @@ class Surface(ABC):
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return the exact distance to the surface with the sign of y, (n,).
 
-        Infinite where there is no boundary, since one side is everywhere.
+        It is infinite if there is no boundary, since all points are then on one side.
         """
         return with_sign(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
 
@@ -291,7 +291,7 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def as_points(x: npt.ArrayLike, d: int) -> Floats:
-    """Return rows (n, d); a single point (d,), or a column of numbers if d = 1, will do."""
+    """Return rows (n, d); a single point (d,), or a numeric column if d = 1, will do."""
     rows = np.asarray(x, dtype=np.float64)
     if rows.ndim < 2 and (d == 1 or rows.size == d):
         rows = rows.reshape(-1, d)
@@ -303,7 +303,7 @@ def as_points(x: npt.ArrayLike, d: int) -> Floats:
 
 def _check_digits(digits: int) -> None:
     if digits < 1:
-        raise InvalidParameterError(f"digits={digits}: at least one digit is written")
+        raise InvalidParameterError(f"digits must be at least 1, got {digits}")
 
 
 def _with_term(line: str, sign: str, term: str) -> str:
