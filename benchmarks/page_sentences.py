@@ -337,8 +337,8 @@ def _why_simplest(document: Document, least: str) -> Iterator[str]:
     known_sizes = [size for size in sizes if size is not None]
     if name in rule["close"] and chosen["n_parameters"] == min(known_sizes, default=None):
         yield (
-            f"it is the simplest, with {count(chosen['n_parameters'])} parameters, of the models "
-            f"within one standard error of the lowest {measure} ({best['model']}, {least})"
+            f"it has the fewest parameters ({count(chosen['n_parameters'])}) of the models within "
+            f"one standard error of the lowest {measure} ({best['model']}, {least})"
         )
     if name in rule["close"]:
         within = f"its {measure} is within one standard error of the lowest"
@@ -441,7 +441,7 @@ def _errors_of_splits(document: Document) -> Iterator[str]:
         interval = _interval(each["error_low"], each["error_high"])
         named = "later rows" if each["split"] == "the future" else each["split"]
         if named == "unseen groups" and errors["groups"]:
-            named = f"unseen groups of {errors['groups']}"
+            named = f"rows in unseen groups of {errors['groups']}"
         yield f"error, {named}: {error}, {interval}"
         yield f"{error} of {named}"
         if each["split"] == errors["expected"] and each["p"] is not None:

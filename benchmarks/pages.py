@@ -10,7 +10,10 @@ checked that
   that its own fields in JSON give, digit by digit, words such as "against" or "no fewer" included;
 - every number of the page's other paragraphs is a number of its JSON;
 - the recalls and the threshold are those counted on the held-out rows;
-- every caveat on the page is on the terminal and in JSON, too;
+- "can be used", "with care" and "do not use" follow from the rule, and the next step names the
+  class that is missed most, or a rare one;
+- folded parts hold what their titles say; numbers of rows are explained;
+- every caveat on the page is on the terminal and in JSON, too, and so are headline and next step;
 - the file of the recommended model states the same probabilities.
 """
 
@@ -30,6 +33,7 @@ from click.testing import CliRunner
 from sklearn import datasets
 
 import suffice as sf
+from benchmarks import page_answers
 from benchmarks.page_sentences import explained, unexplained
 from suffice.cli.group import suffice
 from suffice.core.text.numbers import STYLES, cell, p_statement
@@ -85,7 +89,15 @@ def failures(file: Path, folder: Path, *options: str) -> list[str]:
         return [f"exit code {answer.exit_code}: {answer.output.strip().splitlines()[-1]}"]
     (report,) = reports
     model = folder / f"{file.stem}.suffice"
+    document = json.loads(report.write("json"))
     return [
+        *page_answers.usable(document),
+        *page_answers.advice(document),
+        *page_answers.useful_posteriors(document),
+        *page_answers.calibration(document),
+        *page_answers.every_channel(report, answer.output),
+        *page_answers.folded_parts(report),
+        *page_answers.row_numbers(report),
         *named_class(report),
         *stated_rule(report),
         *stated_sentences(report),

@@ -173,7 +173,7 @@ def _reasons(comparison):
         yield f"lowest log-loss ({loss(o.log_loss)}; {rows})"
         yield f"lowest log-loss ({o.name}, {loss(o.log_loss)})"
         yield f"of the lowest ({o.name}, {loss(o.log_loss)})"
-        yield f"with {count(o.n_parameters)} parameters, of the models"
+        yield f"it has the fewest parameters ({count(o.n_parameters)}) of the models"
         yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
         yield f"one standard error worse ({loss(o.log_loss)})"
         yield f"has fewer parameters ({count(o.n_parameters)})"

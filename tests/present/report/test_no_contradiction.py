@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks import pages
+from benchmarks import page_answers, pages
 from benchmarks.page_sentences import explained, unexplained, with_plain_spaces
 from sklearn.datasets import load_wine
 
@@ -159,3 +159,41 @@ def test_useless_posteriors_are_noticed_where_another_model_has_usable_ones(rare
     tree = rare_report.comparison.against("decision tree")
     found = pages.useless_posteriors(replace(rare_report, comparison=tree))
     assert any("has useless posteriors" in each for each in found)
+
+
+def test_another_verdict_or_advice_than_the_rule_gives_is_noticed(rare_report):
+    document = json.loads(rare_report.write("json"))
+    assert page_answers.usable(document) == []
+    for other in {"yes", "with care", "no"} - {document["usable"]}:
+        assert page_answers.usable(document | {"usable": other})
+    collect = "Next: collect more rows of class {} before you rely on it."
+    assert page_answers.advice(document | {"next": collect.format("ill")}) == []
+    assert len(page_answers.advice(document | {"next": collect.format("well")})) == 2
+
+
+def test_useless_posteriors_and_equal_shares_are_noticed(rare_report):
+    document = json.loads(rare_report.write("json"))
+    assert page_answers.useful_posteriors(document) == []
+    rule = document["choice_rule"]
+    name = document["recommended"]
+    assert set(rule["fewest_errors"]) > {name}
+    worse = rule | {"losses": rule["losses"] | {name: 9.0}}
+    assert page_answers.useful_posteriors(document | {"choice_rule": worse})
+    caveat = {"code": "calibration", "sentence": "it gives 70.0 % and is right in {} %."}
+    for observed, n_wrong in (("60.0", 0), ("70.0", 1)):
+        told = caveat | {"sentence": caveat["sentence"].format(observed)}
+        assert len(page_answers.calibration({"caveat_details": [told]})) == n_wrong
+
+
+def test_what_a_channel_or_a_folded_part_lacks_is_noticed(rare_report):
+    answer = rare_report.answer
+    assert (
+        page_answers.every_channel(rare_report, f"{answer.headline} {answer.next_step}") == []
+    )
+    assert len(page_answers.every_channel(rare_report, answer.headline)) == 1
+    assert page_answers.folded_parts(rare_report) == []
+    assert page_answers.row_numbers(rare_report) == []
+    sections = [replace(each, more=f"{each.more}, outliers") for each in rare_report.sections]
+    assert page_answers.folded_parts(replace(rare_report, sections=tuple(sections)))
+    sections = [replace(each, more="") for each in rare_report.sections]
+    assert page_answers.folded_parts(replace(rare_report, sections=tuple(sections)))

@@ -572,3 +572,13 @@ def test_a_folded_part_promises_only_what_it_holds(first_look_report):
     assert ("why these rows" in section.more) == (
         "Why the worst predictions are wrong" in captions
     )
+
+
+def test_the_first_picture_of_two_classes_shows_a_column_that_differs_from_the_coordinate():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame({"a": 3 * y, "b": y, "c": np.zeros(200)}) + rng.normal(size=(200, 3))
+    report = sf.report(X, y, models=["LDA"], cv=3, fast=True)
+    assert report.judgement.ranked_features[0] == 0  # nearly the coordinate itself
+    (plot,) = (plot for plot in blocks(report, Plot) if plot.key == "discriminant")
+    assert (plot.x.name, plot.y.name) == ("discriminant coordinate 1", "b")

@@ -1,6 +1,8 @@
 """Reports state the error of unseen groups and of later rows beside that of random rows."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 
 import suffice as sf
 from suffice.core.text.numbers import percent
+from suffice.present.report.findings import _without_answered_hint
 
 MODELS = ["neighbours"]
 
@@ -39,7 +42,7 @@ def test_a_table_of_patients_has_the_error_of_unseen_patients(given):
     assert page.answer.usable != "yes"
     assert f"{percent(unseen.error)} " in page.answer.headline
     assert errors.sentence in page.answer.caveats
-    assert "unseen groups of patient" in errors.sentence
+    assert "rows in unseen groups of patient" in errors.sentence
     assert json.loads(page.write("json"))["real_errors"]["expected"] == "unseen groups"
 
 
@@ -63,3 +66,20 @@ def test_a_table_with_dates_has_the_error_of_later_rows():
 def test_a_table_without_groups_and_dates_has_one_error(iris_report):
     assert iris_report.comparison.real_errors is None
     assert iris_report.answer.document()["real_errors"] is None
+
+
+@pytest.mark.parametrize(
+    ("hint", "split", "is_kept"),
+    [
+        ("give --groups make", "unseen groups", False),
+        ("give --groups site", "unseen groups", True),
+        ("give --groups make", "the future", True),
+    ],
+)
+def test_a_hint_at_groups_is_dropped_once_their_error_is_known(
+    iris_report, hint, split, is_kept
+):
+    checks = replace(iris_report.judgement.checks, together=hint)
+    errors = SimpleNamespace(groups_name="make", errors=(SimpleNamespace(split=split),))
+    told = _without_answered_hint(checks, SimpleNamespace(real_errors=errors))
+    assert bool(told.together) == is_kept

@@ -70,8 +70,8 @@ def _why_chosen(comparison: Comparison, recommendation: Recommendation) -> str:
     size = losses.sizes[recommendation.chosen]
     if np.isfinite(size) and size == min(losses.sizes[m] for m in recommendation.close):
         return (
-            f"Why {name}: it is the simplest, with {count(size)} parameters, of the models within "
-            f"one standard error of the lowest {measure} ({best.name}, {least})."
+            f"Why {name}: it has the fewest parameters ({count(size)}) of the models within one "
+            f"standard error of the lowest {measure} ({best.name}, {least})."
         )
     return (
         f"Why {name}: its {measure} is within one standard error of the lowest ({best.name}, "

@@ -109,8 +109,8 @@ class RealErrors:
         if split == "the future":
             return "later rows"
         if split == "unseen groups" and self.groups_name:
-            return f"unseen groups of {self.groups_name}"
-        return split
+            return f"rows in unseen groups of {self.groups_name}"
+        return "rows in unseen groups" if split == "unseen groups" else split
 
     @property
     def sentence(self) -> str:

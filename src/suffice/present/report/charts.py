@@ -21,6 +21,7 @@ MOST_POINTS = 800  # rows drawn in a plane
 MOST_STEPS = 200  # points of a curve
 MOST_BARS = 24  # of a histogram
 FEWEST_BINS = 4  # of a calibration curve: two or three points show no shape
+NEARLY = 0.9  # correlation with a coordinate above which a column shows nothing new
 FEWEST_VALUES = 8  # distinct values that a feature needs to be an axis for rows
 MOST_HISTOGRAMS = 24  # columns whose distribution is drawn
 MOST_LINES = 4  # classes in one chart; of more, each has its own
@@ -173,11 +174,11 @@ class RowCharts:
             j
             for j in findings.ranked_features
             if len(np.unique(table.x[:, j])) >= FEWEST_VALUES
-        ][:2]
+        ]
         coordinates = _discriminant_coordinates(findings, drawn, others)
         return cls(
             discriminant=_over_discriminant(findings, coordinates, drawn, axes),
-            features=_over_features(findings, drawn, axes),
+            features=_over_features(findings, drawn, axes[:2]),
         )
 
 
@@ -187,7 +188,7 @@ def _over_discriminant(
     drawn: Codes,
     axes: list[int],
 ) -> page.Plot | None:
-    """Return rows over two coordinates, or over the only one and the best feature."""
+    """Return rows over two coordinates, or over the only one and the best other feature."""
     if coordinates is None:
         return None
     if coordinates.shape[1] > 1:
@@ -200,10 +201,18 @@ def _over_discriminant(
         )
     if not axes:
         return None
-    best = findings.sample.table.x[drawn, axes[0]]
-    name = findings.sample.names[axes[0]]
-    xy = np.column_stack([coordinates, best])
+    x = findings.sample.table.x[drawn]
+    best = next((j for j in axes if not _is_nearly(x[:, j], coordinates[:, 0])), axes[0])
+    xy = np.column_stack([coordinates, x[:, best]])
+    name = findings.sample.names[best]
     return _discriminant_plot(findings, xy, drawn, "discriminant coordinate 1", name)
+
+
+def _is_nearly(x: Floats, coordinate: Floats) -> bool:
+    """Whether rows over both would lie on a line."""
+    spread = float(np.std(x) * np.std(coordinate))
+    covariance = float(np.mean((x - np.mean(x)) * (coordinate - np.mean(coordinate))))
+    return abs(covariance) > NEARLY * spread
 
 
 def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Plot | None:

@@ -253,11 +253,16 @@ def _with_data_caveats(
 
 
 def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataChecks:
-    """Return the checks without the hint at a date, where the error of later rows is known."""
+    """Return the checks without a hint at a date or at groups whose error is known."""
     errors = comparison.real_errors
-    if errors is None or all(each.split != "the future" for each in errors.errors):
+    if errors is None:
         return checks
-    return replace(checks, together="") if checks.has_dates else checks
+    splits = {each.split for each in errors.errors}
+    is_date_answered = checks.has_dates and "the future" in splits
+    hints_at_groups = checks.together.endswith(f"--groups {errors.groups_name}")
+    if is_date_answered or (hints_at_groups and "unseen groups" in splits):
+        return replace(checks, together="")
+    return checks
 
 
 def _with_real_errors(
