@@ -219,6 +219,9 @@ def _parts_of_caveat(caveat: Document, document: Document) -> Iterator[str]:
 
 def _parts_on_columns(caveat: Document) -> Iterator[str]:
     f = caveat["figures"]
+    if "n_far" in f:
+        yield f"{f['n_far']} columns have values far from all others"
+        yield f"and {f['n_far'] - MOST_NAMED} more."
     if "predicted" in f:
         yield f"predicts {percent(f['predicted'])} of the labels on its own"
     elif "equal_rows" in f:

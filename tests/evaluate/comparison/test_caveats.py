@@ -9,7 +9,12 @@ from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice
-from suffice.evaluate.comparison.caveats import _on_rare_classes, caveats_of_rows
+from suffice.evaluate.comparison.caveats import (
+    _on_rare_classes,
+    caveats_of_rows,
+    caveats_of_values,
+)
+from suffice.evaluate.diagnostics.data import data_checks
 
 
 def leaky(n=120):
@@ -151,3 +156,20 @@ def test_the_rarest_class_is_named_with_its_own_number_of_rows():
     assert caveat.sentence.startswith("Class c has only 3 rows")
     assert caveat.figures == {"n_rows": 3}
     assert caveat.classes == ("b", "c")
+
+
+@pytest.mark.parametrize(("n_columns", "n_caveats"), [(3, 3), (4, 1), (7, 1)])
+def test_many_columns_with_suspicious_values_have_one_caveat(n_columns, n_caveats):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(70, 10, (100, n_columns))
+    numbers[:8] = 0
+    X = pd.DataFrame(numbers, columns=[f"pressure {j}" for j in range(n_columns)])
+    caveats = caveats_of_values(data_checks(X, np.arange(100) % 2))
+    assert len(caveats) == n_caveats
+    told = " ".join(caveat.sentence for caveat in caveats)
+    assert "Column 'pressure 0' is 0 in 8 rows" in told
+    assert sum((caveat.columns for caveat in caveats), ()) == tuple(X.columns)
+    if n_caveats == 1:
+        assert told.startswith(
+            f"{n_columns} columns have values far from all others: pressure 0,"
+        )

@@ -5,12 +5,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.core.text.numbers import cell, percent
 from suffice.evaluate.diagnostics import predictive_check
 from suffice.present.report.assumptions import checks_in_words
-from suffice.present.report.blocks import Check, Checks, DataTable, Equation
+from suffice.present.report.blocks import Check, Checks, Code, DataTable, Equation
 from suffice.present.report.data_summary import _correlations
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.explanation import chosen_model, explanation, model_in_words
@@ -270,3 +272,26 @@ def test_what_is_expected_of_more_rows_begins_at_the_error_of_all(iris_report):
     assert lines["expected"].y.tolist() == [100 * f.error for f in growth.forecast]
     np.testing.assert_allclose(lines["observed"].y, 100 * growth.error)
     assert drawn.y.name == "error, %"
+
+
+@pytest.mark.parametrize(
+    ("depth", "caption"), [(2, "The tree"), (7, "The tree: the first 5 of ")]
+)
+def test_a_single_tree_is_written_out_with_names_of_columns_and_classes(depth, caption):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"size": rng.normal(size=300), "kind": np.where(np.arange(300) % 3, "a", "b")}
+    )
+    y = np.where((X["size"] > 0) ^ (rng.random(300) < 0.2), "large", "small")
+    tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
+    why = explanation(judged(X, y, estimator=tree, models=["LDA"]))
+    (rules,) = (block for block in why.details if isinstance(block, Code))
+    assert rules.caption.startswith(caption)
+    assert rules.text.startswith("|--- size <= ")
+    assert "class: large" in rules.text
+    assert ("truncated" in rules.text) == (depth == 7)
+    assert "the tree" in why.more
+    forest = RandomForestClassifier(5, random_state=0)
+    without = explanation(judged(X, y, estimator=forest, models=["LDA"]))
+    assert not any(isinstance(block, Code) for block in without.details)
+    assert "the tree" not in without.more

@@ -49,6 +49,7 @@ NUMBERS: Mapping[CaveatCode, str] = {
     "impossible": "SF213",
 }
 Severity: TypeAlias = Literal["serious", "minor"]
+MOST_COLUMNS = 3  # columns with suspicious values that have a caveat each
 FEW_ROWS = 100  # below which the error is known only roughly
 OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
 FEW_OF_A_CLASS = 10  # rows of a class below which its recall is very uncertain
@@ -192,7 +193,16 @@ def caveats_of_calibration(calibration: Calibration | None) -> tuple[Caveat, ...
 
 
 def caveats_of_values(checks: DataChecks) -> tuple[Caveat, ...]:
-    """Return a caveat on each column with values that may mean "unknown"."""
+    """Return a caveat on each column with values that may mean "unknown", or one on many."""
+    if len(checks.impossible) > MOST_COLUMNS:
+        columns = tuple(suspect.column for suspect in checks.impossible)
+        first = checks.impossible[0]
+        sentence = (
+            f"{len(columns)} columns have values far from all others: {listed(columns, 5)}. "
+            f"Column {first.column!r} {first.why}."
+        )
+        figures = {**first.figures, "n_far": len(columns)}
+        return (Caveat("impossible", "minor", sentence, columns, figures=figures),)
     return tuple(
         Caveat(
             code="impossible",

@@ -24,6 +24,7 @@ MOST_OPEN_EFFECTS = 2  # charts of an effect that are not folded
 MOST_ROWS = 500  # rows that an effect is averaged over
 MOST_NAMES = 5  # columns named in the first sentence
 MOST_LEVELS = 8  # of a categorical column
+MOST_LEVELS_OF_TREE = 5  # that are written out
 FEWEST_VALUES = 4  # distinct values of a column that is drawn as a curve
 MOST_AVERAGED = 6  # settings of an average that are shown
 MOST_PAIRS = 3  # pairs of classes whose boundary is written out
@@ -52,6 +53,8 @@ def explanation(findings: Findings) -> page.Section:
     n_open = 2 if _is_explained_by_coefficients(findings) else 1
     blocks.extend(model_blocks[:n_open])  # the model in words, and its coefficients
     details.extend(model_blocks[n_open:])
+    if any(isinstance(block, page.Code) for block in model_blocks[n_open:]):
+        folded.append("the tree")
     if any(isinstance(block, page.Equation) for block in details):
         folded.append("equations")
     if any(isinstance(block, page.DataTable) for block in model_blocks[n_open:]):
@@ -420,10 +423,36 @@ def _model_without_densities(findings: Findings) -> list[page.Block]:
     coefficients = _coefficients(findings)
     if coefficients is not None:
         blocks.append(coefficients)
+    rules = _rules_of_tree(findings)
+    if rules is not None:
+        blocks.append(rules)
     has_boundary = hasattr(fitted, "boundary") and findings.held_out.logs is not None
     if has_boundary and fitted.coef_.shape[1] <= MOST_LINEAR_FEATURES:
         blocks.extend(_boundaries(fitted, is_linear=True))
     return blocks
+
+
+def _rules_of_tree(findings: Findings) -> page.Code | None:
+    """Return the first levels of a single decision tree as text, None for any other model."""
+    tree: Any = core(findings.estimator)
+    if type(tree).__name__ != "DecisionTreeClassifier":
+        return None
+    from sklearn.tree import export_text
+
+    names = _features_of_coefficients(findings, tree).names
+    if len(names) != tree.n_features_in_:
+        return None
+    rules = export_text(
+        tree,
+        feature_names=list(names),
+        class_names=list(findings.class_names),
+        max_depth=MOST_LEVELS_OF_TREE - 1,
+        decimals=4,
+    )
+    caption = "The tree"
+    if tree.get_depth() > MOST_LEVELS_OF_TREE:
+        caption = f"The tree: the first {MOST_LEVELS_OF_TREE} of {tree.get_depth()} levels"
+    return page.Code(caption, "text", rules.rstrip())
 
 
 def _is_explained_by_coefficients(findings: Findings) -> bool:
