@@ -109,3 +109,12 @@ def test_the_best_row_of_a_grid_is_marked_even_where_it_is_the_last(iris):
     assert result.best_index == 14
     assert html.count('<tr class="best"') == 1
     assert "<td>0</td>" in html.split('<tr class="best"')[1].split("</tr>")[0]
+
+
+def test_numbers_of_data_sets_and_predictions_stand_on_the_right(iris):
+    right = '<td style="text-align:right">'
+    html = sf.datasets.load("iris")._repr_html_()
+    assert f"<td>rows</td>{right}150</td>" in html
+    assert "The target is species." in html
+    html = sf.leave_one_out(sf.LDA(), *iris)._repr_html_()
+    assert f"<td>error</td>{right}0.02</td>" in html

@@ -267,9 +267,10 @@ class Predictions:
             is_class = self.truth == k
             found = int((self.predicted[is_class] == k).sum())
             rows.append([label, int(is_class.sum()), found])
+        losses = [["error", error], ["log-loss", log_loss], ["Brier score", brier]]
         return titled_html(
             f"Predictions of {counted(len(self.truth), 'row')}",
-            html_table(["error", "log-loss", "Brier score"], [[error, log_loss, brier]]),
+            html_table(["loss", "mean"], losses),
             html_table(["class", "rows", "predicted as this class"], rows),
         )
 

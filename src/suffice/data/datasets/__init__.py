@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,16 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """Return what the table holds and where it comes from."""
-        facts: list[list[object]] = [
+        sizes = [
             ["rows", self.n_rows],
             ["features", self.n_features],
             ["classes", self.n_classes],
-            ["target", self.target],
-            ["origin", self.origin],
         ]
-        return titled_html(f"{self.name}: {self.about}", html_table(["", ""], facts))
+        return titled_html(
+            f"{self.name}: {self.about}",
+            html_table(["of", "number"], sizes),
+            f"<p>The target is {escape(self.target)}. Origin: {escape(self.origin)}.</p>",
+        )
 
     def frame(self) -> pl.DataFrame:
         """Return every column as a polars frame, target last, missing cells null."""
