@@ -10,8 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import suffice as sf
 from docs import reference
 from docs.formulas import with_formulas
 from suffice.present import lab
@@ -37,8 +39,15 @@ SUBSCRIPT = re.compile(
 )
 
 
-def stage(folder: Path = STAGED) -> Path:
-    """Write every page of the site, and what they show, to a folder; return it."""
+# the picture of a report in the README, which the site replaces by the report
+REPORT = re.compile(r"!\[[^]]*\]\(images/report\.png\)")
+
+
+def stage(folder: Path = STAGED, report: str | None = None) -> Path:
+    """Write every page of the site, and what they show, to a folder; return it.
+
+    With the page of a report, the first page shows it in place of its picture.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(
         ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__")
@@ -54,6 +63,11 @@ def stage(folder: Path = STAGED) -> Path:
         text = LAB_SCENE.sub("lab.html#scene=", text)
         page.write_text(with_subscripts(with_formulas(text)))
     (folder / "lab.html").write_text(lab.page())
+    if report is not None:
+        (folder / "report.html").write_text(report)
+        first = folder / "index.md"
+        frame = '<iframe class="report" title="A report" src="report.html"></iframe>'
+        first.write_text(REPORT.sub(frame, first.read_text()))
     return folder
 
 
@@ -91,6 +105,15 @@ def with_subscripts(text: str) -> str:
     )
 
 
+def report_of_iris() -> str:
+    """Return the page that ``suffice report iris`` writes."""
+    X, y = sf.datasets.load("iris").arrays()
+    with tempfile.TemporaryDirectory() as name:
+        page = Path(name) / "iris.html"
+        sf.report(X, y, name="iris", target="species").save(page)
+        return page.read_text()
+
+
 def zensical(*words: str) -> int:
     """Run the site generator on the staged pages; return its exit code."""
     return subprocess.run([sys.executable, "-m", "zensical", *words], cwd=ROOT).returncode
@@ -101,7 +124,7 @@ def main(words: list[str]) -> int:
     if words not in ([], ["build"], ["serve"]):
         print("usage: python -m docs [build | serve]")
         return 2
-    stage()
+    stage(report=report_of_iris())
     if words == ["build"]:
         return zensical("build", "--strict", "--clean")
     return zensical("serve")

@@ -47,6 +47,15 @@ def test_the_site_frames_the_lab_beside_the_steps(tmp_path):
     assert "walk" not in plain
 
 
+def test_the_first_page_shows_the_report_itself_where_there_is_one(tmp_path):
+    staged = stage(tmp_path / "staged", report="<!doctype html>")
+    assert (
+        '<iframe class="report" title="A report" src="report.html">'
+        in (staged / "index.md").read_text()
+    )
+    assert (staged / "report.html").exists()
+
+
 @pytest.fixture(scope="module")
 def lab(browser, tmp_path_factory):
     """The lab as a file, in a tab whose console stays clean."""
