@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.levels.fresh import PREFIX
 from benchmarks.levels.running import all_cases
 from benchmarks.levels.summary import FEWEST_TESTS, Rate, kept_rates
 
@@ -19,7 +20,8 @@ def write_page() -> None:
     for name, table in (
         ("summary", _summary(judged)),
         ("outside", _outside(judged)),
-        ("settings", _settings(rates)),
+        ("fresh", _settings([rate for rate in rates if _is_fresh(rate)])),
+        ("settings", _settings([rate for rate in rates if not _is_fresh(rate)])),
     ):
         mark = f"<!-- {name} -->"
         parts = text.split(mark)
@@ -27,6 +29,10 @@ def write_page() -> None:
             raise RuntimeError(f"{PAGE.name} has {len(parts) - 1} marks {mark}, expected 2")
         text = f"{parts[0]}{mark}\n\n{table}\n\n{mark}{parts[2]}"
     PAGE.write_text(text, encoding="utf-8")
+
+
+def _is_fresh(rate: Rate) -> bool:
+    return rate.setting.startswith(PREFIX)
 
 
 def _summary(rates: Sequence[Rate]) -> str:
@@ -83,8 +89,9 @@ def _settings(rates: Sequence[Rate]) -> str:
         power = "" if np.isnan(rate.power) else f"{rate.power:.2f}"
         silent = f"{rate.silent / rate.repeats:.2f}" if rate.silent else ""
         wrong = f"{rate.rate:.3f}" if rate.n_tests else ""
+        setting = rate.setting.removeprefix(PREFIX)
         lines.append(
-            f"| {rate.test} | {rate.setting} | {rate.repeats} | {wrong} | {silent} "
+            f"| {rate.test} | {setting} | {rate.repeats} | {wrong} | {silent} "
             f"| {power} | {rate.verdict} |"
         )
     return "\n".join(lines)

@@ -8,7 +8,12 @@ from scipy import stats
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.evaluate.diagnostics import normality
-from suffice.evaluate.diagnostics.normality import _simulated_null, marginal_p_value
+from suffice.evaluate.diagnostics.normality import (
+    _simulated_null,
+    henze_zirkler,
+    marginal_p_value,
+    whitened,
+)
 
 TABLES = ["iris", "wine", "crabs", "banknote", "penguins_numeric"]
 
@@ -186,3 +191,17 @@ def test_columns_are_judged_by_skewness_on_either_side_and_kurtosis_adjusted_for
     # fewer rows have no test of kurtosis
     few = 1 - (1 - stats.skewtest(x[:12]).pvalue.min()) ** 2
     assert marginal_p_value(x[:12]) == pytest.approx(few)
+
+
+def test_few_rows_have_two_tests_and_a_p_value_adjusted_for_both():
+    x = np.random.default_rng(5).gamma(20, size=(36, 6))
+    by_distance = henze_zirkler(whitened(x))[1]
+    by_columns = marginal_p_value(x)
+    least = min(by_distance, by_columns)
+    assert least < 0.5
+    assert normality(x, np.zeros(36)).p_value == pytest.approx(2 * least)
+    # 8 rows for each direction have one test
+    many = x[:, :4]
+    assert normality(many, np.zeros(36)).p_value == pytest.approx(
+        henze_zirkler(whitened(many))[1]
+    )
