@@ -37,7 +37,7 @@ from suffice.core.model.contributions import divergence_of_features
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
-from suffice.core.model.mahalanobis import nearest_class_distances, overall_distances
+from suffice.core.model.mahalanobis import nearest_class_distances, relative_distances
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import smallest_storage
 from suffice.core.moments.sparse_moments import moments_of_sparse
@@ -495,10 +495,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
                 )
             if not all_finite(x):
                 refuse_unusable(x, self._numbers.feature_names)
-            nearest = nearest_class_distances(density, x)
             if within is None:
-                return nearest
-            return nearest - overall_distances(density, within, self.moments_.weights, x)
+                return nearest_class_distances(density, x)
+            return relative_distances(density, within, self.moments_.weights, x)
 
         answer: Floats = like(self._answer(X, scores), X)
         return answer

@@ -14,9 +14,9 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
-from suffice.core.model import class_model, elliptical, missing_patterns
+from suffice.core.model import class_model, elliptical, rows_by_pattern
 from suffice.core.model.class_model import MarginalModel
-from suffice.core.model.missing_patterns import MissingPatterns
+from suffice.core.model.rows_by_pattern import MissingPatterns
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 D, K = 4, 3
@@ -81,7 +81,7 @@ def brute_densities(model, x):
 def compiled(monkeypatch):
     """Send even few rows through compiled loops, in short runs."""
     monkeypatch.setattr(elliptical, "SMALL", -1)
-    monkeypatch.setattr(missing_patterns, "LONGEST_RUN", 2)
+    monkeypatch.setattr(rows_by_pattern, "LONGEST_RUN", 2)
 
 
 @pytest.mark.parametrize("how", ["numpy", "compiled"])
@@ -98,7 +98,7 @@ def test_marginals_are_those_of_scipy(name, how, seed, share):
     with pytest.MonkeyPatch.context() as patch:
         if how == "compiled":
             patch.setattr(elliptical, "SMALL", -1)
-            patch.setattr(missing_patterns, "LONGEST_RUN", 2)
+            patch.setattr(rows_by_pattern, "LONGEST_RUN", 2)
         reader = model.allowing_missing()
         np.testing.assert_allclose(reader.class_log_density(x), a, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(reader.log_joint(x), joint, rtol=1e-10, atol=1e-10)

@@ -5,8 +5,8 @@ import pytest
 
 from suffice.core.model import FullCovariance
 from suffice.core.model.covariance import DiagonalCovariance
+from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
 from suffice.core.model.gaussian import GaussianModel
-from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
 from suffice.core.model.student import StudentModel, StudentTail
 
 rng = np.random.default_rng(0)

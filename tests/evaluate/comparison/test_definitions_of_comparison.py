@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import suffice as sf
 from suffice.evaluate.comparison import judging
 from suffice.evaluate.comparison.comparison import folds_for
-from suffice.evaluate.comparison.competitors import BoostedTrees
+from suffice.evaluate.comparison.competitors import LibraryBoosting
 from suffice.evaluate.comparison.importance import _importances
 from suffice.evaluate.comparison.judging import _area, judged_fold
 from suffice.evaluate.comparison.models import parse_models
@@ -87,7 +87,7 @@ def test_models_of_one_class_are_told_apart_by_their_settings():
 )
 def test_boosted_trees_use_one_thread_and_the_seed(library, parameter):
     pytest.importorskip(library.lower())
-    settings = BoostedTrees(library, random_state=7)._booster().get_params()
+    settings = LibraryBoosting(library, random_state=7)._booster().get_params()
     assert settings[parameter] == 1
     assert 7 in (settings.get("random_state"), settings.get("random_seed"))
 

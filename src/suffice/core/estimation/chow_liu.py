@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.estimation.categories import encoded_moments, fit_levels, smoothed_pairs
 from suffice.core.estimation.gaussian import complete_rows
 from suffice.core.estimation.groups import full_groups
-from suffice.core.estimation.pooling import pooled_groups
+from suffice.core.estimation.regularisation import pooled_groups
 from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import solve_semidefinite
 from suffice.core.model.class_model import ClassModel

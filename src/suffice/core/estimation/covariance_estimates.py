@@ -1,4 +1,7 @@
-"""Structures of covariances, and their estimates from the sums of groups of tied classes."""
+"""Full, diagonal and spherical covariances, estimated from the sums of groups of tied classes.
+
+The 14 families of EDDA are in ``edda.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,13 @@ from suffice.core.estimation.degenerate import (
     resolved_variances,
 )
 from suffice.core.estimation.divisors import divided
-from suffice.core.estimation.few_rows import few_rows_covariances
+from suffice.core.estimation.few_rows_estimates import few_rows_covariances
 from suffice.core.estimation.groups import (
-    GroupScatter,
     diagonal_groups,
-    fourth_groups,
     full_groups,
 )
-from suffice.core.estimation.pooling import pooled_groups
-from suffice.core.estimation.shrinkage import Regularisation, shrunk_towards
-from suffice.core.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
+from suffice.core.estimation.regularisation import Regularisation, regularised
+from suffice.core.linalg import inverse_lower, resolved, scaled_cholesky
 from suffice.core.model.covariance import (
     Covariance,
     DiagonalCovariance,
@@ -48,14 +48,15 @@ class FullStructure:
 
     is_diagonal = False
 
-    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
+    def covariances(
+        self, moments: Moments, group_of: Codes, regularisation: Regularisation
+    ) -> Estimates:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
         if isinstance(moments.scatter, RowScatter) and moments.scatter.has_few_rows:
-            return few_rows_covariances(moments, group_of, how)
-        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
-        sigmas = divided(groups, unbiased=how.unbiased)
+            return few_rows_covariances(moments, group_of, regularisation)
+        groups = full_groups(moments, group_of)
+        shrunk, sigmas = regularised(groups, moments, group_of, regularisation)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)
-        shrunk = _shrunk(sigmas, moments, group_of, how, groups)
         return factored(shrunk, resolved_variances(variances, moments, group_of), moments)
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
@@ -69,18 +70,20 @@ class DiagonalStructure:
     spherical: bool = False
     is_diagonal = True
 
-    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
+    def covariances(
+        self, moments: Moments, group_of: Codes, regularisation: Regularisation
+    ) -> Estimates:
         """Return one diagonal covariance per group, empty variances filled."""
         groups = diagonal_groups(moments, group_of)
-        borrowing = pooled_groups(groups, how.pooling)
-        sigmas = divided(borrowing, unbiased=how.unbiased)
-        shrunk = _shrunk(sigmas, moments, group_of, how, borrowing)
+        # diagonal: σ²_gj = (M_g)_jj / w_g, regularised like any Σ_g
+        shrunk, _ = regularised(groups, moments, group_of, regularisation)
         variances = resolved_variances(shrunk, moments, group_of)
         totals = moments.total_variances
-        pooled = divided(groups.pooled, unbiased=how.unbiased)[0]
+        pooled = divided(groups.pooled, unbiased=regularisation.unbiased)[0]
         pooled = resolved(pooled, moments.grand_mean, totals)
         estimated = variances
         if self.spherical:
+            # spherical: σ²_g = Σ_j σ²_gj / d
             estimated = variances.mean(-1, keepdims=True)
             pooled = pooled.mean(-1, keepdims=True)
             totals = totals.mean(-1, keepdims=True)
@@ -96,26 +99,6 @@ class DiagonalStructure:
 
 # a family of covariances: one for each group of classes, singular ones filled
 Structure: TypeAlias = "FullStructure | DiagonalStructure | EddaStructure"
-
-
-def _shrunk(
-    sigmas: Floats,
-    moments: Moments,
-    group_of: Codes,
-    how: Regularisation,
-    groups: GroupScatter,
-) -> Floats:
-    """Return Σ_g, or their diagonals, of groups already pooled, shrunk towards the target."""
-    if how.shrinkage.fixed == 0:
-        return sigmas
-    pooled = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
-    variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
-    fourths = None
-    if how.shrinkage.needs_fourth:
-        fourths = pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
-    scales = how.target.scales(variances, pooled)
-    gammas = how.shrinkage.intensities(groups, scales, fourths)
-    return shrunk_towards(how.target.variances(variances, pooled), sigmas, gammas)
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:

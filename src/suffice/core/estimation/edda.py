@@ -19,7 +19,7 @@ from suffice.core.estimation.covariance_estimates import (
     FullStructure,
 )
 from suffice.core.estimation.degenerate import RankDeficiency
-from suffice.core.estimation.shrinkage import Regularisation
+from suffice.core.estimation.regularisation import Regularisation
 from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.moments import Moments
@@ -372,7 +372,9 @@ class EddaStructure:
     def is_diagonal(self) -> bool:
         return self.code.endswith("I")
 
-    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
+    def covariances(
+        self, moments: Moments, group_of: Codes, regularisation: Regularisation
+    ) -> Estimates:
         """Return the maximum-likelihood covariances; classes without rows take the first."""
         seen = np.flatnonzero(moments.weights > 0)
         w = moments.weights[seen]
@@ -382,7 +384,7 @@ class EddaStructure:
             sigmas = edda_covariances(self.code, w, scatters[seen])
         except InvalidInputError:
             plain = DiagonalStructure() if self.is_diagonal else FullStructure()
-            filled, deficient = plain.covariances(moments, group_of, how)
+            filled, deficient = plain.covariances(moments, group_of, regularisation)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
         covariances: list[Covariance]

@@ -16,7 +16,11 @@ from suffice.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiscriminantSpace:
-    """A linear map to at most K − 1 coordinates in which the classes are spheres of radius 1."""
+    """A linear map to at most K − 1 coordinates in which the classes are spheres of radius 1.
+
+    The columns v of ``scalings`` solve S_B v = λ S_W v with vᵀ S_W v = 1, S_W the covariance within
+    classes and S_B = Σ_k π_k (μ_k − μ)(μ_k − μ)ᵀ.
+    """
 
     centre: Floats  # Σ_k π_k μ_k  (d,)
     scalings: Floats  # (d, r): columns by falling separation
@@ -29,7 +33,8 @@ class DiscriminantSpace:
         """Return the coordinates for class means ``centre + offsets`` and within-class Σ."""
         # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
         middle = priors @ offsets
-        # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
+        # with S_W = L Lᵀ: eigenvectors of L⁻¹ S_B L⁻ᵀ are the right singular vectors of the
+        # rows √π_k L⁻¹(μ_k − μ)
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)

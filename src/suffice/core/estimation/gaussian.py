@@ -8,7 +8,7 @@ from suffice.core.estimation.degenerate import independent_columns
 from suffice.core.estimation.divisors import unbiased_by_class
 from suffice.core.estimation.fisher import reduced_rank
 from suffice.core.estimation.normal_inverse_wishart import most_probable, predictive
-from suffice.core.estimation.plug_in import Evidence, plug_in, require_two_classes
+from suffice.core.estimation.plug_in import EstimationInput, plug_in, require_two_classes
 from suffice.core.estimation.settings import Settings
 from suffice.core.missing.em import completed
 from suffice.core.model.class_model import ClassModel
@@ -27,38 +27,38 @@ def fit_numbers(
 ) -> ClassModel:
     """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
-    evidence = read_evidence(whole, settings, quiet=quiet, encoding=encoding)
+    inputs = estimation_input(whole, settings, quiet=quiet, encoding=encoding)
     # EM completes rows by expected values, and indicators are not Gaussian
     if settings.is_plug_in and whole is moments and encoding is None:
-        evidence = replace(evidence, counts_rows=True)
-    model = _learn(evidence, settings)
+        inputs = replace(inputs, sums_of_complete_rows=True)
+    model = _model_of(inputs, settings)
     if settings.n_components is None or not settings.plugs_in:
         return model
     return reduced_rank(model.as_gaussian(), settings.n_components)
 
 
-def _learn(evidence: Evidence, settings: Settings) -> ClassModel:
+def _model_of(inputs: EstimationInput, settings: Settings) -> ClassModel:
     if settings.plugs_in:
-        model, _ = plug_in(evidence)
+        model, _ = plug_in(inputs)
         return model
     if settings.takes_mode:
-        return most_probable(settings.prior, evidence)
-    return predictive(settings.prior, evidence)
+        return most_probable(settings.prior, inputs)
+    return predictive(settings.prior, inputs)
 
 
-def read_evidence(
+def estimation_input(
     moments: Moments,
     settings: Settings,
     *,
     quiet: bool,
     encoding: Encoding | None = None,
-) -> Evidence:
+) -> EstimationInput:
     """Return the sums with the groups, priors and regularisation that the settings name."""
     require_two_classes(moments.classes, moments.weights)
-    return Evidence(
+    return EstimationInput(
         moments=unbiased_by_class(moments) if settings.averages_divisors else moments,
         structure=settings.structure,
-        how=settings.regularisation,
+        regularisation=settings.regularisation,
         group_of=settings.group_of(moments.classes),
         priors=settings.class_priors(moments.classes, moments.weights),
         quiet=quiet,
@@ -86,8 +86,8 @@ def complete_rows(
     iterated = settings if is_iterated else replace(settings, estimate="plug-in")
 
     def m_step(whole: Moments) -> GaussianModel:
-        evidence = read_evidence(whole, iterated, quiet=True, encoding=encoding)
-        return _learn(evidence, iterated).as_gaussian()
+        inputs = estimation_input(whole, iterated, quiet=True, encoding=encoding)
+        return _model_of(inputs, iterated).as_gaussian()
 
     group_of = settings.group_of(moments.classes)
     is_diagonal = settings.structure.is_diagonal
@@ -112,7 +112,7 @@ def plug_in_bic(moments: Moments, settings: Settings) -> float:
     """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
     whole = complete_rows(moments, settings, quiet=True)
     try:
-        model, deficient = plug_in(read_evidence(whole, settings, quiet=True))
+        model, deficient = plug_in(estimation_input(whole, settings, quiet=True))
     except InvalidInputError:  # no maximum, or not in these units
         return np.inf
     if deficient:

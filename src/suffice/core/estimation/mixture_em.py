@@ -287,7 +287,8 @@ class MixtureProblem:
             raise TypeError("this problem has no prior yet: take the one that start returns")
         ends = np.cumsum([0, *self.counts])
         models = [model.some(slice(lo, hi)) for lo, hi in pairwise(ends)]
-        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s), summed at once
+        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s), computed and summed tile
+        # by tile in ``MixtureRows.sums`` of mixture_e_step.py
         parts = [self.data.sums(*pair) for pair in zip(rows, models, strict=True)]
         w = np.concatenate([part.weights for part in parts])
         sums = np.concatenate([part.sums for part in parts])

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.estimation.covariance_estimates import factored
 from suffice.core.estimation.degenerate import resolved_variances
 from suffice.core.estimation.groups import full_groups
-from suffice.core.estimation.plug_in import Evidence, gaussian_model
+from suffice.core.estimation.plug_in import EstimationInput, gaussian_model
 from suffice.core.estimation.priors import priors_among
 from suffice.core.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
@@ -203,13 +203,13 @@ class NormalInverseWishart:
 
 def prior_of_group(
     prior: NormalInverseWishart | None,
-    evidence: Evidence,
+    inputs: EstimationInput,
     n_means: int,
 ) -> NormalInverseWishart:
     """Return the prior of classes that share Σ, about the grand mean; None is a weak one."""
     if prior is None:
-        return _weak_prior(evidence)
-    n_features = evidence.moments.n_features
+        return _weak_prior(inputs)
+    n_features = inputs.moments.n_features
     if len(prior.mean) != n_features:
         raise InvalidParameterError(
             f"the NormalInverseWishart prior is of {len(prior.mean)} features, but there are "
@@ -217,19 +217,19 @@ def prior_of_group(
         )
     if prior.is_flat:
         return NormalInverseWishart.flat(n_features, n_means, prior.use)
-    return replace(prior, mean=prior.mean - evidence.moments.grand_mean)
+    return replace(prior, mean=prior.mean - inputs.moments.grand_mean)
 
 
-def _weak_prior(evidence: Evidence) -> NormalInverseWishart:
+def _weak_prior(inputs: EstimationInput) -> NormalInverseWishart:
     """Return the prior that is weak, proper, and in the units of the features."""
-    moments = evidence.moments
+    moments = inputs.moments
     totals = moments.total_variances
     within = moments.scatter.pooled_diagonal() / moments.total_weight
     within = resolved(within, moments.grand_mean, totals)
     # a column that is constant but for rounding separates no classes
     means = np.where(totals > 0, moments.centred_means, 0.0)
     pooled = np.diag(within * moments.total_weight)
-    return NormalInverseWishart.default(moments.weights, means, pooled, quiet=evidence.quiet)
+    return NormalInverseWishart.default(moments.weights, means, pooled, quiet=inputs.quiet)
 
 
 def check_prior(prior: NormalInverseWishart) -> None:
@@ -251,10 +251,12 @@ def check_prior(prior: NormalInverseWishart) -> None:
         )
 
 
-def most_probable(prior: NormalInverseWishart | None, evidence: Evidence) -> GaussianModel:
+def most_probable(
+    prior: NormalInverseWishart | None, inputs: EstimationInput
+) -> GaussianModel:
     """Return the Gaussian model of the most probable parameters."""
-    learned = posteriors_by_group(evidence, prior)
-    firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
+    learned = posteriors_by_group(inputs, prior)
+    firsts = [learned[inputs.members(g)[0]] for g in range(inputs.n_groups)]
     for posterior in firsts:
         if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
             raise InvalidParameterError(
@@ -263,27 +265,27 @@ def most_probable(prior: NormalInverseWishart | None, evidence: Evidence) -> Gau
             )
     sigmas = np.stack([posterior.map_covariance for posterior in firsts])
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
-    variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
+    variances = resolved_variances(diagonals, inputs.moments, inputs.group_of)
     means = np.stack([posterior.map_mean for posterior in learned])
-    return gaussian_model(evidence, means, factored(sigmas, variances, evidence.moments))
+    return gaussian_model(inputs, means, factored(sigmas, variances, inputs.moments))
 
 
-def predictive(prior: NormalInverseWishart | None, evidence: Evidence) -> StudentModel:
+def predictive(prior: NormalInverseWishart | None, inputs: EstimationInput) -> StudentModel:
     """Return the Student t model of the next row, parameters integrated out."""
-    learned = posteriors_by_group(evidence, prior)
+    learned = posteriors_by_group(inputs, prior)
     # a class without rows has the density of a proper prior, or none
-    before = prior_of_group(prior, replace(evidence, quiet=True), 1)
+    before = prior_of_group(prior, replace(inputs, quiet=True), 1)
     is_proper = before.predictive_degrees > 0 and before.mean_strength > 0
-    has_density = evidence.present | (is_proper & (evidence.priors > 0))
+    has_density = inputs.present | (is_proper & (inputs.priors > 0))
     scales = []
-    for g in range(evidence.n_groups):
-        members = evidence.members(g)
+    for g in range(inputs.n_groups):
+        members = inputs.members(g)
         first = learned[members[0]]
         # any matrix will do where no class of the group has a density
         scale = first.scale if has_density[members].any() else np.eye(len(first.mean))
         factor = scaled_cholesky(scale)
         if factor is None:
-            raise InvalidInputError(f"{evidence.describe(members)}: {first.improper}")
+            raise InvalidInputError(f"{inputs.describe(members)}: {first.improper}")
         scales.append(FullCovariance(factor, inverse_lower(factor)))
     strengths = np.where(has_density, [p.mean_strength for p in learned], 1.0)
     degrees = np.where(has_density, [p.predictive_degrees for p in learned], 1.0)
@@ -291,33 +293,33 @@ def predictive(prior: NormalInverseWishart | None, evidence: Evidence) -> Studen
     improper = np.flatnonzero((degrees <= 0) | (strengths <= 0))
     if len(improper):
         k = improper[0]
-        raise InvalidInputError(f"{evidence.describe(np.array([k]))}: {learned[k].improper}")
+        raise InvalidInputError(f"{inputs.describe(np.array([k]))}: {learned[k].improper}")
     with np.errstate(divide="ignore"):
-        log_priors = np.log(priors_among(has_density, evidence.priors))
+        log_priors = np.log(priors_among(has_density, inputs.priors))
     return StudentModel(
         log_priors,
-        evidence.moments.grand_mean,
+        inputs.moments.grand_mean,
         np.stack([posterior.mean for posterior in learned]),
         tuple(scales),
-        evidence.group_of,
+        inputs.group_of,
         degrees,
         shares,
     )
 
 
 def posteriors_by_group(
-    evidence: Evidence,
+    inputs: EstimationInput,
     prior: NormalInverseWishart | None,
 ) -> list[NormalInverseWishart]:
     """Return the posterior of each class about the grand mean; groups share scale and degrees."""
-    moments = evidence.moments
+    moments = inputs.moments
     learned: dict[int, NormalInverseWishart] = {}
-    for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
-        members = evidence.members(g)
-        n_means = max(int(evidence.present[members].sum()), 1)
+    for g, scatter in enumerate(full_groups(moments, inputs.group_of).scatters):
+        members = inputs.members(g)
+        n_means = max(int(inputs.present[members].sum()), 1)
         # a warning is given once, with the first group
-        loud = evidence if g == 0 else replace(evidence, quiet=True)
-        before = prior_of_group(prior, loud, n_means)
+        first_inputs = inputs if g == 0 else replace(inputs, quiet=True)
+        before = prior_of_group(prior, first_inputs, n_means)
         weights = moments.weights[members]
         means = moments.centred_means[members]
         posteriors = before.posteriors(weights, means, scatter)

@@ -1,4 +1,14 @@
-"""Gaussian models with estimates in the place of parameters."""
+"""Plug-in Gaussian models: the estimates are used as if they were the parameters.
+
+By maximum likelihood, from the weight w_k, the mean and the scatter M_k of each class:
+
+    π_k = w_k / w          (``priors.py``)
+    μ_k = Σ_{i: y_i = k} w_i x_i / w_k          (the means that ``Moments`` holds)
+    Σ_k = M_k / w_k,  tied  Σ = Σ_k M_k / w          (``divisors.py``)
+
+Structures of covariances are in ``covariance_estimates.py``, pooling and shrinkage in
+``regularisation.py``.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +18,7 @@ from suffice.core.estimation.covariance_estimates import Estimates, FullStructur
 from suffice.core.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.core.estimation.divisors import divisors
 from suffice.core.estimation.priors import priors_among
-from suffice.core.estimation.shrinkage import Regularisation
+from suffice.core.estimation.regularisation import Regularisation
 from suffice.core.model.covariance import Covariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel, SampleSizes
 from suffice.core.moments import Moments
@@ -20,17 +30,17 @@ from suffice.typing import Codes, Flags, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """Moments of at least two classes, and how the settings read them."""
+class EstimationInput:
+    """Moments of at least two classes, and the settings applied to them."""
 
     moments: Moments
     structure: Structure
-    how: Regularisation
+    regularisation: Regularisation
     group_of: Codes  # group of each class  (K,)
-    priors: Floats  # π  (K,); not yet zero for classes without rows
-    quiet: bool  # whether to keep silent about directions without variance
+    priors: Floats  # π  (K,), before classes without rows get prior 0
+    quiet: bool  # whether to suppress warnings about singular covariances
     encoding: Encoding | None = None  # where some features are indicators of levels
-    counts_rows: bool = False  # whether the sums are of complete rows, each counted once
+    sums_of_complete_rows: bool = False  # so that weights can be numbers of rows
 
     @property
     def present(self) -> Flags:
@@ -45,7 +55,7 @@ class Evidence:
         return np.flatnonzero(self.group_of == g)
 
     def describe(self, classes: Codes) -> str:
-        """Return how messages call some classes."""
+        """Return the classes as error messages name them."""
         return f"{noun_for(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
@@ -59,86 +69,98 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
         )
 
 
-def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
-    """Return the model of means and structured covariances, and which variance was missing."""
-    moments = evidence.moments
-    covariances, deficient = evidence.structure.covariances(
-        moments, evidence.group_of, evidence.how
+def plug_in(inputs: EstimationInput) -> tuple[GaussianModel, list[RankDeficiency]]:
+    """Return the Gaussian model, and the groups whose own covariance is singular."""
+    moments = inputs.moments
+    covariances, deficient = inputs.structure.covariances(
+        moments, inputs.group_of, inputs.regularisation
     )
-    sizes = _sample_sizes(evidence, deficient)
-    model = gaussian_model(evidence, moments.centred_means, (covariances, deficient), sizes)
+    sizes = _sample_sizes(inputs, deficient)
+    model = gaussian_model(inputs, moments.centred_means, (covariances, deficient), sizes)
     return model, deficient
 
 
 def gaussian_model(
-    evidence: Evidence,
+    inputs: EstimationInput,
     offsets: Floats,
     estimates: Estimates,
     sample_sizes: SampleSizes | None = None,
 ) -> GaussianModel:
-    """Return the model, and warn of groups with rows that lacked variance."""
+    """Return the model, and warn of groups that have rows but a singular covariance."""
     covariances, deficient = estimates
-    if not evidence.quiet:
-        _warn_of_missing_variance(evidence, deficient)
+    if not inputs.quiet:
+        _warn_of_singular(inputs, deficient)
     return GaussianModel.of(
-        priors=priors_among(evidence.present, evidence.priors),
-        centre=evidence.moments.grand_mean,
+        priors=priors_among(inputs.present, inputs.priors),
+        centre=inputs.moments.grand_mean,
         offsets=offsets,
         covariances=covariances,
-        group_of=evidence.group_of,
-        n_covariance_parameters=_n_covariance_parameters(evidence, covariances),
+        group_of=inputs.group_of,
+        n_covariance_parameters=_n_covariance_parameters(inputs, covariances),
         sample_sizes=sample_sizes,
     )
 
 
-def _sample_sizes(evidence: Evidence, deficient: list[RankDeficiency]) -> SampleSizes | None:
-    """Return the rows behind scatters that are only divided; None where they are regularised."""
-    how = evidence.how
-    is_plain = how.pooling == 0 and how.shrinkage.fixed == 0
-    if not evidence.counts_rows or not is_plain or evidence.structure != FullStructure():
+def _sample_sizes(
+    inputs: EstimationInput, deficient: list[RankDeficiency]
+) -> SampleSizes | None:
+    """Return the sample sizes of covariances M / divisor; None if they are pooled or shrunk."""
+    regularisation = inputs.regularisation
+    is_plain = regularisation.pooling == 0 and regularisation.shrinkage.fixed == 0
+    if not inputs.sums_of_complete_rows or not is_plain:
         return None
-    group_of = evidence.group_of
-    present = evidence.present
-    n_deficient = sum(present[group_of == each.group].any() for each in deficient)
-    if n_deficient or not has_whole_weights(evidence.moments):
+    if inputs.structure != FullStructure():
         return None
-    weights = evidence.moments.weights
+    group_of = inputs.group_of
+    has_deficient = any(_has_rows(inputs, singular) for singular in deficient)
+    if has_deficient or not has_whole_weights(inputs.moments):
+        return None
+    weights = inputs.moments.weights
     group_weights: Floats = np.bincount(group_of, weights).astype(np.float64)
-    n_means: Floats = np.bincount(group_of, present).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, inputs.present).astype(np.float64)
+    group_divisors = divisors(group_weights, n_means, unbiased=regularisation.unbiased)
     return SampleSizes(
         rows=weights,
         degrees=(group_weights - n_means)[group_of],  # ν = w − K of each group
-        divisors=divisors(group_weights, n_means, unbiased=how.unbiased)[group_of],
+        divisors=group_divisors[group_of],
     )
 
 
-def _warn_of_missing_variance(evidence: Evidence, deficient: list[RankDeficiency]) -> None:
-    moments = evidence.moments
-    group_of = evidence.group_of
-    surprising = []
-    for each in deficient:
-        if not evidence.present[group_of == each.group].any():
-            continue
-        encoding = evidence.encoding
-        if encoding is not None and each.is_expected(moments, group_of, encoding):
-            continue
-        surprising.append(each)
-    if surprising:
-        warn_of_deficient(surprising, moments, group_of)
+def _has_rows(inputs: EstimationInput, deficiency: RankDeficiency) -> bool:
+    return bool(inputs.present[inputs.group_of == deficiency.group].any())
 
 
-def _n_covariance_parameters(evidence: Evidence, covariances: list[Covariance]) -> int:
-    """Return the number of free parameters; a covariance shrunk to its target has those of it."""
-    d = evidence.moments.n_features
-    how = evidence.how
-    groups = np.unique(evidence.group_of[evidence.present])
+def _warn_of_singular(inputs: EstimationInput, deficient: list[RankDeficiency]) -> None:
+    encoding = inputs.encoding
+
+    def is_expected(deficiency: RankDeficiency) -> bool:
+        if encoding is None:
+            return False
+        return deficiency.is_expected(inputs.moments, inputs.group_of, encoding)
+
+    unexpected = [d for d in deficient if _has_rows(inputs, d) and not is_expected(d)]
+    if unexpected:
+        warn_of_deficient(unexpected, inputs.moments, inputs.group_of)
+
+
+def _n_covariance_parameters(inputs: EstimationInput, covariances: list[Covariance]) -> int:
+    """Return the number of free parameters.
+
+    A covariance shrunk all the way (γ = 1) has only the parameters of its target.
+    """
+    d = inputs.moments.n_features
+    regularisation = inputs.regularisation
+    groups = np.unique(inputs.group_of[inputs.present])
     estimated = [covariances[g] for g in groups]
-    nominal = evidence.structure.n_parameters(len(estimated), d)
-    if how.shrinkage.fixed == 0 or evidence.structure.is_diagonal:
+    nominal = inputs.structure.n_parameters(len(estimated), d)
+    if regularisation.shrinkage.fixed == 0 or inputs.structure.is_diagonal:
         return nominal
     n_shrunk = 0
     for covariance in estimated:
+        # a diagonal factor: γ was 1
         if isinstance(covariance, FullCovariance) and not np.tril(covariance.factor, -1).any():
             n_shrunk += 1
-    n_of_target = d if how.target.keeps_variances or how.target.pooled_units else 1
+    target = regularisation.target
+    # the sphere is one in units of d pooled standard deviations, which are estimates too
+    n_of_target = d if target.keeps_variances or target.pooled_units else 1
     return nominal - n_shrunk * (d * (d + 1) // 2 - n_of_target)

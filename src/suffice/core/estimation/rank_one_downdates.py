@@ -1,4 +1,8 @@
-"""Leave-one-out: log densities of each row under the model without it, by rank-one downdates."""
+"""Leave-one-out by rank-one downdates: log densities of each row under the model without it.
+
+Other models are estimated anew from the sums of the other rows, in
+``selection/validation/leave_one_out.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +22,8 @@ from suffice.core.estimation.groups import (
     diagonal_groups,
     full_groups,
 )
-from suffice.core.estimation.pooling import pooled_groups
+from suffice.core.estimation.regularisation import Regularisation, pooled_groups
 from suffice.core.estimation.settings import Settings
-from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import inverse_lower, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.model.posterior import Joint
@@ -29,14 +32,15 @@ from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
 from suffice.typing import Codes, Floats
 
-LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost half of its digits
+# share of a scatter that a downdate must leave: with less, half of its digits are lost
+LEAST_LEFT = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Removal:
     """Sums of groups of tied classes, as they are pooled, and what leaving each row out does."""
 
-    how: Regularisation
+    regularisation: Regularisation
     moments: Moments
     group_of: Codes  # (K,)
     groups: GroupScatter
@@ -56,11 +60,11 @@ class _Removal:
 
     def lost(self, g: int, rows: slice) -> Floats:
         """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
-        return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.how.pooling)
+        return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.regularisation.pooling)
 
     def divisors(self, g: int, rows: slice) -> Floats:
         """Return what group g's scatter is divided by once each row is left out, (n,)."""
-        means = self.groups.n_means[g] if self.how.unbiased else 0.0
+        means = self.groups.n_means[g] if self.regularisation.unbiased else 0.0
         weight = self.groups.weights[g]
         divisor = weight - self.lost(g, rows) * self.w[rows] - means
         return np.where(divisor > 1e-12 * weight, divisor, np.nan)
@@ -75,25 +79,25 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
     scores = np.full((len(x), moments.n_classes), np.nan)
-    how = settings.regularisation
+    regularisation = settings.regularisation
     group_of = settings.group_of(moments.classes)
-    is_unshrunk = how.shrinkage.fixed == 0
-    keeps_variances = is_unshrunk or how.target.keeps_variances
+    is_unshrunk = regularisation.shrinkage.fixed == 0
+    keeps_variances = is_unshrunk or regularisation.target.keeps_variances
     is_full = settings.is_plug_in and isinstance(settings.structure, FullStructure)
     is_diagonal = settings.structure == DiagonalStructure() and not settings.averages_divisors
     if is_full and is_unshrunk:
-        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
-        _write_full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
+        groups = pooled_groups(full_groups(moments, group_of), regularisation.pooling)
+        _write_full(_Removal(regularisation, moments, group_of, groups, truth, w), x, scores)
     elif is_diagonal and keeps_variances:
-        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
-        removal = _Removal(how, moments, group_of, groups, truth, w)
+        groups = pooled_groups(diagonal_groups(moments, group_of), regularisation.pooling)
+        removal = _Removal(regularisation, moments, group_of, groups, truth, w)
         for g in range(len(groups.scatters)):
             in_cached_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
     return scores
 
 
-class _Loser(NamedTuple):
-    """A group whose scatter loses a row, and the distances of all means in its metric."""
+class _DowndatedGroup(NamedTuple):
+    """A group whose scatter a row is taken from, and the distances of all means in its metric."""
 
     group: int
     metric: FullCovariance
@@ -106,36 +110,36 @@ def _write_full(removal: _Removal, x: Floats, scores: Floats) -> None:
 
     metrics = _metrics(removal)
     means = removal.moments.centred_means
-    losers = []
+    downdated = []
     for g, metric in enumerate(metrics):
         if metric is not None:
             white = metric.whiten(means)
             gaps = cdist(white, white[removal.members(g)], "sqeuclidean")
-            losers.append(_Loser(g, metric, gaps))
+            downdated.append(_DowndatedGroup(g, metric, gaps))
     # where a group loses its own rows only, each class needs one metric, that of its group
-    if removal.how.pooling == 0 or len(metrics) == 1:
+    if removal.regularisation.pooling == 0 or len(metrics) == 1:
         metric_of_class = [metrics[g] for g in removal.group_of]
-        _write_downdated(removal, losers, metric_of_class, x, scores)
+        _write_downdated(removal, downdated, metric_of_class, x, scores)
         return
-    for loser in losers:
-        _write_downdated(removal, [loser], [loser.metric] * len(means), x, scores)
+    for group in downdated:
+        _write_downdated(removal, [group], [group.metric] * len(means), x, scores)
 
 
 def _write_downdated(
     removal: _Removal,
-    losers: list[_Loser],
+    downdated: list[_DowndatedGroup],
     metric_of_class: Sequence[FullCovariance | None],
     x: Floats,
     scores: Floats,
 ) -> None:
     squares = _squares(removal.moments, x, metric_of_class)
-    write = partial(_rank_one, removal, losers, squares, scores)
+    write = partial(_rank_one, removal, downdated, squares, scores)
     in_cached_blocks(len(x), len(metric_of_class), write)
 
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = divided(removal.groups, unbiased=removal.how.unbiased)
+    sigmas = divided(removal.groups, unbiased=removal.regularisation.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, removal.moments, removal.group_of)
     metrics: list[FullCovariance | None] = []
@@ -170,7 +174,7 @@ def _squares(
 
 def _rank_one(
     removal: _Removal,
-    losers: list[_Loser],
+    downdated: list[_DowndatedGroup],
     squares: Floats,
     scores: Floats,
     rows: slice,
@@ -180,7 +184,7 @@ def _rank_one(
     truth = removal.truth[rows]
     loss, t = removal.change(rows)
     to_own_class = squares[rows][np.arange(len(truth)), truth]
-    for g, metric, gaps in losers:
+    for g, metric, gaps in downdated:
         members = removal.members(g)
         lost = removal.lost(g, rows)
         c = lost * loss

@@ -30,11 +30,11 @@ from suffice.core.estimation.priors import (
     prior_pseudo_count,
     priors_among,
 )
+from suffice.core.estimation.regularisation import Regularisation
 from suffice.core.estimation.shrinkage import (
     TARGETS,
     Intensity,
     IntensityWord,
-    Regularisation,
     Shrinkage,
     check_share,
 )

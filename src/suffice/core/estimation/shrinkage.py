@@ -1,4 +1,4 @@
-"""Shrinkage (1 − γ) Σ + γ T towards a diagonal target T, and closed forms for γ."""
+"""Targets T of shrinkage, and closed forms of its intensity γ: OAS and Ledoit–Wolf."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -20,9 +20,8 @@ class ShrinkageTarget:
     """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units."""
 
     keeps_variances: bool = False  # T = diag Σ: correlations go, variances stay
-    pooled_units: bool = (
-        False  # in pooled standard deviations (Friedman), not the features' units
-    )
+    # T is a sphere in pooled standard deviations (Friedman), not in the features' units
+    pooled_units: bool = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
         """Return the units in which T is a multiple of the identity, (G, d)."""
@@ -89,18 +88,6 @@ def check_share(value: object, name: str) -> None:
         raise InvalidParameterError(
             f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
         )
-
-
-def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
-    """Return Σ_g (G, d, d), or their diagonals (G, d), shrunk by γ_g towards a diagonal T_g."""
-    if sigmas.ndim == 2:
-        gamma = gammas[:, None]
-        target = target_variances
-    else:
-        gamma = gammas[:, None, None]
-        target = target_variances[:, :, None] * np.eye(target_variances.shape[1])
-    # (1 − γ) Σ + γ T
-    return np.asarray((1 - gamma) * sigmas + gamma * target)
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
@@ -191,13 +178,3 @@ class Intensity:
                     weights[g], groups.scatters[g], fourths[g], scales[g]
                 )
         return gammas
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Regularisation:
-    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
-
-    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
-    pooling: float  # λ
-    shrinkage: Intensity
-    target: ShrinkageTarget

@@ -11,8 +11,8 @@ import numpy as np
 
 from suffice.core.model.bayes_error import BayesError, simulated_error
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.missing_patterns import MissingPatterns
 from suffice.core.model.posterior import Joint, LogDensity, Readout, ScoredModel
+from suffice.core.model.rows_by_pattern import MissingPatterns
 from suffice.core.model.sampling import drawn_classes
 from suffice.core.model.scoring import Formula, refuse_unread
 from suffice.core.moments import Moments

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.core.linalg import inverse_lower, scaled_cholesky
-from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
 from suffice.core.model.scoring import Scaled, Whitened
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.core.model.missing_patterns import MissingPatterns
+    from suffice.core.model.rows_by_pattern import MissingPatterns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

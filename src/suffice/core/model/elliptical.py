@@ -9,8 +9,8 @@ import numpy as np
 from suffice.core.linalg import solve_lower
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.missing_patterns import MissingPatterns, incomplete_rows
 from suffice.core.model.posterior import Readout, read_scores
+from suffice.core.model.rows_by_pattern import MissingPatterns, incomplete_rows
 from suffice.core.model.sampling import drawn_rows
 from suffice.core.model.scoring import SMALL, unscored
 from suffice.typing import Array, Codes, Floats, RowsLike

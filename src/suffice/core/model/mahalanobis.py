@@ -24,6 +24,19 @@ def nearest_class_distances(model: GaussianModel, x: Floats) -> Floats:
     return nearest
 
 
+def relative_distances(
+    model: GaussianModel,
+    within: Covariance,
+    weights: Floats,
+    x: Floats,
+) -> Floats:
+    """Return min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) − (x − μ)ᵀ Σ_0⁻¹ (x − μ), shape (n,).
+
+    Ren et al. (2021), arXiv:2106.09022.
+    """
+    return nearest_class_distances(model, x) - overall_distances(model, within, weights, x)
+
+
 def overall_distances(
     model: GaussianModel,
     within: Covariance,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from suffice.core.decision.any_classifier import DecisionRule
 from suffice.core.decision.predictions import log_posteriors_of
-from suffice.core.decision.rules import DecisionRule
 from suffice.core.model.bayes_error import rule_error
 from suffice.core.text.tables import Row, Tabled
 from suffice.errors import InvalidParameterError

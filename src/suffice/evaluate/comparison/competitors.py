@@ -81,7 +81,7 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         return np.asarray(self.link_.predict_proba(decisions.reshape(len(decisions), -1)))
 
 
-class BoostedTrees(ClassifierMixin, BaseEstimator):
+class LibraryBoosting(ClassifierMixin, BaseEstimator):
     """Gradient boosting of another library with its defaults, on one thread, with a seed."""
 
     def __init__(

@@ -18,10 +18,10 @@ from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.mixture import MixtureClassifier
 from suffice.estimators.perceptron import Perceptron
 from suffice.evaluate.comparison.competitors import (
-    BoostedTrees,
     BoostingLibrary,
     CalibratedSvm,
     ChosenNeighbours,
+    LibraryBoosting,
     is_installed,
 )
 from suffice.typing import SklearnClassifier
@@ -146,21 +146,21 @@ KNOWN_MODELS = (
     ),
     KnownModel(
         "LightGBM",
-        lambda seed: BoostedTrees("LightGBM", random_state=seed),
+        lambda seed: LibraryBoosting("LightGBM", random_state=seed),
         ("lgbm", "LGBMClassifier"),
         is_default=False,
         library="LightGBM",
     ),
     KnownModel(
         "XGBoost",
-        lambda seed: BoostedTrees("XGBoost", random_state=seed),
+        lambda seed: LibraryBoosting("XGBoost", random_state=seed),
         ("xgb", "XGBClassifier"),
         is_default=False,
         library="XGBoost",
     ),
     KnownModel(
         "CatBoost",
-        lambda seed: BoostedTrees("CatBoost", random_state=seed),
+        lambda seed: LibraryBoosting("CatBoost", random_state=seed),
         ("CatBoostClassifier",),
         is_default=False,
         library="CatBoost",
@@ -207,7 +207,7 @@ SLOW = {
     "RadiusNeighborsClassifier",
     "RandomForestClassifier",
     "SVC",
-    "BoostedTrees",
+    "LibraryBoosting",
     "ChosenNeighbours",
     "CalibratedSvm",
 }

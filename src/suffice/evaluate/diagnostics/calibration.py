@@ -33,7 +33,7 @@ class Calibration(Diagnostic):
 
     @property
     def calibration_error(self) -> float:
-        """Expected calibration error, Σ_b (n_b / n) |observed − stated|."""
+        """Expected calibration error, Σ_b (w_b / w) |observed − stated|."""
         return self.bins.calibration_error
 
     @property
@@ -191,6 +191,7 @@ def calibration(
     simulated_gaps = _simulated_gaps(
         bins_of_rows, bin_of, rows.weight, simulations, random_state
     )
+    # Σ_b (w_b / w) |observed − stated|
     shares = bins_of_rows.weights / bins_of_rows.weights.sum()
     simulated_errors = np.abs(simulated_gaps) @ shares
     # Var(Σ w_i (stated − right)_i / Σ w) = Σ w_i² p_i (1 − p_i) / (Σ w)²

@@ -14,11 +14,10 @@ from suffice.core.estimation.covariance_estimates import (
 from suffice.core.estimation.degenerate import ReferenceCovariance, resolved_variances
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.estimate import estimate
-from suffice.core.estimation.few_rows import few_rows_path
+from suffice.core.estimation.few_rows_estimates import few_rows_path
 from suffice.core.estimation.groups import full_groups
-from suffice.core.estimation.pooling import pooled_groups
+from suffice.core.estimation.regularisation import Regularisation, pooled_groups
 from suffice.core.estimation.settings import Settings
-from suffice.core.estimation.shrinkage import Regularisation
 from suffice.core.linalg import rank_tolerance, scaled_cholesky
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel

@@ -25,17 +25,19 @@ def boundary_between(
 ) -> Boundary:
     """Return where two Gaussian classes are equally probable, positive on the side of a.
 
-    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x).
+    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x). Of tied classes it is the hyperplane
+    (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0, else the quadric xᵀAx + bᵀx + c = 0.
+
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
     """
     label_a, label_b = labels or (a, b)
     for k, label in ((a, label_a), (b, label_b)):
         if np.isneginf(model.log_priors[k]):
-            msg = (
+            raise InvalidParameterError(
                 f"class {label!r} has prior 0, so it has no boundary: give it a positive prior"
             )
-            raise InvalidParameterError(msg)
     mu_a, mu_b = model.means[[a, b]]
+    # tied: w_a − w_b = Σ⁻¹(μ_a − μ_b), in ``hyperplane_between``
     if model.group_of[a] == model.group_of[b]:
         return hyperplane_between(
             mu_a,
@@ -45,6 +47,7 @@ def boundary_between(
             feature_names=feature_names,
             labels=labels,
         )
+    # A = −½ (Σ_a⁻¹ − Σ_b⁻¹), in ``quadric_between``
     P_a, P_b = _precisions(model, a, b)
     m = _middle(mu_a, mu_b, P_a, P_b)
     terms_a = ClassTerms(
@@ -71,9 +74,8 @@ def boundary_between(
 def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
     """Return P_a and P_b, each (d, d)."""
     try:
-        return model.covariance_of(a).dense_precision(), model.covariance_of(
-            b
-        ).dense_precision()
+        P_a = model.covariance_of(a).dense_precision()
+        P_b = model.covariance_of(b).dense_precision()
     except MemoryError:
         d = model.means.shape[1]
         raise InvalidParameterError(
@@ -81,6 +83,7 @@ def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
             f"{d:,} numbers, {8 * d**2 / 2**30:,.0f} GiB each, which do not fit in memory: select "
             "fewer features, or read decision_function"
         ) from None
+    return P_a, P_b
 
 
 def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:

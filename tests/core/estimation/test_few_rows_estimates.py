@@ -10,9 +10,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
-from suffice.core.estimation.few_rows import FewRows, GroupSpectrum
+from suffice.core.estimation.few_rows_estimates import FewRows, GroupSpectrum
 from suffice.core.estimation.settings import Settings
-from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
 from suffice.errors import (
     DegenerateDataWarning,
     ForgetError,
@@ -343,4 +343,4 @@ def test_the_spectrum_of_repeated_rows_has_as_many_eigenvalues_as_their_rank():
     )
     group_of = np.arange(2)
     few = FewRows.of(moments, group_of, Settings(shrinkage=0.5).regularisation)
-    assert [len(GroupSpectrum.of(few, g).squares) for g in group_of] == [7, 7]
+    assert [len(GroupSpectrum.of(few, g).gram_eigenvalues) for g in group_of] == [7, 7]

@@ -1,4 +1,4 @@
-"""Any rule that gives rows a class: a fitted classifier, a boundary or a function."""
+"""Any classifier whose errors are counted: a fitted one, a boundary or a function of rows."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class DecisionRule(NamedTuple):
         w = np.empty(x.shape[1])
         w[self.columns] = coef[0]
         w_0 = float(intercept[0])
-        # believed if answers change there and only there: at rows, and beside their projections
+        # accepted if answers change there and only there: at rows, and beside their projections
         rows = x[:_PROBES]
         y = rows @ w + w_0
         # x − (1 ∓ ε) y(x) w / ‖w‖²

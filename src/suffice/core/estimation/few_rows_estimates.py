@@ -1,8 +1,7 @@
-"""Full covariances of fewer rows than features, from inner products of the rows alone.
+"""Estimates of full covariances from fewer rows than features: their weights, units and γ.
 
-With B the centred rows times √(weight / divisor), in units D = diag(s) in which the target of
-shrinkage is the identity, Σ(γ) = D ((1 − γ) BᵀB + γ I) D. One Gram matrix B Bᵀ = U diag(q) Uᵀ
-serves every γ: the eigenvalues are (1 − γ) q + γ, and γ in all other directions.
+The covariance itself, Σ_γ = (1 − γ) ZᵀZ + γ I with its inverse through the Gram matrix G = Z Zᵀ,
+stands in ``core/model/few_rows_covariance.py``. The letters are the same here.
 """
 
 from __future__ import annotations
@@ -19,16 +18,18 @@ from suffice.core.estimation.degenerate import (
 )
 from suffice.core.estimation.divisors import divided, divisors
 from suffice.core.estimation.groups import GroupScatter, diagonal_groups
-from suffice.core.estimation.pooling import pooled_groups
-from suffice.core.estimation.shrinkage import Regularisation, ledoit_wolf_rule, oas_rule
+from suffice.core.estimation.regularisation import Regularisation, pooled_groups
+from suffice.core.estimation.shrinkage import ledoit_wolf_rule, oas_rule
 from suffice.core.linalg import EPS, rank_tolerance, resolved, symmetric_eigen, unit_scale
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.low_rank import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import (
+    LowRankCovariance,
+    NestedCovariance,
+    scaled_gram,
+)
 from suffice.core.moments import Moments
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Codes, Floats
-
-_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +38,7 @@ class FewRows:
 
     moments: Moments
     group_of: Codes  # group of each class  (K,)
-    how: Regularisation
+    regularisation: Regularisation
     stacked: Floats  # z = x − μ_k of all rows, then μ_k − μ of all classes  (r + K, d)
     row_weights: Floats  # w  (r,)
     group_of_row: Codes  # (r,)
@@ -45,7 +46,7 @@ class FewRows:
     variances: Floats  # of each group, exactly zero where only rounding  (G, d)
 
     @classmethod
-    def of(cls, moments: Moments, group_of: Codes, how: Regularisation) -> FewRows:
+    def of(cls, moments: Moments, group_of: Codes, regularisation: Regularisation) -> FewRows:
         """Return what covariances of groups are estimated from."""
         scatter = moments.scatter
         assert isinstance(scatter, RowScatter)
@@ -53,12 +54,12 @@ class FewRows:
         stacked = np.empty((n_rows + moments.n_classes, moments.n_features))
         centred = scatter.centred(out=stacked)
         stacked[n_rows:] = moments.centred_means
-        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
-        variances = divided(groups, unbiased=how.unbiased)
+        groups = pooled_groups(diagonal_groups(moments, group_of), regularisation.pooling)
+        variances = divided(groups, unbiased=regularisation.unbiased)
         return cls(
             moments=moments,
             group_of=group_of,
-            how=how,
+            regularisation=regularisation,
             stacked=stacked,
             row_weights=centred.weights,
             group_of_row=group_of[centred.codes],
@@ -72,7 +73,7 @@ class FewRows:
 
     def members(self, g: int) -> Codes:
         """Return the rows that the covariance of a group is made of."""
-        if self.how.pooling > 0:
+        if self.regularisation.pooling > 0:
             return np.arange(self.n_rows)
         return np.flatnonzero(self.group_of_row == g)
 
@@ -80,12 +81,14 @@ class FewRows:
         """Return the weight of each row in the scatter of a group, (r,)."""
         # M_g(λ) = (1 − λ) M_g + λ M
         own_share = (self.group_of_row == g).astype(np.float64)
-        shares = self.how.pooling + (1 - self.how.pooling) * own_share
+        shares = self.regularisation.pooling + (1 - self.regularisation.pooling) * own_share
         return np.asarray(shares * self.row_weights)
 
     def divisor(self, g: int) -> float:
         """Return the divisor of the scatter of a group; zero if no degrees of freedom are left."""
-        w = divisors(self.groups.weights, self.groups.n_means, unbiased=self.how.unbiased)
+        w = divisors(
+            self.groups.weights, self.groups.n_means, unbiased=self.regularisation.unbiased
+        )
         return float(w[g])
 
 
@@ -98,7 +101,7 @@ class GroupSpectrum:
     is_empty: Floats  # whether the target has zero variance in a feature  (d,)
     members: Codes  # rows of the group  (r,)
     combinations: Floats  # Uᵀ √(w / divisor)  (r, r)
-    squares: Floats  # q: eigenvalues of the Gram matrix, falling to 0  (r,)
+    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, falling to 0  (r,)
     quartic: float  # Σ w |z/s|⁴ / n, for Ledoit and Wolf
 
     @classmethod
@@ -107,7 +110,7 @@ class GroupSpectrum:
         moments = few.moments
         totals = moments.total_variances
         within = moments.scatter.pooled_diagonal() / moments.total_weight
-        target = few.how.target.variances(few.variances, unit_scale(within))[g]
+        target = few.regularisation.target.variances(few.variances, unit_scale(within))[g]
         is_empty = target <= 0
         filled = filled_variances(target, resolved(within, moments.grand_mean, totals), totals)
         scale = np.sqrt(filled)
@@ -116,9 +119,11 @@ class GroupSpectrum:
         divisor = few.divisor(g)
         # a group of one row, or none, has no spread
         roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
-        gram = _scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
-        q, u = symmetric_eigen(gram)
-        kept = q > len(q) * EPS * max(float(q[-1]) if len(q) else 0.0, 0.0)
+        gram = scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
+        # G = U diag(λ) Uᵀ
+        eigenvalues, u = symmetric_eigen(gram)
+        largest = float(eigenvalues[-1]) if len(eigenvalues) else 0.0
+        kept = eigenvalues > len(eigenvalues) * EPS * max(largest, 0.0)
         n = max(float(few.groups.weights[g]), np.finfo(float).tiny)
         lengths = np.diagonal(gram)  # w |z/s|² / divisor
         quartic = float((np.square(lengths)[w > 0] / w[w > 0]).sum()) * divisor**2 / n
@@ -128,21 +133,23 @@ class GroupSpectrum:
             is_empty=is_empty,
             members=members,
             combinations=u[:, kept].T * roots,
-            squares=q[kept],
+            gram_eigenvalues=eigenvalues[kept],
             quartic=quartic,
         )
 
     def intensity(self, g: int) -> float:
         """Return the shrinkage γ of the group: the given one, or that of a closed form."""
-        rule = self.few.how.shrinkage
+        rule = self.few.regularisation.shrinkage
         if rule.fixed is not None:
             return rule.fixed
         n = float(self.few.groups.weights[g])
         d = len(self.scale)
-        # R = M / n has the eigenvalues q divisor / n
-        q = self.squares * self.few.divisor(g) / max(n, np.finfo(float).tiny)
-        trace_of_square = float(np.square(q).sum())
-        trace = float(q.sum())
+        # R = M / n has the eigenvalues λ divisor / n
+        eigenvalues = (
+            self.gram_eigenvalues * self.few.divisor(g) / max(n, np.finfo(float).tiny)
+        )
+        trace_of_square = float(np.square(eigenvalues).sum())
+        trace = float(eigenvalues.sum())
         if rule.needs_fourth:
             spread = trace_of_square - trace**2 / d
             return ledoit_wolf_rule(n, d, self.quartic, trace_of_square, spread)
@@ -150,43 +157,32 @@ class GroupSpectrum:
 
     def covariance(self, gamma: float) -> LowRankCovariance:
         """Return (1 − γ) Σ + γ T, γ > 0; features without variance have that of all classes."""
-        combinations = np.zeros((len(self.squares), len(self.few.stacked)))
+        combinations = np.zeros((len(self.gram_eigenvalues), len(self.few.stacked)))
         combinations[:, self.members] = self.combinations
         # the target stands there alone, whatever γ
         scale = np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
-        return LowRankCovariance(
+        return LowRankCovariance.shrunk(
+            gamma,
             scale=scale,
-            base=gamma,
             rows=self.few.stacked,
             combinations=combinations,
-            squares=self.squares,
-            eigenvalues=(1 - gamma) * self.squares + gamma,
+            gram_eigenvalues=self.gram_eigenvalues,
         )
-
-
-def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
-    """Return Z Zᵀ of some rows in units of s, some features at a time, (r, r)."""
-    gram = np.zeros((len(members), len(members)))
-    for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
-        features = slice(lo, lo + _FEATURES_AT_A_TIME)
-        scaled = rows[:, features][members] / scale[features]
-        gram += scaled @ scaled.T
-    return gram
 
 
 def few_rows_covariances(
     moments: Moments,
     group_of: Codes,
-    how: Regularisation,
+    regularisation: Regularisation,
 ) -> tuple[list[Covariance], list[RankDeficiency]]:
     """Return one covariance per group; those that are not shrunk are filled from all classes."""
-    few = FewRows.of(moments, group_of, how)
+    few = FewRows.of(moments, group_of, regularisation)
     covariances: list[Covariance] = []
     deficient: list[RankDeficiency] = []
     reference: FilledReference | None = None
     for g in range(len(few.groups.weights)):
         gamma = 0.0
-        if how.shrinkage.fixed != 0:
+        if regularisation.shrinkage.fixed != 0:
             spectrum = GroupSpectrum.of(few, g)
             gamma = spectrum.intensity(g)
         if gamma > 0:
@@ -205,11 +201,11 @@ def few_rows_covariances(
 def few_rows_path(
     moments: Moments,
     group_of: Codes,
-    how: Regularisation,
+    regularisation: Regularisation,
     gammas: Floats,
 ) -> list[list[Covariance]]:
     """Return one covariance per group for each γ; one decomposition of a group serves them all."""
-    few = FewRows.of(moments, group_of, how)
+    few = FewRows.of(moments, group_of, regularisation)
     groups = range(len(few.groups.weights))
     spectra = [GroupSpectrum.of(few, g) for g in groups] if np.any(gammas > 0) else []
     reference = FilledReference.of(few) if np.any(gammas == 0) else None

@@ -1,6 +1,15 @@
-"""Covariances of few rows in many features: a multiple of the identity beside a few directions.
+"""Covariances of fewer rows than features, by one Gram matrix of the rows.
 
-Their verbs are those of ``FullCovariance``; each costs some inner products with the rows.
+With Z (r × d) the centred rows times √(weight / divisor), in units D = diag(s) in which the target
+of shrinkage is the identity,
+
+    Σ_γ = (1 − γ) ZᵀZ + γ I,   G = Z Zᵀ = U diag(λ) Uᵀ  (r × r)
+    Σ_γ⁻¹ = γ⁻¹ [I − Zᵀ U diag((1 − γ) / (γ + (1 − γ) λ)) Uᵀ Z]
+    log|Σ_γ| = (d − r) log γ + Σ_i log(γ + (1 − γ) λ_i)
+
+The covariance of the rows is D Σ_γ D. One Gram matrix and its eigenvalues serve every γ.
+
+The verbs are those of ``FullCovariance``; each costs some inner products with the rows.
 """
 
 from __future__ import annotations
@@ -17,27 +26,49 @@ from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.core.model.covariance import FullCovariance
-    from suffice.core.model.missing_patterns import MissingPatterns
+    from suffice.core.model.rows_by_pattern import MissingPatterns
+
+_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankCovariance:
-    """Σ = D (a I + Vᵀ diag(λ − a) V) D, D = diag(s), V orthonormal.
+    """Σ = D (γ I + Vᵀ diag(e − γ) V) D, D = diag(s), V orthonormal.
 
-    The directions are kept as combinations of rows: V = diag(1/√q) P Z D⁻¹. A function f of what is
-    between the two D is f(a) I + Vᵀ diag(f(λ) − f(a)) V.
+    The directions are kept as combinations of rows X: V = diag(1/√λ) P X D⁻¹, where P X D⁻¹ = Uᵀ Z.
+    A function f of what is between the two D is f(γ) I + Vᵀ diag(f(e) − f(γ)) V.
     """
 
     scale: Floats  # s  (d,)
-    base: float  # a
-    rows: Floats  # Z  (m, d), perhaps shared with other covariances
+    base: float  # γ: the eigenvalue in all other directions
+    rows: Floats  # X  (m, d), perhaps shared with other covariances
     combinations: Floats  # P  (r, m)
-    squares: Floats  # q: squared lengths of the directions P Z D⁻¹  (r,)
-    eigenvalues: Floats  # λ  (r,)
+    squares: Floats  # λ: squared lengths of the directions P X D⁻¹  (r,)
+    eigenvalues: Floats  # e = γ + (1 − γ) λ of a shrunk covariance  (r,)
+
+    @classmethod
+    def shrunk(
+        cls,
+        gamma: float,
+        *,
+        scale: Floats,
+        rows: Floats,
+        combinations: Floats,
+        gram_eigenvalues: Floats,
+    ) -> LowRankCovariance:
+        """Return D ((1 − γ) ZᵀZ + γ I) D, γ > 0, from the eigenvalues λ of G = Z Zᵀ."""
+        return cls(
+            scale=scale,
+            base=gamma,
+            rows=rows,
+            combinations=combinations,
+            squares=gram_eigenvalues,
+            eigenvalues=gamma + (1 - gamma) * gram_eigenvalues,
+        )
 
     @property
     def log_det(self) -> float:
-        """Log-determinant log|Σ| = 2 Σⱼ log sⱼ + (d − r) log a + Σᵢ log λᵢ."""
+        """Log-determinant log|Σ| = 2 Σⱼ log sⱼ + (d − r) log γ + Σᵢ log eᵢ."""
         n_other = len(self.scale) - len(self.eigenvalues)
         of_scale = 2 * float(np.log(self.scale).sum())
         return (
@@ -47,15 +78,15 @@ class LowRankCovariance:
         )
 
     def whiten(self, x: Floats) -> Floats:
-        """Return z = (a I + …)^−½ D⁻¹ x for each row."""
+        """Return z = (γ I + …)^−½ D⁻¹ x for each row."""
         return self._function(_inverse_root, x / self.scale)
 
     def whiten_transposed(self, z: Floats) -> Floats:
-        """Return D⁻¹ (a I + …)^−½ z for each row."""
+        """Return D⁻¹ (γ I + …)^−½ z for each row."""
         return self._function(_inverse_root, z) / self.scale
 
     def colorize(self, z: Floats) -> Floats:
-        """Return x = D (a I + …)^½ z for each row."""
+        """Return x = D (γ I + …)^½ z for each row."""
         return self._function(np.sqrt, z) * self.scale
 
     def precision_times(self, x: Floats) -> Floats:
@@ -65,7 +96,7 @@ class LowRankCovariance:
     def squared_distances(self, x: Floats) -> Floats:
         """Return xᵀ Σ⁻¹ x of each row, (n,)."""
         y = x / self.scale
-        # |y|² / a + Σᵢ (1/λᵢ − 1/a) (V y)ᵢ²
+        # |y|² / γ + Σᵢ (1/eᵢ − 1/γ) (V y)ᵢ²
         weights = (1 / self.eigenvalues - 1 / self.base) / self.squares
         along = np.square(self._project(y)) @ weights
         return np.asarray(np.einsum("nd,nd->n", y, y) / self.base + along)
@@ -76,7 +107,7 @@ class LowRankCovariance:
 
     def marginal(self, observed: Codes) -> LowRankCovariance:
         """Return Σ_oo of the features ``observed``, at least one."""
-        # Y = V_o = (Q R)ᵀ,   a I + Yᵀ diag(λ − a) Y = a I + Q W diag(λ') Wᵀ Qᵀ
+        # Y = V_o = (Q R)ᵀ,   γ I + Yᵀ diag(e − γ) Y = γ I + Q W diag(c) Wᵀ Qᵀ
         scale = self.scale[observed]
         roots = np.sqrt(self.squares)[:, None]
         directions = (self.combinations @ self.rows[:, observed]) / scale / roots
@@ -125,14 +156,15 @@ class LowRankCovariance:
         return _as_full(self.dense())
 
     def _function(self, f: Callable[[Floats], Floats], y: Floats) -> Floats:
-        """Return f(a I + Vᵀ diag(λ − a) V) y for each row."""
+        """Return f(γ I + Vᵀ diag(e − γ) V) y for each row."""
+        # (f(e) − f(γ)) / λ, of the inverse 1/x −γ⁻¹ (1 − γ) / (γ + (1 − γ) λ)
         at_base = float(f(np.array(self.base)))
         weights = (f(self.eigenvalues) - at_base) / self.squares
         along = (self._project(y) * weights) @ self.combinations
         return at_base * y + (along @ self.rows) / self.scale
 
     def _project(self, y: Floats) -> Floats:
-        """Return P Z D⁻¹ y for each row, (n, r)."""
+        """Return P X D⁻¹ y for each row, (n, r)."""
         return ((y / self.scale) @ self.rows.T) @ self.combinations.T
 
     def _diagonal(self, f: Callable[[Floats], Floats]) -> Floats:
@@ -212,3 +244,13 @@ def _as_full(sigma: Floats) -> FullCovariance:
     from suffice.core.model.covariance import FullCovariance
 
     return FullCovariance.of(sigma)
+
+
+def scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
+    """Return G = Z Zᵀ of some rows in units of s, some features at a time, (r, r)."""
+    gram = np.zeros((len(members), len(members)))
+    for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
+        features = slice(lo, lo + _FEATURES_AT_A_TIME)
+        scaled = rows[:, features][members] / scale[features]
+        gram += scaled @ scaled.T
+    return gram

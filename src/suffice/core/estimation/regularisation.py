@@ -1,0 +1,80 @@
+"""Friedman's regularised covariances (RDA): pooling λ, then shrinkage γ towards a target T.
+
+    Σ_g(λ, γ) = (1 − γ) M_g(λ) / w_g(λ) + γ T_g
+    M_g(λ) = (1 − λ) M_g + λ M      w_g(λ) = (1 − λ) w_g + λ w
+
+M_g and w_g are the scatter and weight of a group of tied classes, M and w those of all classes.
+With Bessel's correction the number of means is subtracted from w_g(λ). ``shrinkage.py`` holds the
+targets T_g and the closed forms of γ.
+
+Friedman (1989), *JASA* 84, 165–175.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.estimation.divisors import divided
+from suffice.core.estimation.groups import GroupScatter, fourth_groups
+from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget
+from suffice.core.linalg import unit_scale
+from suffice.core.moments import Moments
+from suffice.typing import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regularisation:
+    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
+
+    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
+    pooling: float  # λ
+    shrinkage: Intensity
+    target: ShrinkageTarget
+
+
+def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
+    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16)."""
+    if pooling == 0:
+        return groups
+    whole = groups.pooled
+    # M_g(λ) = (1 − λ) M_g + λ M,   w_g(λ) = (1 − λ) w_g + λ W
+    return GroupScatter(
+        scatters=(1 - pooling) * groups.scatters + pooling * whole.scatters,
+        weights=(1 - pooling) * groups.weights + pooling * whole.weights,
+        n_means=(1 - pooling) * groups.n_means + pooling * whole.n_means,
+    )
+
+
+def regularised(
+    groups: GroupScatter,
+    moments: Moments,
+    group_of: Codes,
+    regularisation: Regularisation,
+) -> tuple[Floats, Floats]:
+    """Return Σ_g(λ, γ), and Σ_g(λ, 0): each (G, d, d), or of diagonals (G, d)."""
+    borrowing = pooled_groups(groups, regularisation.pooling)
+    sigmas = divided(borrowing, unbiased=regularisation.unbiased)
+    shrinkage = regularisation.shrinkage
+    if shrinkage.fixed == 0:
+        return sigmas, sigmas
+    pooled = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
+    variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
+    fourths = None
+    if shrinkage.needs_fourth:
+        fourth = fourth_groups(moments, group_of)
+        fourths = pooled_groups(fourth, regularisation.pooling).scatters
+    target = regularisation.target
+    gammas = shrinkage.intensities(borrowing, target.scales(variances, pooled), fourths)
+    return shrunk_towards(target.variances(variances, pooled), sigmas, gammas), sigmas
+
+
+def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
+    """Return Σ_g (G, d, d), or their diagonals (G, d), shrunk by γ_g towards a diagonal T_g."""
+    if sigmas.ndim == 2:
+        gamma = gammas[:, None]
+        target = target_variances
+    else:
+        gamma = gammas[:, None, None]
+        target = target_variances[:, :, None] * np.eye(target_variances.shape[1])
+    # (1 − γ) Σ + γ T
+    return np.asarray((1 - gamma) * sigmas + gamma * target)
